@@ -29,6 +29,7 @@ const FINE = [
   'KnownHosts',
   'Granted',
   'Posting',
+  'HubFound',
   'Complete',
 ];
 /** Reasons that are temporary or intended. */

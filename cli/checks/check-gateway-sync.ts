@@ -124,12 +124,22 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
 }
 
 /** Checks for a request in the annotations that isn't in the status yet. */
-function checkUnhandled({ metadata, status }: GatewaySync, now: number): Finding[] {
+function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): Finding[] {
   const { annotations = {} } = metadata;
   const id = annotations[REQUEST_ANNOTATIONS.requestId];
   const at = annotations[REQUEST_ANNOTATIONS.requestedAt] ?? '';
   const ref = annotations[REQUEST_ANNOTATIONS.requestedRef];
   const check = 'gatewaysync/request-unhandled';
+  const { from } = spec.webhook;
+  if (from !== undefined) {
+    if (ref === undefined || !(Date.parse(at) > Date.parse(status?.observedWebhookFromTime ?? ''))) return [];
+    return [
+      warning(check, `the request for ${ref} is ignored, because spec.webhook.from is set`, {
+        todo: `send requests to ${from}: kubectl stoker sync ${from}`,
+        page: 'how-to/one-webhook-for-many-resources.md',
+      }),
+    ];
+  }
   if (ref !== undefined && Number.isNaN(Date.parse(at)))
     return [
       failed(check, `the request for ${ref} is ignored, because ${REQUEST_ANNOTATIONS.requestedAt} is not a time`, {

@@ -5,7 +5,7 @@ import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { followedRef, type OpenRequest } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
-import { displacedBy, displacing, requestOf } from '../orders/sync.ts';
+import { displacedBy, displacing, refuseFollower, requestOf } from '../orders/sync.ts';
 import type { Host } from '../terminal/host.ts';
 import { isConfirmed, say } from './confirm.ts';
 
@@ -28,6 +28,7 @@ export async function requestSync(access: Access, { name, wanted, yes, host }: A
   let agreed: OpenRequest | undefined;
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, name);
+    refuseFollower(gatewaySync);
     const ref = wanted ?? followedRef(gatewaySync);
     const open = displacedBy(ref, gatewaySync);
     if (open && !isDeepStrictEqual(open, agreed)) {

@@ -32,6 +32,7 @@ export const sync = makeCommand({
   details: [
     'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once. With --ref, the gateways follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested.',
     'If a request for a different ref is still open, the command shows it and asks for confirmation before it replaces this request.',
+    'A resource with spec.webhook.from handles the requests for another one, so the command refuses it, and shows the name of that one. --request works for both.',
     'With --request, requests nothing, and waits for the request with this ID, which the receiver returns for each delivery (requestId). Exits with 1 if the request was ignored, failed, or was replaced. Requires only permission to read GatewaySyncs.',
     'With --wait, shows the progress until all gateways have the commit. Exits with 1 if a gateway fails, with its name and the reason. Approval, windows, and soak still apply: set --timeout accordingly.',
     'Without --request, requires permission to patch GatewaySyncs, which the role edit includes.',
@@ -65,7 +66,7 @@ export const sync = makeCommand({
     const access = connect(args, host);
     try {
       if (args.request !== undefined) {
-        const asked = openRequestOf(await getGatewaySync(access, args.name), args.request);
+        const asked = openRequestOf(await getRequested(access, args.name), args.request);
         return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
       }
       const asked = await requestSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
@@ -78,6 +79,15 @@ export const sync = makeCommand({
     }
   },
 });
+
+/** Reads a GatewaySync, with the annotations of the one whose requests it handles. Throws `Problem`. */
+async function getRequested(access: Access, name: string): Promise<GatewaySync> {
+  const gatewaySync = await getGatewaySync(access, name);
+  const { from } = gatewaySync.spec.webhook;
+  if (from === undefined) return gatewaySync;
+  const { annotations = {} } = (await getGatewaySync(access, from)).metadata;
+  return { ...gatewaySync, metadata: { ...gatewaySync.metadata, annotations } };
+}
 
 /** The newest request of a resource, which must have this ID. Throws `Problem`. */
 function openRequestOf({ metadata: { name, annotations = {} } }: GatewaySync, id: string): Asked {
@@ -103,7 +113,7 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
   let stuckSince: number | undefined;
   let known: Known | undefined;
   for (;;) {
-    const gatewaySync = await readPatiently(started + timeoutMs, () => getGatewaySync(access, name));
+    const gatewaySync = await readPatiently(started + timeoutMs, () => getRequested(access, name));
     const progress = judgeProgress(gatewaySync, asked);
     if (isDue(known, gatewaySync, progress)) {
       const { resourceVersion } = gatewaySync.metadata;

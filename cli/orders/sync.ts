@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { Change } from '../client/patch.ts';
+import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { followedRef, type OpenRequest, openRequest } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
@@ -17,6 +18,15 @@ export const requestOf = ({ id, ref, at }: Asked): Change => ({
   },
 });
 
+/** Refuses a request that would be ignored, because the resource handles those for another one. Throws `Problem`. */
+export function refuseFollower({ metadata: { name, namespace }, spec: { webhook } }: GatewaySync): void {
+  if (webhook.from === undefined) return;
+  const next = `kubectl stoker sync ${webhook.from} --namespace ${namespace}`;
+  throw new Problem(
+    `${name} handles the requests for ${webhook.from} (spec.webhook.from), and none for itself; run ${next}`,
+  );
+}
+
 /** Returns the open request that a request for `ref` would replace, or undefined. */
 export function displacedBy(ref: string, gatewaySync: GatewaySync): OpenRequest | undefined {
   const open = openRequest(gatewaySync);
@@ -27,8 +37,9 @@ export function displacedBy(ref: string, gatewaySync: GatewaySync): OpenRequest 
 export const displacing = (gatewaySync: GatewaySync, { ref, by, at }: OpenRequest, wanted: string): string =>
   `${addressOf(gatewaySync)}: the open request for ${ref}${by ? ` by ${by}` : ''}${at ? ` at ${at}` : ''} will be replaced by a request for ${wanted}.`;
 
-/** Plans a new resolution of the followed ref. */
+/** Plans a new resolution of the followed ref. Throws `Problem` if it isn't possible. */
 export function planSync(gatewaySync: GatewaySync): PlannedChange {
+  refuseFollower(gatewaySync);
   const ref = followedRef(gatewaySync);
   const open = displacedBy(ref, gatewaySync);
   return {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TraceView } from '../../../cli/fleet/trace.ts';
 import { connectCluster, kubectl } from '../../support/cluster.ts';
-import { untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
 
@@ -89,6 +89,25 @@ test('kubectl stoker sync --request waits for the request of a webhook, and fail
   assert.equal(replaced.status, 1);
   assert.match(replaced.notes, /app has no request .*, or it was replaced by a newer one/);
   assert.equal((await waitFor(older.requestId, '--ref', 'v2')).status, 64);
+});
+
+test('kubectl stoker sync refuses a resource with a hub, and waits for the requests of the hub', async (t) => {
+  const { address, repository, postPlain } = await startPath(t, { 'config/a.txt': 'first' });
+  const follower = { ...address, name: 'follower' };
+  await applyGatewaySync(follower, { repo: repository.url }, { webhook: { from: 'app' } });
+  await untilGatewaySync(follower, 'the first commit', ({ status }) => status?.lastSyncCommit !== undefined);
+  const { kubeconfig } = await connectCluster();
+  const sync = (...line: string[]) =>
+    runCli(['sync', 'follower', ...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  const refused = await sync('--ref', 'v2');
+  assert.equal(refused.status, 1);
+  assert.match(refused.notes, /follower handles the requests for app .*; run kubectl stoker sync app --namespace /);
+  await repository.commit({ files: { 'config/a.txt': 'second' } });
+  await repository.tag('v2');
+  const { requestId } = await postPlain({ ref: 'v2' });
+  const done = await sync('--wait', '--request', requestId);
+  assert.equal(done.status, 0, done.notes);
+  assert.match(done.notes, /v2 is [0-9a-f]{8}: no gateways/);
 });
 
 test('kubectl stoker trace shows a delivery from the POST to the disk, in chronological order', async (t) => {

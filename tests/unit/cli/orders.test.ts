@@ -293,6 +293,14 @@ suite('a sync', () => {
     });
   });
 
+  test('is refused for a resource that handles the requests for another one, which it names', () => {
+    assert.throws(() => planSync(resource({ spec: { webhook: { from: 'hub' } } })), {
+      name: 'Problem',
+      status: 1,
+      message: /^plant handles the requests for hub .*; run kubectl stoker sync hub --namespace gateways$/,
+    });
+  });
+
   test('shows the request that it replaces', () => {
     const { says, about } = planSync(resource({ annotations: open }));
     const who =
