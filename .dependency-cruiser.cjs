@@ -17,7 +17,7 @@ const modules = {
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
     'main → wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
-  cli: 'main → program → commands → ui → orders → checks · migrate → fleet → terminal → client',
+  cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
 };
 
 /** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */
@@ -73,9 +73,15 @@ module.exports = {
     ...programs.map((program) =>
       forbid(
         `${program}-imports-no-other-program`,
-        { path: `^${program}/` },
+        { path: `^${program}/`, pathNot: '^cli/checkout/' },
         { path: `^(${anyOf(programs.filter((other) => other !== program))}|scripts|tests)/` },
       ),
+    ),
+    forbid(
+      'checkout-imports-only-the-plan-of-another-program',
+      { path: '^cli/checkout/' },
+      { path: `^(${anyOf(programs.filter((program) => program !== 'cli'))}|scripts|tests)/`, pathNot: '^agent/plan/' },
+      'kubectl stoker check has to plan exactly as the agent does',
     ),
     ...Object.entries(modules).flatMap(moduleRules),
     forbid(

@@ -4,10 +4,10 @@ import { TerminalError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';
-import { applyPatches } from '../plan/file-patches.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
+import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES } from '../plan/render-content.ts';
+import { renderFile, tooLargeForPatch, tooLargeForTemplate } from '../plan/render-file.ts';
 import type { ContentReader } from './content-reader.ts';
-import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES, renderContent } from './render-content.ts';
 
 /** Source of content, and the values for templates in it. */
 export interface ContentSource {
@@ -41,27 +41,13 @@ interface Rendering {
 
 async function deliverRendered(blob: Content, rendering: Rendering, sink: ContentSink): Promise<PreviewedContent> {
   const { file, values } = rendering;
-  if (blob.size > MAX_RENDERED_BYTES) {
-    throw contentError(`${file.source} is too large to be patched (over ${MAX_RENDERED_BYTES} bytes)`);
-  }
-  const { content, keys } = await render(await wholeOf(blob), rendering);
+  if (blob.size > MAX_RENDERED_BYTES) throw contentError(tooLargeForPatch(file));
+  const rendered = await inTurns(renderFile(await wholeOf(blob), file, values));
+  if (rendered.kind === 'problem') throw contentError(rendered.message);
+  const { content, keys } = rendered;
   await sink(content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) }, lfs: blob.lfs };
-}
-
-/** Templates are rendered first, so patches can address their output. */
-async function render(
-  given: Buffer,
-  { file, values }: Rendering,
-): Promise<{ content: Buffer; keys: string[] | undefined }> {
-  const rendered = file.template ? renderContent(given, values) : undefined;
-  if (rendered?.kind === 'problem') throw contentError(`${file.source}: ${rendered.message}`);
-  const content = rendered?.content ?? given;
-  if (!file.patches) return { content, keys: rendered?.keys };
-  const patched = await inTurns(applyPatches(content, file.patches));
-  if (patched.kind === 'problem') throw contentError(`${file.source} ${patched.message}`);
-  return { content: patched.content, keys: rendered?.keys };
 }
 
 /** Runs a long computation in steps, so that probes get a response in between. */
@@ -83,9 +69,7 @@ async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink):
     await sink(chunk);
   }
   if (file.template && !isBinary(head)) {
-    throw contentError(
-      `${file.source} is too large for a template (over ${MAX_RENDERED_BYTES} bytes): map it without template: true`,
-    );
+    throw contentError(tooLargeForTemplate(file));
   }
   return {
     sha256: hash.digest('hex'),

@@ -25,9 +25,13 @@ interface CheckInput {
  */
 export function filesToCheck({ checks, desired, plan, manifest, isChecked }: CheckInput): FileToCheck[] {
   if (checks.length === 0) return [];
+  return matchChecks(checks, isChecked ? uncheckedFiles(desired, plan, manifest) : desired.files.values());
+}
+
+/** Returns the files that the checks match. */
+export function matchChecks(checks: readonly Check[], files: Iterable<DesiredFile>): FileToCheck[] {
   const matchers = checks.map(({ files, format }) => ({ matches: compileGlob(files), format }));
-  const files = isChecked ? uncheckedFiles(desired, plan, manifest) : [...desired.files.values()];
-  return files.flatMap((file) => {
+  return [...files].flatMap((file) => {
     const formats = matchers.filter(({ matches }) => matches(file.path)).map(({ format }) => format);
     return formats.length > 0 ? [{ file, formats: [...new Set(formats)] }] : [];
   });

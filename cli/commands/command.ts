@@ -24,6 +24,8 @@ export interface Command {
 /** Input of a command; citty passes the host as `data`. */
 interface Invocation<TArgs extends ArgsDef> {
   args: ParsedArgs<TArgs>;
+  /** The words of the command line after the command. */
+  words: readonly string[];
   host: Host;
 }
 
@@ -37,7 +39,7 @@ export function makeCommand<const TArgs extends ArgsDef>({ args, run, ...text }:
   const definition = defineCommand({
     meta: { name: text.name, description: text.summary },
     args,
-    run: (context) => run({ args: context.args, host: context.data as Host }),
+    run: (context) => run({ args: context.args, words: context.rawArgs, host: context.data as Host }),
   });
   return { ...text, args, definition: definition as unknown as CommandDef };
 }

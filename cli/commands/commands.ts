@@ -1,4 +1,5 @@
 import { approve } from './approve.ts';
+import { check } from './check.ts';
 import type { Command } from './command.ts';
 import { completion } from './completion.ts';
 import { diff } from './diff.ts';
@@ -29,6 +30,7 @@ export const COMMANDS: readonly Command[] = [
   approve,
   rollback,
   retry,
+  check,
   migrate,
   completion,
 ];

@@ -1,13 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { parseAllDocuments, type Tags } from 'yaml';
 import { messageOf } from '../../shared/errors.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { type Document, migrate as migrateDocuments } from '../migrate/migrate.ts';
 import { drawData } from '../terminal/data.ts';
-import type { Host } from '../terminal/host.ts';
 import { plain } from '../terminal/text.ts';
 import { makeCommand } from './command.ts';
 import { say } from './confirm.ts';
+import { readManifest } from './read-manifest.ts';
 
 /** `kubectl stoker migrate`: converts git-sync, k8s-sidecar, or gitRepo volumes to a GatewaySync. */
 export const migrate = makeCommand({
@@ -62,16 +61,6 @@ export const migrate = makeCommand({
     return stays.length === 0 ? EXIT.ok : EXIT.failed;
   },
 });
-
-async function readManifest(file: string, { input }: Host): Promise<string> {
-  try {
-    if (file !== '-') return await readFile(file, 'utf8');
-    if (input) return await input();
-  } catch (error) {
-    throw new Problem(`cannot read the manifest: ${messageOf(error)}`, EXIT.failed, { cause: error });
-  }
-  throw new Problem('stdin is not available: specify a file', EXIT.usage);
-}
 
 /** Parses the documents of a manifest. Throws `Problem`. */
 function parseManifest(text: string): unknown[] {

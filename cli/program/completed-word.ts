@@ -92,7 +92,7 @@ function optionsOf(args: ArgsDef, given: Given): Candidate[] {
 
 function wordFor(key: string, arg: ArgDef | undefined, given: Given): CompletedWord {
   const hint = (arg && 'valueHint' in arg && arg.valueHint) || '';
-  if (hint === 'FILE') return { kind: 'file' };
+  if (hint === 'FILE' || hint === 'DIR' || key === 'directory') return { kind: 'file' };
   if (hint.includes('|')) return { kind: 'listed', candidates: hint.split('|').map((value) => ({ value })) };
   return { kind: 'value', key, given };
 }

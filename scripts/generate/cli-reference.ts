@@ -40,7 +40,7 @@ const introduction = [
   '| pause, resume, sync | `patch` on `gatewaysyncs`, which the role `edit` includes |',
   '| diff, drift | The same, and `list` on `syncreports` |',
   '| approve, rollback, retry | `patch` on `gatewaysyncs`, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-can-approve) is set |',
-  '| migrate, completion | None: they do not access the cluster |',
+  '| check, migrate, completion | None: they do not access the cluster |',
   '',
   'If you can read only one namespace, the plugin shows only this namespace, and totals include only this namespace.',
   '',

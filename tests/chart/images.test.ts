@@ -25,7 +25,7 @@ current-context: away
 `;
 
 for (const program of PROGRAMS) {
-  test(`the image of ${program} contains its bundle, readable for all users, and no other file of ours`, async (t) => {
+  test(`the image of ${program} contains its bundles, readable for all users, and no other file of ours`, async (t) => {
     const image = await assembleImage(program);
     t.after(() => image.remove());
     const [command, ...flags] = image.entryPoint.slice(image.entryPoint.indexOf('node'));
@@ -34,7 +34,8 @@ for (const program of PROGRAMS) {
     assert.ok(bundle && flags.every((flag) => flag.startsWith('--')));
     const { mode } = await stat(path.join(image.path, bundle));
     assert.equal(mode & 0o777, 0o644, 'an agent runs as any user');
-    const ours = ['LICENSE', ...['', '.LEGAL.txt', '.map'].map((end) => `${program}.mjs${end}`)];
+    const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs'] : [`${program}.mjs`];
+    const ours = ['LICENSE', ...bundles.flatMap((name) => ['', '.LEGAL.txt', '.map'].map((end) => `${name}${end}`))];
     const files = await readdir(image.path, { recursive: true });
     assert.deepEqual(files.sort(), ['app', ...ours.map((file) => `app/${file}`)]);
     const source = await readFile(path.join(image.path, bundle), 'utf8');

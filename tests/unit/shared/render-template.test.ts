@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { renderContent } from '../../../agent/content/render-content.ts';
 import { isLfsPointer } from '../../../agent/lfs/lfs-pointer.ts';
+import { renderContent } from '../../../agent/plan/render-content.ts';
 import { gatewayNameOf, type Identity, templateValues } from '../../../agent/plan/template-values.ts';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import { inputsHash, renderTemplate } from '../../../shared/domain/render-template.ts';

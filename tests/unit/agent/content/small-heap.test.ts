@@ -8,7 +8,7 @@ const FIRST = `[[{ path: ['0'], json: '"x"' }]]`;
 /** Delivers content from `text`, and returns the output. */
 async function makeContent(text: string, way: 'template' | 'patch', edits = FIRST): Promise<string> {
   return await runInSmallHeap(`
-    import { renderContent } from ${importable('agent/content/render-content.ts')};
+    import { renderContent } from ${importable('agent/plan/render-content.ts')};
     import { applyPatches } from ${importable('agent/plan/file-patches.ts')};
     const content = Buffer.from(${text});
     const value = { get: () => 'x'.repeat(300) };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { renderContent } from '../../../../agent/content/render-content.ts';
+import { renderContent } from '../../../../agent/plan/render-content.ts';
 import { firstInvalidByte } from '../../../../shared/domain/invalid-utf8.ts';
 
 const values = new Map([['GatewayName', 'edge']]);

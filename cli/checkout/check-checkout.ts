@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
+import type { DesiredFile } from '../../agent/plan/plan-input.ts';
+import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import { specRef } from '../../shared/domain/spec-ref.ts';
+import { listCheckout, readCommit } from './list-checkout.ts';
+import { planCheckout } from './plan-checkout.ts';
+import { checkContent, readDelivered } from './read-delivered.ts';
+import type { GatewaySyncManifest } from './read-gateway-sync.ts';
+import { createTree, writeTreeFile } from './write-tree.ts';
+
+/** A pod for which the files of a checkout are planned. */
+export interface PlannedPod {
+  gatewayName: string;
+  podName: string;
+  profile: string;
+  namespace: string;
+  labels: ReadonlyMap<string, string>;
+}
+
+/** A file that the gateway would get. */
+export type PlannedFile = Pick<DesiredFile, 'path' | 'source' | 'executable'>;
+
+/** The files that the gateway would get, and problems, each of which would keep it from getting any. */
+export interface CheckedTree {
+  files: PlannedFile[];
+  problems: string[];
+}
+
+interface Checkout {
+  directory: string;
+  gatewaySync: GatewaySyncManifest;
+  /** Empty directory to write the files to, if they have no problem. */
+  output: string | undefined;
+}
+
+/** Plans and checks the files of a checkout as an agent does before it delivers them. */
+export async function checkCheckout(
+  { directory, gatewaySync, output }: Checkout,
+  pod: PlannedPod,
+): Promise<CheckedTree> {
+  const { spec, metadata } = gatewaySync;
+  const { labels, ...names } = pod;
+  const commit = await readCommit(directory);
+  const entries = await listCheckout(directory, { submodules: spec.git.submodules ?? false });
+  const identity = { ...names, podUid: '', crName: metadata.name };
+  const plan = planCheckout(gatewaySync, entries, { identity, labels, ref: specRef(spec.git), commit });
+  if (plan.kind === 'problems') {
+    const missing = entries.flatMap(({ kind, path }) => (kind === 'submodule' && spec.git.submodules ? [path] : []));
+    const hint = missing.length > 0 ? [`not checked out: ${missing.join(', ')}; run git submodule update --init`] : [];
+    return { files: [], problems: [...plan.problems, ...hint] };
+  }
+  const problems = await findProblems(directory, plan);
+  if (problems.length === 0 && output !== undefined) await writeTree(directory, output, plan);
+  return { files: plan.files, problems };
+}
+
+interface Planned {
+  files: DesiredFile[];
+  checks: FileToCheck[];
+  values: TemplateValues;
+}
+
+async function findProblems(directory: string, { files, checks, values }: Planned): Promise<string[]> {
+  const checkOf = new Map(checks.map((check) => [check.file, check]));
+  const problems: string[] = [];
+  for (const file of files) {
+    const delivered = await readDelivered(directory, file, values);
+    const check = checkOf.get(file);
+    if (delivered.kind === 'problem') problems.push(delivered.problem);
+    else if (check) problems.push(...checkContent(delivered.content, check));
+  }
+  return problems;
+}
+
+async function writeTree(directory: string, output: string, { files, values }: Planned): Promise<void> {
+  await createTree(output);
+  for (const file of files) {
+    const delivered = await readDelivered(directory, file, values);
+    if (delivered.kind === 'content') await writeTreeFile(join(output, file.path), delivered.content, file);
+  }
+}

@@ -1,0 +1,56 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
+import type { DesiredFile } from '../../agent/plan/plan-input.ts';
+import { isBinary, MAX_RENDERED_BYTES } from '../../agent/plan/render-content.ts';
+import { renderFile, tooLargeForPatch, tooLargeForTemplate } from '../../agent/plan/render-file.ts';
+import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
+import { describeProblem } from '../../shared/domain/syntax/syntax-problem.ts';
+import { messageOf } from '../../shared/errors.ts';
+
+/** Content of a file as the agent would deliver it, or the problem. */
+export type DeliveredContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; problem: string };
+
+/** Reads a file of a checkout, and renders it as the agent does. */
+export async function readDelivered(
+  directory: string,
+  file: DesiredFile,
+  values: TemplateValues,
+): Promise<DeliveredContent> {
+  const { source, template, patches } = file;
+  const read = await readFile(join(directory, source));
+  if (typeof read === 'string') return { kind: 'problem', problem: `${source}: ${read}` };
+  if (LFS_POINTER.test(read.toString('latin1', 0, 64))) return { kind: 'problem', problem: `${source}: ${NO_CONTENT}` };
+  if (read.length > MAX_RENDERED_BYTES) {
+    if (patches) return { kind: 'problem', problem: tooLargeForPatch(file) };
+    if (template && !isBinary(read)) return { kind: 'problem', problem: tooLargeForTemplate(file) };
+    return { kind: 'content', content: read };
+  }
+  const work = renderFile(read, file, values);
+  let step = work.next();
+  while (!step.done) step = work.next();
+  const rendered = step.value;
+  return rendered.kind === 'problem' ? { kind: 'problem', problem: rendered.message } : rendered;
+}
+
+const LFS_POINTER = /^version https:\/\/git-lfs\.github\.com\/spec\//;
+const NO_CONTENT = 'the checkout contains a Git LFS pointer instead of the content: run git lfs pull';
+
+/** Returns the content, or the message of an error. Doesn't follow a link, which git wouldn't have checked out. */
+async function readFile(path: string): Promise<Buffer | string> {
+  try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    return await file.readFile();
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Returns the problems that the checks find in the content of a file. */
+export const checkContent = (content: Buffer, { file, formats }: FileToCheck): string[] =>
+  formats.flatMap((format) => {
+    const problem = checkSyntax(content, format);
+    return problem ? [`${file.source}: ${describeProblem(problem)}`] : [];
+  });

@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+import { parseAllDocuments } from 'yaml';
+import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
+import { GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { messageOf } from '../../shared/errors.ts';
+import { Problem } from '../client/problem.ts';
+
+const kindSchema = v.object({ kind: v.literal(GATEWAY_SYNC.kind) });
+const schema = v.object({
+  ...kindSchema.entries,
+  metadata: v.object({ name: v.string(), namespace: v.optional(v.string()) }),
+  spec: gatewaySyncSpecSchema,
+});
+
+/** A GatewaySync in a file, with the defaults that the API server would set. */
+export type GatewaySyncManifest = v.InferOutput<typeof schema>;
+
+/** Returns the only GatewaySync of a manifest, which can contain other objects. Throws `Problem`. */
+export function readGatewaySync(text: string): GatewaySyncManifest {
+  const [first, ...others] = parseObjects(text).filter((object) => v.is(kindSchema, object));
+  if (others.length > 0) throw new Problem('the manifest contains several GatewaySyncs: specify a file with one');
+  if (first === undefined) throw new Problem('the manifest contains no GatewaySync');
+  const parsed = v.safeParse(schema, first);
+  if (parsed.success) return parsed.output;
+  const [{ message, path = [] }] = parsed.issues;
+  throw new Problem(`the GatewaySync is invalid: ${path.map(({ key }) => key).join('.')}: ${message}`);
+}
+
+function parseObjects(text: string): unknown[] {
+  try {
+    return [...parseAllDocuments(text, { logLevel: 'silent' })].map((document) => {
+      const [error] = document.errors;
+      if (error) throw error;
+      return document.toJS();
+    });
+  } catch (error) {
+    throw new Problem(`the manifest is not valid YAML: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}

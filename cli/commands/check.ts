@@ -1,0 +1,91 @@
+import { parseArgs } from 'node:util';
+import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
+import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import type { Host } from '../terminal/host.ts';
+import { inkFor } from '../terminal/ink.ts';
+import { drawTable } from '../terminal/table.ts';
+import { makeCommand } from './command.ts';
+import { say } from './confirm.ts';
+import { readManifest } from './read-manifest.ts';
+
+/** `kubectl stoker check`: runs a profile and its checks on a checkout. */
+export const check = makeCommand({
+  name: 'check',
+  summary: 'Check a checkout, and list the files that a gateway would get from it',
+  details: [
+    'Runs the mappings, templates, patches, and checks of a profile on the files that git tracks in a checkout, with the content that they have on disk. The result is what an agent would deliver to an empty volume. Does not access a cluster.',
+    'Lists all problems on stderr and exits with 1 if there are any. Otherwise, lists the files, or writes them to a new directory for other programs, such as nginx -t.',
+  ],
+  examples: [
+    { line: 'check -f gatewaysync.yaml .', does: 'List the files for a gateway without a name or labels' },
+    {
+      line: 'check -f gatewaysync.yaml --gateway edge --label tier=canary --output tree .',
+      does: 'Write the files for the gateway edge to the directory tree',
+    },
+  ],
+  args: {
+    directory: { type: 'positional', required: true, description: 'Checkout of the repository: its root.' },
+    file: {
+      type: 'string',
+      alias: 'f',
+      required: true,
+      valueHint: 'FILE',
+      description: 'Manifest with the GatewaySync, or - for stdin.',
+    },
+    gateway: {
+      type: 'string',
+      valueHint: 'NAME',
+      description: 'Name of the gateway, for {{ .GatewayName }}. Default: the name of the pod.',
+    },
+    pod: { type: 'string', valueHint: 'NAME', description: 'Name of the pod, for {{ .PodName }}. Default: gateway-0.' },
+    label: {
+      type: 'string',
+      valueHint: 'KEY=VALUE',
+      description: 'Label of the pod, for {{ .Labels.KEY }}. Can be repeated.',
+    },
+    profile: { type: 'string', valueHint: 'NAME', description: 'Profile. Default: default.' },
+    output: {
+      type: 'string',
+      valueHint: 'DIR',
+      description: 'Write the files to this directory, which must be empty.',
+    },
+  },
+  run: async ({ args, words, host }): Promise<ExitStatus> => {
+    const { directory, output, profile = 'default', pod = 'gateway-0' } = args;
+    const labels = readLabels(words);
+    const gatewaySync = readGatewaySync(await readManifest(args.file, host));
+    const gatewayName = args.gateway ?? labels.get('app.kubernetes.io/name') ?? pod;
+    const { namespace = 'default' } = gatewaySync.metadata;
+    const { files, problems } = await checkCheckout(
+      { directory, gatewaySync, output },
+      { gatewayName, podName: pod, profile, namespace, labels },
+    );
+    for (const problem of problems) say(problem, host);
+    if (problems.length > 0) return EXIT.failed;
+    if (output === undefined) print(files, host);
+    else say(`${files.length} files written to ${output}`, host);
+    return EXIT.ok;
+  },
+});
+
+/** citty keeps only the last of several options with the same name. */
+function readLabels(words: readonly string[]): ReadonlyMap<string, string> {
+  const options = { label: { type: 'string', multiple: true } } as const;
+  const { values } = parseArgs({ args: [...words], options, strict: false });
+  return new Map(
+    (values.label ?? []).map((label) => {
+      const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(String(label)) ?? [];
+      if (key === '') throw new Problem(`--label must be KEY=VALUE, not ${label}`, EXIT.usage);
+      return [key, value] as const;
+    }),
+  );
+}
+
+function print(files: readonly PlannedFile[], { print, columns, hasColours }: Host): void {
+  const rows = files
+    .map(({ path, source, executable }) => [path, executable ? '0755' : '0644', source])
+    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  const titles = [{ title: 'PATH' }, { title: 'MODE' }, { title: 'SOURCE', dropped: 1 }];
+  print(`${drawTable(titles, rows, { columns, ink: inkFor(hasColours) }).join('\n')}\n`);
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
+import { git } from '../../../scripts/testbed/git-command.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { gitSandbox } from '../agent/support/git-sandbox.ts';
+
+const mapping = (source: string, destination: string, more: object = {}) => ({
+  source,
+  destination,
+  required: true,
+  template: false,
+  ...more,
+});
+
+const profile = {
+  mappings: [
+    mapping('shared', 'config', { patches: [{ file: 'a.json', set: { port: '{{ .Vars.port }}' } }] }),
+    mapping('sites/{{ .GatewayName }}', 'config', { template: true }),
+  ],
+  excludePatterns: ['*.bak'],
+  vars: { port: '8443' },
+  checks: [{ files: '**/*.json', format: 'json' as const }],
+};
+
+const files: Record<string, FileChange> = {
+  'shared/a.json': '{"port": 1}',
+  'shared/b.bak': 'x',
+  'shared/run.sh': { content: '#!/bin/sh\n', executable: true },
+  'sites/edge/c.json': '{"name": "{{ .GatewayName }}", "ref": "{{ .Ref }}", "at": "{{ .Commit }}"}',
+  'sites/other/d': '1',
+  'README.md': 'x',
+};
+
+/** A repository, a checkout of it, and an agent that can sync it. */
+async function startRepository(t: TestContext, given = files) {
+  const { repo, commit, repository, sandbox } = await gitSandbox(t, 'check', {});
+  const id = await commit({ files: given });
+  const checkout = path.join(sandbox.directory, 'checkout');
+  await git(sandbox.directory, ['clone', '-q', repository.path, checkout]);
+  const output = path.join(sandbox.directory, 'tree');
+  const check = (more: string[] = [], settings: object = profile) => {
+    const spec = { git: { repo, ref: 'main' }, gateway: { port: 8080 }, sync: { profiles: { default: settings } } };
+    const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
+    return runCli(['check', '-f', '-', ...more, checkout], { input: async () => JSON.stringify(manifest) });
+  };
+  return { target: { repo, commit: id, profile }, sandbox, checkout, output, check };
+}
+
+async function readTree(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  const isOurs = (file: string) => !file.includes('/.sync-agent/');
+  return Object.fromEntries(
+    await Promise.all(
+      paths
+        .filter(isOurs)
+        .sort()
+        .map(async (file) => {
+          const mode = (await stat(file)).mode & 0o777;
+          return [path.relative(root, file), `${mode.toString(8)} ${await readFile(file, 'utf8')}`] as const;
+        }),
+    ),
+  );
+}
+
+suite('kubectl stoker check', () => {
+  test('writes exactly what an agent delivers', async (t) => {
+    const { target, sandbox, output, check } = await startRepository(t);
+    const { status, notes } = await check(['--gateway', 'edge', '--output', output]);
+    assert.deepEqual([status, notes], [0, `3 files written to ${output}\n`]);
+    await sandbox.sync(target);
+    const tree = await readTree(output);
+    assert.deepEqual(tree, await readTree(sandbox.data));
+    assert.equal(tree['config/a.json'], '644 {"port": 8443}');
+    assert.equal(tree['config/run.sh'], '755 #!/bin/sh\n');
+  });
+
+  test('lists the files with their sources', async (t) => {
+    const { check } = await startRepository(t);
+    const { status, output } = await check(['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge']);
+    assert.equal(status, 0);
+    const rows = output
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    assert.deepEqual(rows, [
+      ['PATH', 'MODE', 'SOURCE'],
+      ['config/a.json', '0644', 'shared/a.json'],
+      ['config/c.json', '0644', 'sites/edge/c.json'],
+      ['config/run.sh', '0755', 'shared/run.sh'],
+    ]);
+  });
+
+  test('lists all problems, and writes nothing', async (t) => {
+    const broken = { ...files, 'sites/edge/c.json': '{', 'sites/edge/d.json': '[1,]' };
+    const { output, check } = await startRepository(t, broken);
+    const { status, notes } = await check(['--gateway', 'edge', '--output', output]);
+    assert.equal(status, 1);
+    assert.match(notes, /^sites\/edge\/c\.json: line 1, column 2: .*\nsites\/edge\/d\.json: line 1, column 4: .*\n$/);
+    await assert.rejects(stat(output), { code: 'ENOENT' });
+  });
+
+  for (const [what, more, settings, words] of [
+    ['a source that is missing', ['--gateway', 'none'], profile, /the repository has no sites\/none/],
+    [
+      'a label that a template needs',
+      [],
+      { ...profile, mappings: [mapping('{{ .Labels.tier }}', '.')] },
+      /Labels\.tier/,
+    ],
+    [
+      'an unknown profile',
+      ['--profile', 'x'],
+      profile,
+      /^error: the GatewaySync has no profile named x, only default\n/,
+    ],
+    ['a label without a value', ['--label', 'x'], profile, /^error: --label must be KEY=VALUE, not x\n/],
+    [
+      'a spec that the API server rejects',
+      [],
+      { mappings: [] },
+      /^error: the GatewaySync is invalid: spec\.sync\.profiles/,
+    ],
+  ] as const) {
+    test(`reports ${what}`, async (t) => {
+      const { check } = await startRepository(t);
+      const { status, notes } = await check([...more], settings);
+      assert.notEqual(status, 0);
+      assert.match(notes, words);
+    });
+  }
+
+  test('reads files on disk, without those that git ignores or that became links', async (t) => {
+    const { checkout, check } = await startRepository(t);
+    await writeFile(path.join(checkout, 'shared/untracked'), 'x');
+    await writeFile(path.join(checkout, 'shared/a.json'), '{');
+    const changed = await check(['--gateway', 'edge']);
+    assert.match(changed.notes, /^shared\/a\.json cannot be patched: it isn't JSON/);
+    await git(checkout, ['rm', '-q', '--cached', 'shared/a.json']);
+    await git(checkout, ['rm', '-q', '--cached', 'shared/run.sh']);
+    await writeFile(path.join(checkout, 'shared/a.json'), '{}');
+    await git(checkout, ['add', 'shared/a.json']);
+    const { output } = await check(['--gateway', 'edge']);
+    assert.doesNotMatch(output, /untracked|run\.sh/);
+    await symlink('/etc/passwd', path.join(checkout, 'sites/edge/e'));
+    await git(checkout, ['add', 'sites/edge/e']);
+    const link = await check(['--gateway', 'edge']);
+    assert.match(link.notes, /sites\/edge\/e is a symbolic link/);
+  });
+
+  test('never mixes the files with others, and needs a checkout', async (t) => {
+    const { sandbox, output, check } = await startRepository(t);
+    await mkdir(output);
+    await writeFile(path.join(output, 'x'), '1');
+    const mixed = await check(['--gateway', 'edge', '--output', output]);
+    assert.match(mixed.notes, /isn't empty/);
+    const none = await runCli(['check', '-f', '/dev/null', sandbox.data]);
+    assert.match(none.notes, /^error: the manifest contains no GatewaySync\n/);
+  });
+});
