@@ -31,6 +31,7 @@ import { tidyLfs } from './sync/provide-content.ts';
 import { isAtHand, lastGood, sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
+import { TreeKeeper } from './sync/tree-keeper.ts';
 import { wireSync } from './wire-sync.ts';
 
 /** By default, a pod has 30 s to exit. After this delay the agent stops waiting for servers; the next agent retries. */
@@ -72,19 +73,24 @@ async function main(): Promise<void> {
     onDue: () => loop.onQuestion(),
     log: log.child({ component: 'inspection' }),
   });
+  const treeKeeper = new TreeKeeper(dependencies);
   const loop = new SyncLoop({
     profileName: identity.profile,
     surroundings: {
       self: () => ({ identity, labels: labelsNow(labelsFile) }),
       findRevision: revisions.find.bind(revisions),
     },
-    sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([waitingEnds, signal])),
+    sync: async (intent, signal) => {
+      const outcome = await sync(intent, dependencies, AbortSignal.any([waitingEnds, signal]));
+      await treeKeeper.onSynced();
+      return outcome;
+    },
     isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // a sync reports the reason
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: () => lastGood(dependencies),
-    inspections: inspector,
+    chores: [inspector, treeKeeper],
     access: { isMissedBy: isAboutAccess, stamp: () => stampOf(accessFiles) },
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,

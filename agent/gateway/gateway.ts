@@ -42,6 +42,11 @@ export class Gateway {
     this.#options = options;
   }
 
+  /** Whether the gateway hasn't been notified of the last changes yet. */
+  get isPending(): boolean {
+    return this.#options.pending.exists();
+  }
+
   /**
    * Runs before the first change of a file. Throws to defer the change, or else records that the gateway must be
    * notified. If the signal is aborted, throws its reason and records nothing.

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import type { Inspections } from '../sync/sync-loop-options.ts';
+import type { Chore } from '../sync/sync-loop-options.ts';
 
 export interface InspectorOptions {
   identity: Identity;
@@ -30,7 +30,7 @@ const LOOK_MS = 60_000;
 const PROBLEM_LENGTH = 2_000;
 
 /** Runs inspections of the gateway's files, one at a time, and withdraws expired results. */
-export class Inspector implements Inspections {
+export class Inspector implements Chore {
   readonly #options: InspectorOptions;
   #resource: WatchedResource | undefined;
   #question: Question | undefined;

@@ -36,6 +36,8 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   const single = input.entries.find(({ path }) => path === source);
   if (single) {
     if (type === 'dir' && single.kind === 'file') return [`${source} is a file, but type is dir`];
+    if (mapping.isAtomic && single.kind === 'file')
+      return [`${source} is a file, but publish: atomic needs a directory`];
     return [...layEntries([single], { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
   const below = input.entries.filter(({ path }) => isWithin(path, source));

@@ -30,6 +30,7 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   const { manifest, values } = input;
   const record = manifest.files.get(path);
   const live = input.live.get(path);
+  if (input.unlinkable?.has(path)) return rewritten(live);
   if (live?.kind !== 'file') return judgeMissing(file, live, input);
   if (!record || record.found) return judgeForeign(file, live, input);
   const content = input.contents?.get(path);
@@ -41,6 +42,9 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   if (live.sha256 !== record.sha256) return drifted(path, live, input);
   return right(file, live, { record, content: record, input });
 }
+
+const rewritten = (live: LiveEntry | undefined): Judged =>
+  live?.kind === 'file' ? { kind: 'modify', reason: 'Drifted', existing: live } : { kind: 'add', reason: 'Missing' };
 
 /** Judges a path without a file: it is free, or has another kind of entry. */
 function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: PlanInput): Judged {

@@ -76,6 +76,13 @@ export interface Applied {
   volume?: VolumeTraits | undefined;
 }
 
+/** The tree that a destination links to (`publish: atomic`), by its name in `.sync-agent/trees`. */
+export interface TreeRecord {
+  tree: string;
+  /** Name in `.sync-agent/taken-over` of the directory that was there before, to be restored. */
+  displaced?: string | undefined;
+}
+
 /** The agent's entries in the data volume, by path: it deletes nothing else. */
 export interface Manifest {
   /** Undefined before the first sync. */
@@ -83,6 +90,8 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, OwnedFile>;
   /** Directories that the agent created. */
   readonly directories: ReadonlySet<string>;
+  /** Destinations that are links to trees. Paths in the manifest don't show where such a tree is. */
+  readonly trees: ReadonlyMap<string, TreeRecord>;
   /** ID of the journal of the last completed sync that moved files. */
   readonly journal: string | undefined;
 }
@@ -96,6 +105,8 @@ export interface ManifestUpdate {
   forgottenFiles: string[];
   forgottenFolders: string[];
   applied: Applied | undefined;
+  /** All links to trees, if they changed. */
+  trees?: ReadonlyMap<string, TreeRecord> | undefined;
   /** Journal of the sync, if it moved files. */
   journal?: string | undefined;
 }
@@ -105,12 +116,13 @@ export interface MutableManifest extends Manifest {
   applied: Applied | undefined;
   readonly files: Map<string, OwnedFile>;
   readonly directories: Set<string>;
+  trees: ReadonlyMap<string, TreeRecord>;
   journal: string | undefined;
 }
 
 /** Returns the manifest of an agent that never wrote anything. */
 export function emptyManifest(): MutableManifest {
-  return { applied: undefined, files: new Map(), directories: new Set(), journal: undefined };
+  return { applied: undefined, files: new Map(), directories: new Set(), trees: new Map(), journal: undefined };
 }
 
 /** Applies an update in memory. */
@@ -120,5 +132,6 @@ export function updateManifest(manifest: MutableManifest, update: ManifestUpdate
   for (const directory of update.folders) manifest.directories.add(directory);
   for (const directory of update.forgottenFolders) manifest.directories.delete(directory);
   manifest.applied = update.applied;
+  manifest.trees = update.trees ?? manifest.trees;
   manifest.journal = update.journal ?? manifest.journal;
 }

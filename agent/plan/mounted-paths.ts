@@ -25,10 +25,10 @@ export class MountedPaths {
     return this.#pointAt(path) !== undefined;
   }
 
-  /** Returns a problem for each mount that a file can't be delivered to. */
-  problems({ files }: DesiredTree): string[] {
+  /** Returns a problem for each mount that a file or a link can't be delivered to. */
+  problems({ files }: DesiredTree, links: readonly { path: string }[] = []): string[] {
     const problems = new Map<string, string>();
-    for (const path of files.keys()) {
+    for (const path of [...links.map((link) => link.path), ...files.keys()]) {
       const point = this.#pointAt(path);
       if (point !== undefined && !problems.has(point)) problems.set(point, problem(path, point));
     }

@@ -1,4 +1,4 @@
-import { allDirectories, directoriesOf } from '../../shared/domain/relative-path.ts';
+import { allDirectories, directoriesOf, isWithin } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { DisplacedFile, OwnedFile } from './manifest.ts';
@@ -6,6 +6,7 @@ import { MountedPaths } from './mounted-paths.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
+import { type Publication, planTrees } from './trees.ts';
 
 /** One change of one file. `existing` is the entry seen during the scan; nothing else is replaced. */
 export type Change =
@@ -25,6 +26,10 @@ export type Change =
 export interface Plan {
   changes: Change[];
   directories: DirectoryPlan;
+  /** Changes of links to trees. The changes of files in a tree take place in the new tree. */
+  publications: Publication[];
+  /** Owned files that remain although they aren't desired. */
+  retained: ReadonlySet<string>;
   /** Number of owned files that don't change. */
   unchanged: number;
   /** New records of files with the right content whose manifest record differs or is missing. */
@@ -55,9 +60,15 @@ export function planChanges(given: PlanInput): PlanResult {
   if (collisions.length > 0) return refused('NameCollision', collisions);
   const judged = judgeFiles(input);
   const mounted = new MountedPaths(input.mounts ?? [], input.folding);
-  const conflicts = [...mounted.problems(desired), ...findConflicts(input), ...judged.conflicts];
-  if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const disowned = unwantedPaths(input);
+  const trees = planTrees(input, [...judged.writes.map(({ path }) => path), ...disowned]);
+  const conflicts = [
+    ...mounted.problems(desired, trees.publications),
+    ...findConflicts(input),
+    ...judged.conflicts,
+    ...trees.problems,
+  ];
+  if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const retained = [...desired.retained].filter((path) => manifest.files.has(path));
   const left = desired.files.size + desired.retained.size + (input.untouched ?? 0);
   if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
@@ -65,16 +76,19 @@ export function planChanges(given: PlanInput): PlanResult {
   if (overflow) return refused('TakenOverFull', [overflow]);
   const deletes = planDeletes(input).filter(({ path }) => !mounted.touches(path));
   const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
-  const directories = planDirectories(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]);
+  const written = [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')];
+  const directories = planDirectories(input, written, trees.publications);
   return {
     kind: 'plan',
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
       directories: { ...directories, prune: directories.prune.filter((directory) => !mounted.touches(directory)) },
+      publications: trees.publications,
+      retained: desired.retained,
       unchanged: judged.unchanged + (input.untouched ?? 0) + retained.length,
       corrected: judged.corrected,
       disowned,
-      drift: settings.drift === 'ignore' ? [] : judged.drift,
+      drift: settings.drift === 'ignore' ? [] : [...judged.drift, ...trees.drift],
       isPartial: input.isPartial ?? false,
     },
   };
@@ -175,17 +189,24 @@ interface DirectoryPlan {
 }
 
 /** Compares the needed directories with existing ones and those that the agent created. */
-function planDirectories({ desired, manifest, live }: PlanInput, writes: Change[]): DirectoryPlan {
+function planDirectories(
+  { desired, manifest, live }: PlanInput,
+  writes: Change[],
+  publications: readonly Publication[],
+): DirectoryPlan {
+  const trees = publications.flatMap(({ path, to }) => (to === 'nothing' ? [] : [path]));
+  const isInTree = (directory: string) => trees.some((tree) => isWithin(directory, tree));
   const forRetained = allDirectories(desired.retained);
   const isInTheWay = (directory: string) =>
     [...directoriesOf(directory), directory].some((path) => desired.files.has(path));
   const unneeded = [...manifest.directories]
-    .filter((directory) => !desired.directories.has(directory) && !forRetained.has(directory))
+    .filter((directory) => !desired.directories.has(directory) && !forRetained.has(directory) && !isInTree(directory))
     .sort(byDepth)
     .reverse();
-  const needed = allDirectories(writes.map(({ path }) => path));
+  const needed = allDirectories([...writes.map(({ path }) => path), ...trees]);
+  const isThere = (directory: string) => live.get(directory)?.kind === 'directory';
   return {
-    create: [...needed].filter((directory) => live.get(directory)?.kind !== 'directory').sort(byDepth),
+    create: [...needed].filter((directory) => !isThere(directory) && !isInTree(directory)).sort(byDepth),
     clear: unneeded.filter(isInTheWay),
     prune: unneeded.filter((directory) => !isInTheWay(directory)),
   };

@@ -70,6 +70,22 @@ export type LiveEntry =
 /** Entries at the relevant paths and the directories above them; a path that isn't listed is free. */
 export type LiveTree = Pick<ReadonlyMap<string, LiveEntry>, 'get'>;
 
+/** The entry at a destination that is a link to a tree (`publish: atomic`), or is to be one. */
+export type LiveRoot =
+  | { kind: 'absent' }
+  /** A link of the agent, with the name of its tree. */
+  | { kind: 'link'; tree: string }
+  /** `foreign` is something in it that isn't the agent's; `isOwned` if the agent delivered files into it. */
+  | { kind: 'directory'; foreign: string | undefined; isOwned: boolean }
+  /** A file, or a link of others. */
+  | { kind: 'other' };
+
+/** Destinations of `publish: atomic`, and the current entries there and at those of earlier syncs. */
+interface TreeRoots {
+  wanted: readonly string[];
+  live: ReadonlyMap<string, LiveRoot>;
+}
+
 /** The profile's policies for files that differ. */
 export type PlanSettings = Pick<ResolvedProfile, 'onConflict' | 'drift' | 'prune' | 'allowEmpty' | 'groupWrite'>;
 
@@ -84,6 +100,10 @@ export interface PlanInput {
   folding?: NameFolding;
   /** Paths at which the gateway's pod mounts other volumes. If omitted, none. */
   mounts?: readonly string[];
+  /** Destinations of `publish: atomic`. If omitted, none. */
+  roots?: TreeRoots;
+  /** Owned files of trees that can't be linked to, and must be written again. If omitted, none. */
+  unlinkable?: ReadonlySet<string>;
   /** Number of repairs of each file. If omitted, 0. */
   repairs?: Pick<RepairCounts, 'of'>;
   /** The manifest that `manifest` is a part of. If omitted, `manifest` is complete. */

@@ -1,7 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { Verification } from '../gateway/verification.ts';
 import { type Drift, MAX_REPAIRS } from '../plan/drift.ts';
+import type { Plan } from '../plan/plan-changes.ts';
 import { describeChanges } from '../plan/summarize-plan.ts';
+import { hasGap } from '../plan/trees.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { describeFailure, stateAfter } from './describe-failure.ts';
 import type { Finding } from './reports.ts';
@@ -15,8 +17,15 @@ export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: 
 function plannedFinding({ intent, plan, ignored }: SyncOutcome<'synced' | 'planned'>): Finding {
   const { commit, ref } = intent;
   const planned = `dry run: ${plan.changes.length} changes would deliver commit ${commit} (${ref})`;
-  const message = [planned, ignoredAttributes(ignored)].filter(Boolean).join('; ');
+  const message = [planned, gaps(plan), ignoredAttributes(ignored)].filter(Boolean).join('; ');
   return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
+}
+
+/** Returns the message about destinations that are missing while a link replaces a directory, or the other way round. */
+function gaps({ publications }: Plan): string | undefined {
+  const paths = publications.filter(hasGap).map(({ path }) => path);
+  if (paths.length === 0) return undefined;
+  return `missing for a moment, because publish changes or a directory is taken over: ${firstOf(paths)}`;
 }
 
 function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {

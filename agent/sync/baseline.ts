@@ -11,6 +11,8 @@ import type { Intent } from '../resource/judge-resource.ts';
 export class Baseline {
   /** Number of consecutive repairs of each file. */
   readonly repairs = new RepairCounts();
+  /** Files of trees that couldn't be linked to, and are to be written again. */
+  readonly unlinkable = new Set<string>();
   #recipe: string | undefined;
   #isBlank = true;
   /** Commit and generation that files are repaired for. */
@@ -33,6 +35,7 @@ export class Baseline {
     this.#recipe = recipe;
     this.#isBlank = false;
     this.#attributes = attributes;
+    this.unlinkable.clear();
     if (!isPartial) this.repairs.onCheck(drift);
   }
 

@@ -27,7 +27,9 @@ export async function planFromManifest(aim: SyncAim, dependencies: SyncDependenc
   if (!(await isRecorded(aim, dependencies))) return undefined;
   new MemoryBudget(dependencies.heapBytes, { manifest }); // throws if the memory limit was lowered
   const result = planChanges(await planInputOf({ desired: asDesired(manifest), manifest }, aim, dependencies));
-  const isRight = result.kind === 'plan' && result.plan.unchanged === manifest.files.size;
+  if (result.kind !== 'plan') return undefined;
+  const { unchanged, publications } = result.plan;
+  const isRight = unchanged === manifest.files.size && publications.length === 0;
   return isRight ? result.plan : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { isWithin } from '../../shared/domain/relative-path.ts';
 import { previewContents } from '../content/deliver-content.ts';
 import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
@@ -8,6 +9,8 @@ import { MountedPaths } from '../plan/mounted-paths.ts';
 import { narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredTree, PlanInput, TreeChange } from '../plan/plan-input.ts';
+import { treeRoots } from '../plan/trees.ts';
+import { scanRoots } from '../volume/scan-roots.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
 import { checkFiles } from './check-files.ts';
 import { listEntries } from './list-entries.ts';
@@ -76,7 +79,8 @@ type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartia
 /** Checks the file to touch, and adds the entries of the data volume. */
 export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanInput> {
   const { root, baseline, mounts } = dependencies;
-  const { intent, values, signal, manifest: whole } = aim;
+  const { intent, values, signal, mappings, manifest: whole } = aim;
+  const wanted = treeRoots(mappings);
   const { touchFile } = intent.reload;
   const folding = root.traitsBy(whole);
   if (touchFile !== undefined && part.desired.files.has(touchFile)) {
@@ -89,9 +93,16 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
       `spec.gateway.reload.touchFile: the gateway's pod mounts another volume at ${touchFile}, above or below it: specify another file`,
     ]);
   }
+  if (touchFile !== undefined && wanted.some((path) => isWithin(touchFile, path))) {
+    throw syncProblems('ProfileInvalid', [
+      `spec.gateway.reload.touchFile: ${touchFile} is in an atomic destination, whose files are replaced as a whole; specify another file to touch`,
+    ]);
+  }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const live = await scanTree(root, { ...part, algorithm, signal });
-  return { ...part, whole, live, values, settings: intent.profile, folding, repairs: baseline.repairs, mounts };
+  const live = await scanTree(root, { ...part, algorithm, signal, roots: wanted });
+  const roots = { wanted, live: await scanRoots(root, [...wanted, ...whole.trees.keys()], whole) };
+  const { repairs, unlinkable } = baseline;
+  return { ...part, whole, live, roots, values, settings: intent.profile, folding, repairs, unlinkable, mounts };
 }
 
 /**
@@ -121,7 +132,7 @@ async function narrowSync(
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
   // The difference between two commits doesn't include the files of submodules, or those that links lead to.
-  if (intent.submodules) return undefined;
+  if (intent.submodules || baseline.unlinkable.size > 0) return undefined;
   if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim, dependencies), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
   const mapped = mappings.map(({ source }) => source);

@@ -21,17 +21,18 @@ export interface SyncLoopOptions {
   tidy: (signal: AbortSignal) => Promise<void>;
   /** Returns the release that is completely in the data volume, if any. */
   lastGood: () => Promise<Applied | undefined>;
-  inspections: Inspections;
+  /** Work between syncs. */
+  chores: readonly Chore[];
   access: AccessFacts;
   announcer: Announcer;
   log: Logger;
 }
 
-/** Work for users between syncs. */
-export interface Inspections {
-  /** Milliseconds until the next inspection is due. */
+/** Work between syncs, such as inspections for users. */
+export interface Chore {
+  /** Milliseconds until it is due. */
   readonly dueMs: number;
-  /** Runs an inspection if one is due; if the signal aborts it, it is due again. */
+  /** Does it if it is due; if the signal aborts it, it is due again. */
   run: (signal: AbortSignal) => Promise<void>;
 }
 

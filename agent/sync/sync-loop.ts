@@ -106,19 +106,19 @@ export class SyncLoop {
   }
 
   /**
-   * Waits until the next turn. In the meantime, reports changes of the gateway's health and runs inspections. Returns
+   * Waits until the next turn. In the meantime, reports changes of the gateway's health and does chores. Returns
    * early if access files have changed after the git server denied access.
    */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
-    const { inspections, access } = this.#options;
+    const { chores, access } = this.#options;
     const accessMs = this.#refusedStamp === undefined ? Number.POSITIVE_INFINITY : ACCESS_CHECK_MS;
     const isOver = () => signal.aborted || this.#wake.signal.aborted;
     do {
-      const restMs = Math.min(until - performance.now(), inspections.dueMs, accessMs);
+      const restMs = Math.min(until - performance.now(), ...chores.map(({ dueMs }) => dueMs), accessMs);
       await this.#pause(restMs, AbortSignal.any([signal, this.#interrupt.signal]));
       if (this.#interrupt.signal.aborted && !isOver()) await this.#announceVerification();
-      if (!isOver()) await inspections.run(AbortSignal.any([signal, this.#wake.signal]));
+      for (const chore of chores) if (!isOver()) await chore.run(AbortSignal.any([signal, this.#wake.signal]));
       if (this.#refusedStamp !== undefined && this.#refusedStamp !== (await access.stamp())) return;
     } while (performance.now() < until && !isOver());
   }

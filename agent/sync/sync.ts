@@ -7,6 +7,7 @@ import { USUAL_TRAITS } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
+import { UnlinkableError } from '../volume/build-trees.ts';
 import { hasJournal } from '../volume/journal.ts';
 import { settleVolume } from '../volume/settle.ts';
 import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
@@ -27,6 +28,7 @@ export async function sync(
   dependencies: SyncDependencies,
   signal: AbortSignal,
 ): Promise<SyncOutcome<'synced' | 'planned'>> {
+  let rewrites = 0;
   for (let remedy: Remedy = 'none'; ; ) {
     try {
       return await attempt(intent, dependencies, { signal, isRefetch: remedy === 'fetchedAgain' });
@@ -34,10 +36,16 @@ export async function sync(
       if (isFull(error)) await makeRoom(intent.commit, error, dependencies);
       else if (error instanceof DamagedCloneError) {
         remedy = await remedyFor(error, { intent, dependencies, signal, tried: remedy });
+      } else if (error instanceof UnlinkableError && rewrites < MAX_REWRITES) {
+        rewrites += 1;
+        for (const path of error.paths) dependencies.baseline.unlinkable.add(path);
       } else throw error;
     }
   }
 }
+
+/** Maximum number of times that a tree is planned again because the gateway changes files of the previous one. */
+const MAX_REWRITES = 3;
 
 interface Unreadable {
   intent: Intent;
@@ -195,10 +203,10 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
   const { intent, manifest, values } = aim;
   const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
   const applied = appliedBy(aim, dependencies);
-  if (!isNoted(applied, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
+  const hasChanges = plan.changes.length + plan.publications.length > 0;
+  if (!isNoted(applied, manifest.applied) || hasChanges || plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
     // Nothing is staged while a user is editing. Editors who start later are detected before the first file moves.
-    const hasChanges = plan.changes.length > 0;
     if (hasChanges) await gateway.checkEditors(intent);
     const target = {
       root,

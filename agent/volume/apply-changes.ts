@@ -5,6 +5,7 @@ import type { ContentReader } from '../content/content-reader.ts';
 import type { Applied, OwnedFile } from '../plan/manifest.ts';
 import { manifestUpdate } from '../plan/next-manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
+import { buildTrees } from './build-trees.ts';
 import { changed } from './changed.ts';
 import type { DataRoot } from './data-root.ts';
 import { writeJournal } from './journal.ts';
@@ -46,16 +47,26 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     // After an undone sync, the plan is based on outdated data.
     if (await settleVolume(target)) throw changed('.sync-agent');
     const staged = await stageAll(plan, target);
+    const manifest = await manifestFile.read();
+    const permissions = target.groupWrite ? 0o775 : undefined;
+    const built = await buildTrees({ plan, manifest, root, commit: applied.commit, permissions: permissions ?? 0o755 });
     await target.beforeMoves?.();
     target.signal?.throwIfAborted();
-    const listed = await listMoves(plan, staged, await manifestFile.read(), root);
+    const listed = await listMoves(plan, staged, manifest, { root, published: built.moves });
     moves = listed.moves;
     lock.check();
     const journal = await writeJournal(moves, root);
     lock.check();
-    await moveFiles(moves, { root, permissions: target.groupWrite ? 0o775 : undefined });
+    await moveFiles(moves, { root, permissions });
     lock.check();
-    await manifestFile.append({ ...manifestUpdate(plan, listed.records, applied), journal });
+    const update = manifestUpdate(plan, listed.records, applied);
+    await manifestFile.append({
+      ...update,
+      folders: [...update.folders, ...built.folders],
+      forgottenFolders: [...update.forgottenFolders, ...built.forgottenFolders],
+      trees: built.trees,
+      journal,
+    });
   } catch (error) {
     await undo(error, target);
     throw error;
@@ -77,8 +88,8 @@ async function undo(cause: unknown, { root, lock, manifestFile, log }: Target): 
 }
 
 /** Checks whether only the manifest changes. */
-function isBookkeeping({ changes, directories }: Plan): boolean {
-  return changes.length === 0 && directories.clear.length === 0 && directories.prune.length === 0;
+function isBookkeeping({ changes, directories, publications }: Plan): boolean {
+  return changes.length + publications.length === 0 && directories.clear.length === 0 && directories.prune.length === 0;
 }
 
 /** Returns records of the staged files, in the order of the plan. */

@@ -1,11 +1,16 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
+import { isWithin } from '../../shared/domain/relative-path.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Manifest } from '../plan/manifest.ts';
+import type { Manifest, TreeRecord } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
 import { Directory } from './directory.ts';
+import { split } from './move.ts';
 import { PASSABLE, PRIVATE } from './protect-directory.ts';
+
+/** The agent's directory with the trees that destinations link to. */
+export const TREES = 'trees';
 
 /** Maximum length of a path in Linux (bytes). */
 const MAX_PATH = 4095;
@@ -19,6 +24,8 @@ export class DataRoot {
   readonly agentDirectory: string;
   /** Handling of names and modes by the volume; known once its lock was held. */
   traits: VolumeTraits | undefined;
+  /** Links to trees, as in the manifest. */
+  trees: ReadonlyMap<string, TreeRecord> = new Map();
   readonly #root: Directory;
 
   private constructor(path: string) {
@@ -41,6 +48,14 @@ export class DataRoot {
     );
   }
 
+  /** Returns the path at which the agent keeps the file of a path: another one if a link to a tree is on the way. */
+  placeOf(path: string): string {
+    for (const [destination, { tree }] of this.trees) {
+      if (isWithin(path, destination)) return `${AGENT_DIRECTORY}/${TREES}/${tree}${path.slice(destination.length)}`;
+    }
+    return path;
+  }
+
   /** Returns the real path of a normalized relative one, which might contain links: only for reading. */
   absolute(path: string): string {
     return path === '' ? this.path : `${this.path}/${path}`;
@@ -51,17 +66,17 @@ export class DataRoot {
    * for the system, it leads through an open directory. Undefined if there is no entry, or a link is on the way.
    */
   look<T>(path: string, run: (path: string) => T): T | undefined {
-    const absolute = this.absolute(path);
+    const absolute = this.absolute(this.placeOf(path));
     if (Buffer.byteLength(absolute) > MAX_PATH) return this.lookInside(path, run);
     return unlessAbsent(() => run(absolute));
   }
 
   /** Does the same through open directories only, which ignores anything behind a link. */
   lookInside<T>(path: string, run: (path: string) => T): T | undefined {
-    const name = path.lastIndexOf('/') + 1;
+    const [parent, name] = split(this.placeOf(path));
     return unlessAbsent(() => {
-      using directory = this.openDirectory(path.slice(0, Math.max(0, name - 1)));
-      return run(directory.at(path.slice(name)));
+      using directory = this.openDirectory(parent);
+      return run(directory.at(name));
     });
   }
 
@@ -70,7 +85,7 @@ export class DataRoot {
     return this.traits ?? applied?.volume ?? USUAL_TRAITS;
   }
 
-  /** Opens a directory by its normalized relative path; must be closed. Throws {@link TerminalError} for a link. */
+  /** Opens a directory by its real normalized relative path, not by one through a link to a tree; must be closed. Throws {@link TerminalError} for a link. */
   openDirectory(path: string): Directory {
     return this.#root.openBelow(path);
   }
@@ -79,7 +94,7 @@ export class DataRoot {
   openAgentDirectory(name: string): Directory {
     if (name === '') return openOwn(this.#root, AGENT_DIRECTORY, PASSABLE);
     using parent = this.openAgentDirectory('');
-    return openOwn(parent, name, PRIVATE);
+    return openOwn(parent, name, name === TREES ? PASSABLE : PRIVATE);
   }
 }
 

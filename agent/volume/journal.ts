@@ -28,6 +28,16 @@ const moveLine = v.variant('kind', [
     displacedTo: v.exactOptional(keptName),
     comesFrom: v.exactOptional(keptName),
   }),
+  v.object({
+    kind: v.literal('publish'),
+    path: ownPath,
+    to: v.picklist(['link', 'directory', 'nothing']),
+    tree: v.exactOptional(keptName),
+    from: v.picklist(['absent', 'link', 'directory']),
+    leaves: v.exactOptional(keptName),
+    displacedTo: v.exactOptional(keptName),
+    comesFrom: v.exactOptional(keptName),
+  }),
   v.object({ kind: v.literal('makeFolder'), path: ownPath }),
   v.object({
     kind: v.literal('removeFolder'),

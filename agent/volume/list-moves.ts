@@ -3,9 +3,10 @@ import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { displacedName } from '../plan/next-manifest.ts';
 import type { Change, Plan } from '../plan/plan-changes.ts';
 import type { LiveFile } from '../plan/plan-input.ts';
+import { rootOf } from '../plan/trees.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
-import type { FileMove, Move } from './move.ts';
+import type { FileMove, Move, PublishMove } from './move.ts';
 import { fingerprintOf, sha256Of } from './scan-tree.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
@@ -17,26 +18,45 @@ export async function listMoves(
   { changes, directories }: Plan,
   staged: readonly OwnedFile[],
   manifest: Manifest,
-  root: DataRoot,
+  { root, published }: { root: DataRoot; published: readonly PublishMove[] },
 ): Promise<{ moves: Move[]; records: OwnedFile[] }> {
   using takenOver = root.openAgentDirectory('taken-over');
   const list = new MoveList(staged, manifest, takenOver);
+  const all = published.map(({ path }) => path);
+  const trees = published.flatMap(({ path, to }) => (to === 'nothing' ? [] : [path]));
   const lists = { before: [] as Move[], coming: [] as Move[], after: [] as Move[] };
   for (const change of changes) {
-    if ('file' in change) lists.coming.push(list.write(change));
-    else if (change.kind === 'delete') lists[change.inTheWay ? 'before' : 'after'].push(list.remove(change));
+    if ('file' in change) {
+      const move = list.write(change);
+      if (!isIn(change.path, trees)) lists.coming.push(move);
+    } else if (change.kind === 'delete' && !isIn(change.path, all)) {
+      lists[change.inTheWay ? 'before' : 'after'].push(list.remove(change));
+    }
   }
-  for (const change of changes) if (change.kind === 'restore') lists.coming.push(...(await list.restore(change)));
+  for (const change of changes) {
+    if (change.kind === 'restore' && !isIn(change.path, trees)) lists.coming.push(...(await list.restore(change)));
+  }
   const moves = [
     ...lists.before,
+    ...published
+      .filter(({ to }) => to === 'nothing')
+      .sort(byLength)
+      .reverse(),
     ...removals(directories.clear, root),
     ...directories.create.map((path): Move => ({ kind: 'makeFolder', path })),
+    ...published.filter(({ to }) => to !== 'nothing').sort(byLength),
     ...lists.coming,
     ...lists.after,
     ...removals(directories.prune, root),
   ];
   return { moves, records: list.records };
 }
+
+/** Checks whether a file is in one of the trees, so that it needs no move of its own. */
+const isIn = (path: string, trees: readonly string[]): boolean => rootOf(path, trees) !== undefined;
+
+/** The outer ones first. */
+const byLength = (a: PublishMove, b: PublishMove): number => a.path.length - b.path.length;
 
 function removals(directories: readonly string[], root: DataRoot): Move[] {
   return directories.flatMap((path): Move[] => {

@@ -92,6 +92,7 @@ export class ManifestFile {
       throw error;
     }
     updateManifest(content.manifest, update);
+    this.#root.trees = content.manifest.trees;
     content.lines += countLines(update);
     if (content.lines <= (1 + SPARE.share) * neededLines(content.manifest) + SPARE.lines) return;
     try {
@@ -113,6 +114,7 @@ export class ManifestFile {
     if (this.#content) return this.#content;
     const content = await this.#load();
     this.#content ??= content;
+    this.#root.trees = this.#content.manifest.trees;
     return this.#content;
   }
 

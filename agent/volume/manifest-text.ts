@@ -12,7 +12,9 @@ export const MANIFEST_HEADER = `${JSON.stringify({ version: VERSION })}\n`;
 
 /** Returns an update as lines of JSON in chunks; the last line makes the others valid. */
 export function updateText(update: ManifestUpdate): Generator<string> {
-  return checkedText(linesOf(update), { applied: update.applied, journal: update.journal });
+  const { applied, journal } = update;
+  const trees = update.trees && Array.from(update.trees, ([path, tree]) => ({ path, ...tree }));
+  return checkedText(linesOf(update), { applied, trees, journal });
 }
 
 /** Returns the whole manifest as a single update. */
@@ -24,6 +26,7 @@ export function* manifestText(manifest: Manifest): Generator<string> {
     folders: [...manifest.directories],
     forgottenFiles: [],
     forgottenFolders: [],
+    trees: manifest.trees.size > 0 ? manifest.trees : undefined,
   });
 }
 

@@ -4,6 +4,7 @@ import { changed, orChanged } from './changed.ts';
 import type { DataRoot } from './data-root.ts';
 import type { HeldDirectory } from './held-directory.ts';
 import { type FileMove, type Move, split } from './move.ts';
+import { TreePublisher } from './publish-trees.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { isSeen, isUnchanged, statOf } from './seen-file.ts';
@@ -23,8 +24,14 @@ export async function moveFiles(moves: readonly Move[], { root, permissions }: M
   const pacer = new Pacer();
   await withStores(root, async (stores, held) => {
     const mover = new FileMover(held, stores);
+    using publisher = new TreePublisher(root, stores);
     for (const move of moves) {
       if (move.kind === 'file') await mover.move(move);
+      else if (move.kind === 'publish')
+        publisher.publish(
+          move,
+          orChanged(move.path, () => held.at(split(move.path)[0])),
+        );
       else if (move.kind === 'makeFolder') makeDirectory(move.path, held, permissions);
       else removeDirectory(move.path, held);
       if (pacer.isDue) await pacer.rest();

@@ -53,6 +53,8 @@ const endLine = v.object({
       ),
     }),
   ),
+  /** All links to trees; omitted if they are unchanged. */
+  trees: v.optional(v.array(v.object({ path: ownPath, tree: keptName, displaced: v.exactOptional(keptName) }))),
   /** ID of the journal of the last sync that moved files. */
   journal: v.optional(v.string()),
 });
@@ -136,11 +138,12 @@ class Parser {
   }
 
   #takeEnd(
-    { check, applied, journal }: v.InferOutput<typeof endLine>,
+    { check, applied, trees, journal }: v.InferOutput<typeof endLine>,
     result: ParsedManifest & { kind: 'manifest' },
   ): boolean {
     if (checkOf(this.#hash) !== check) return false;
-    const update = { ...this.#update, applied, journal };
+    const update: ManifestUpdate = { ...this.#update, applied, journal };
+    if (trees) update.trees = new Map(trees.map(({ path, ...tree }) => [path, tree]));
     updateManifest(result.manifest, update);
     result.length += this.#lengthOfUpdate;
     result.lines += countLines(update);

@@ -1,7 +1,10 @@
-import { closeSync, existsSync, lstatSync, openSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, symlinkSync } from 'node:fs';
+import { TerminalError } from '../../shared/errors.ts';
 import type { VolumeTraits } from '../plan/volume-traits.ts';
+import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { OpenFile } from './open-file.ts';
+import { tryLink } from './put-new.ts';
 import { setMode } from './set-mode.ts';
 
 /** A name in ASCII: some file systems fold only the case of these letters. */
@@ -53,3 +56,32 @@ function withFile<T>(directory: Directory, name: string, look: () => T): T {
     directory.unlink(name);
   }
 }
+
+/** Throws {@link TerminalError} unless the volume has both hard and symbolic links. */
+export function probeLinks(root: DataRoot): void {
+  using staging = root.openAgentDirectory('staging');
+  withFile(staging, PLAIN, () => {
+    const hasBoth = tryLink(staging.at(PLAIN), staging.at('probe-link')) && trySymlink(staging);
+    staging.unlink('probe-link');
+    if (!hasBoth) throw noLinks();
+  });
+}
+
+function trySymlink(directory: Directory): boolean {
+  directory.unlink('probe-link');
+  try {
+    symlinkSync(PLAIN, directory.at('probe-link'));
+    return true;
+  } catch (error) {
+    if (NO_SYMLINKS.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
+const NO_SYMLINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
+
+const noLinks = () =>
+  new TerminalError(
+    'an atomic destination needs hard and symbolic links, and this data volume does not have both: remove publish from the mapping, or use another kind of volume',
+    { code: 'data.noLinks', reason: 'VolumeUnusable' },
+  );

@@ -9,7 +9,7 @@ export const PASSABLE = 0o711;
 /** Permissions of directories in it. */
 export const PRIVATE = 0o700;
 
-const DIRECTORIES = ['staging', 'saved', 'taken-over'];
+const DIRECTORIES = ['staging', 'saved', 'taken-over', 'building'];
 const FILES = {
   'agent.lock': 0o600,
   'owner.json': 0o600,
@@ -25,6 +25,7 @@ const FILES = {
  */
 export function protectDirectory(directory: Directory): void {
   directory.permit(PASSABLE);
+  tryPermit(() => directory.permitBelow('trees', PASSABLE));
   for (const name of DIRECTORIES) tryPermit(() => directory.permitBelow(name, PRIVATE));
   for (const [name, mode] of Object.entries(FILES)) tryPermit(() => protectFile(directory.at(name), mode));
 }

@@ -6,10 +6,11 @@ import {
   lstatSync,
   opendirSync,
   openSync,
+  type PathLike,
   readSync,
   type Stats,
 } from 'node:fs';
-import { allDirectories, joinPath } from '../../shared/domain/relative-path.ts';
+import { allDirectories, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
@@ -18,6 +19,7 @@ import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-in
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import { forEachLimited } from './for-each.ts';
 import { HeldDirectory } from './held-directory.ts';
+import { linkedTree } from './tree-link.ts';
 
 /** Number of files that are read at once. */
 const CONCURRENCY = 8;
@@ -27,29 +29,39 @@ export interface ScanInput {
   manifest: Manifest;
   /** Algorithm of the repository's object IDs. */
   algorithm: 'sha1' | 'sha256';
+  /** Destinations that are to be links to trees. If omitted, none. */
+  roots?: readonly string[];
   /** Aborts reading. */
   signal?: AbortSignal | undefined;
 }
 
 /**
  * Scans only the relevant paths. A file is read only if its fingerprint differs from the recorded one. Links are never
- * followed, and entries behind one are considered missing.
+ * followed, and entries behind one are considered missing, except for files in trees. In such a tree, only files of the
+ * agent count: others are never in the way, because the next tree doesn't have them.
  */
-export async function scanTree(root: DataRoot, { desired, manifest, algorithm, signal }: ScanInput): Promise<LiveTree> {
+export async function scanTree(root: DataRoot, input: ScanInput): Promise<LiveTree> {
+  const { desired, manifest, algorithm, signal } = input;
   root.checkPlace();
-  const live = new ScannedTree(manifest);
+  const roots = [...new Set([...(input.roots ?? []), ...manifest.trees.keys()])];
+  const isInTree = (path: string) => roots.some((each) => isWithin(path, each));
+  const live = new ScannedTree(manifest, isInTree);
   const unread: UnreadFile[] = [];
   const { keepsModes } = root.traitsBy(manifest);
   const pacer = new Pacer();
-  for (const path of pathsOf(desired, manifest)) {
+  for (const path of pathsOf(desired, manifest, roots)) {
     const owned = manifest.files.get(path);
+    if (desired.files.has(path) && (!owned || owned.found) && isInTree(path)) {
+      live.note(path, undefined);
+      continue;
+    }
     const forced = keepsModes ? undefined : (desired.files.get(path)?.executable ?? owned?.executable ?? false);
     const entry = live.isReachable(path) ? scanEntry(root, path, { owned, forced }) : undefined;
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
   }
-  const directories = new HeldDirectory((path) => root.openDirectory(path));
+  const directories = new HeldDirectory((path) => root.openDirectory(root.placeOf(path)));
   await forEachLimited(unread, CONCURRENCY, async (file) => {
     if (pacer.isDue) await pacer.rest();
     const isDrift = isOtherSize(file, { desired, manifest });
@@ -64,8 +76,8 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
 }
 
 /** Returns directories first, because paths are scanned only if their parent is known. */
-function* pathsOf({ files, directories }: DesiredTree, manifest: Manifest): Generator<string> {
-  const others = [...manifest.files.keys(), ...manifest.directories];
+function* pathsOf({ files, directories }: DesiredTree, manifest: Manifest, roots: string[]): Generator<string> {
+  const others = [...manifest.files.keys(), ...manifest.directories, ...roots];
   yield* new Set([...directories, ...allDirectories(others), ...manifest.directories].sort());
   for (const path of files.keys()) if (!directories.has(path)) yield path;
   for (const path of manifest.files.keys()) if (!files.has(path)) yield path;
@@ -75,12 +87,19 @@ function* pathsOf({ files, directories }: DesiredTree, manifest: Manifest): Gene
 class ScannedTree implements LiveTree {
   readonly #owned: Manifest['files'];
   readonly #found = new Map<string, LiveEntry | undefined>();
+  readonly #isInTree: (path: string) => boolean;
 
-  constructor({ files }: Manifest) {
+  constructor({ files }: Manifest, isInTree: (path: string) => boolean) {
     this.#owned = files;
+    this.#isInTree = isInTree;
   }
 
   get(path: string): LiveEntry | undefined {
+    const entry = this.#entry(path);
+    return entry && entry.kind !== 'file' && this.#isInTree(path) ? undefined : entry;
+  }
+
+  #entry(path: string): LiveEntry | undefined {
     const found = this.#found.get(path);
     if (found || this.#found.has(path)) return found;
     const record = this.#owned.get(path);
@@ -158,7 +177,11 @@ async function readLive(
 }
 
 /** Lists everything in a directory, at any depth, up to the first entry that isn't the agent's, which suffices. */
-async function listBelow(root: DataRoot, directory: string, { files, directories: own }: Manifest): Promise<string[]> {
+export async function listBelow(
+  root: DataRoot,
+  directory: string,
+  { files, directories: own, trees }: Manifest,
+): Promise<string[]> {
   const pacer = new Pacer();
   const found: string[] = [];
   const directories = [directory];
@@ -169,7 +192,7 @@ async function listBelow(root: DataRoot, directory: string, { files, directories
       for (let entry = handle.readSync(); entry; entry = handle.readSync()) {
         const path = joinPath(next, entry.name);
         found.push(path);
-        if (!files.has(path) && !own.has(path)) return found;
+        if (!files.has(path) && !own.has(path) && !trees.has(path)) return found;
         if (entry.isDirectory()) directories.push(path);
       }
     } finally {
@@ -181,8 +204,9 @@ async function listBelow(root: DataRoot, directory: string, { files, directories
 }
 
 /** Checks by fingerprints whether every file and directory is as in the manifest; follows no links. */
-export async function isUntouched(root: DataRoot, { applied, files, directories }: Manifest): Promise<boolean> {
+export async function isUntouched(root: DataRoot, { applied, files, directories, trees }: Manifest): Promise<boolean> {
   root.checkPlace();
+  for (const [path, { tree }] of trees) if (linkedTree(root, path) !== tree) return false;
   const { keepsModes } = root.traitsBy({ applied });
   const pacer = new Pacer();
   for (const directory of new Set([...allDirectories(files.keys()), ...directories])) {
@@ -206,10 +230,10 @@ interface FileHashes {
 
 const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
-const openFile = (path: string): number => openSync(path, READ_FLAGS);
+const openFile = (path: PathLike): number => openSync(path, READ_FLAGS);
 
 /** Hashes the content of a file in chunks. Undefined if it isn't a file. */
-export async function sha256Of(path: string): Promise<string | undefined> {
+export async function sha256Of(path: PathLike): Promise<string | undefined> {
   return (await hashOpen(openFile(path), 'sha256'))?.sha256;
 }
 

@@ -7,6 +7,7 @@ import { hasJournal, Journal, removeJournal } from './journal.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { nameAside, putAside } from './put-aside.ts';
+import { clearBuilding } from './retired-trees.ts';
 import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { type Stores, tryAt, withStores } from './stores.ts';
 import { undoMoves } from './undo-moves.ts';
@@ -24,6 +25,7 @@ interface Volume {
 export async function settleVolume({ root, manifestFile, log }: Volume): Promise<boolean> {
   await manifestFile.read(); // directories of another version remain unchanged
   if (!hasJournal(root)) {
+    await clearBuilding(root);
     await withStores(root, emptyStores);
     return false;
   }
@@ -60,6 +62,7 @@ export async function clearUp(
   { hasEnded }: { hasEnded: boolean },
 ): Promise<void> {
   const pacer = new Pacer();
+  await clearBuilding(root);
   await withStores(root, async (stores, held) => {
     for await (const move of moves) {
       if (move.kind !== 'file') continue;

@@ -4,7 +4,8 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import type { Journal } from './journal.ts';
-import { type FileMove, type Move, type Seen, split } from './move.ts';
+import { type FileMove, type Move, type PublishMove, type Seen, split } from './move.ts';
+import { TreePublisher } from './publish-trees.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { type Stores, tryAt, withStores } from './stores.ts';
@@ -19,12 +20,14 @@ export async function undoMoves(journal: Journal, root: DataRoot): Promise<strin
   const errors: unknown[] = [];
   const taken: string[] = [];
   await withStores(root, async (stores, held) => {
+    using publisher = new TreePublisher(root, stores);
     const undo = new Undo(stores, journal.hasSameInodes, root.traits?.keepsModes ?? true);
     for await (const move of journal.moves()) {
       try {
         const [parent, name] = split(move.path);
         const directory = tryAt(held, parent);
-        if (directory && (await undo.move(move, directory, name)) === 'taken') taken.push(move.path);
+        if (move.kind === 'publish') publisher.undo(move, directory);
+        else if (directory && (await undo.move(move, directory, name)) === 'taken') taken.push(move.path);
       } catch (error) {
         errors.push(error);
       }
@@ -49,7 +52,7 @@ class Undo {
     this.#keepsModes = keepsModes;
   }
 
-  async move(move: Move, directory: Directory, name: string): Promise<Undone> {
+  async move(move: Exclude<Move, PublishMove>, directory: Directory, name: string): Promise<Undone> {
     if (move.kind === 'file') return await this.#file(move, directory, name);
     if (move.kind === 'makeFolder') directory.removeDirectory(name);
     else if (directory.make(name)) directory.permitBelow(name, move.mode);

@@ -34,6 +34,14 @@ const mappingSchema = v.pipe(
       true,
     ),
     template: v.optional(v.pipe(v.boolean(), v.description('Render text files as templates.')), false),
+    publish: v.optional(
+      v.pipe(
+        v.picklist(['files', 'atomic']),
+        v.description(
+          'Replacement of earlier files. files replaces each file by itself. atomic makes the destination a symbolic link to a complete tree below .sync-agent, so that readers see either all old or all new files. The source must then be a directory, and the destination must not be the root of the data volume. If omitted, files.',
+        ),
+      ),
+    ),
     patches: v.optional(
       v.pipe(v.array(patchSchema), v.maxLength(BOUNDS.patches), v.description('JSON patches, in order.')),
     ),

@@ -16,6 +16,8 @@ export interface RenderedMapping {
   type: 'dir' | 'file' | undefined;
   required: boolean;
   template: boolean;
+  /** Whether the destination is a link to a complete tree. If omitted, it isn't. */
+  isAtomic?: boolean | undefined;
   patches: RenderedPatch[];
 }
 
@@ -53,13 +55,18 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     const result = renderPath(mapping[field], means);
     if (result.kind === 'path') return result;
     tell(`.${field}: ${result.message}`);
-    return { path: '', isDirectory: true };
+    return undefined;
   };
-  const source = pathOf('source');
-  const destination = pathOf('destination');
+  const unknown = { path: '', isDirectory: true };
+  const source = pathOf('source') ?? unknown;
+  const known = pathOf('destination');
+  const destination = known ?? unknown;
   const quoted = destination.path.slice(0, MAX_QUOTED);
   if (isAgentPath(destination.path)) tell(`.destination: ${quoted} is the directory of the agent's own files`);
   if (isGitPath(destination.path)) tell(`.destination: ${quoted} is in .git, or in what a file system takes for it`);
+  const isAtomic = mapping.publish === 'atomic';
+  if (isAtomic && mapping.type === 'file') tell('.publish: atomic needs a directory as the source, but type is file');
+  if (isAtomic && known?.path === '') tell(`.publish: ${ROOT_PROBLEM}`);
   const patches = (mapping.patches ?? []).flatMap((patch, number) => {
     const result = renderPatch(patch, means.values, means.budget);
     if (result.kind === 'patch') return [result.patch];
@@ -75,9 +82,13 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     type: mapping.type,
     required: mapping.required ?? true,
     template: mapping.template ?? false,
+    isAtomic: isAtomic || undefined,
     patches,
   };
 }
+
+const ROOT_PROBLEM =
+  'atomic makes the destination a symbolic link, and the root of the data volume cannot be one: set destination to a directory in it';
 
 /** Maximum quoted characters of a path. */
 const MAX_QUOTED = 80;

@@ -165,6 +165,8 @@ function planOf(...paths: string[]): Plan {
   return {
     changes,
     directories,
+    publications: [],
+    retained: new Set<string>(),
     unchanged: 0,
     corrected: [],
     disowned: [],

@@ -16,7 +16,17 @@ const added: Change = { kind: 'add', path: 'a', reason: 'New', file };
 
 function planOf(changes: Change[] = [], drift: Drift[] = [], isPartial = false): Plan {
   const directories = { create: [], clear: [], prune: [] };
-  return { changes, directories, unchanged: 2, corrected: [], disowned: [], drift, isPartial };
+  return {
+    changes,
+    directories,
+    publications: [],
+    retained: new Set(),
+    unchanged: 2,
+    corrected: [],
+    disowned: [],
+    drift,
+    isPartial,
+  };
 }
 
 const synced = (changes: Change[], more: Partial<SyncOutcome<'synced' | 'planned'>> = {}): SyncOutcome => ({

@@ -58,11 +58,11 @@ export async function loopOf(
   sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<typeof synced>,
   report: (finding: Finding) => void,
   {
-    inspections = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
+    chores = [],
     access = { isMissedBy: () => false, stamp: async () => '' },
     tidy = async () => {},
     reload = async () => true,
-  }: Partial<Pick<SyncLoopOptions, 'inspections' | 'access' | 'tidy' | 'reload'>> = {},
+  }: Partial<Pick<SyncLoopOptions, 'chores' | 'access' | 'tidy' | 'reload'>> = {},
 ): Promise<SyncLoop> {
   const loop: SyncLoop = new SyncLoop({
     profileName: 'default',
@@ -76,7 +76,7 @@ export async function loopOf(
     verifier: await verifierOf(t),
     tidy,
     lastGood: async () => undefined,
-    inspections,
+    chores,
     access,
     announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
     log,

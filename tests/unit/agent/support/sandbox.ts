@@ -12,6 +12,7 @@ import { type Intent, reloadSettings } from '../../../../agent/resource/judge-re
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
 import { isAtHand, sync } from '../../../../agent/sync/sync.ts';
+import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import type { Answer, Question } from '../../../../shared/api/inspection.ts';
@@ -58,6 +59,8 @@ export interface Sandbox {
   inspect(asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal?: AbortSignal): Promise<Answer>;
   /** Housekeeping of the agent after the sync of another commit. */
   tidy(): Promise<void>;
+  /** Removes the trees that destinations no longer link to, as the agent does after some time. */
+  removeTrees(): Promise<void>;
   /** Notifies the gateway of changes that it doesn't know about yet. */
   reload(target: Target, signal?: AbortSignal): Promise<boolean>;
   /** The release that the agent considers completely delivered. */
@@ -172,6 +175,11 @@ export async function createSandbox(
     tidy: async () => {
       await dependencies.clone.tidy();
       await tidyLfs(dependencies);
+    },
+    removeTrees: async () => {
+      const keeper = new TreeKeeper(dependencies, 0);
+      await keeper.onSynced();
+      await keeper.run();
     },
     applied: () => dependencies.manifestFile.readApplied(),
     isAtHand: (target) => isAtHand(intentOf(target), dependencies),

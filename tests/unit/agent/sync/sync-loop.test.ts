@@ -185,7 +185,7 @@ suite('an inspection of the files', () => {
       story.push('sync ends');
       return synced;
     };
-    const loop = await loopOf(t, sync, () => {}, { inspections });
+    const loop = await loopOf(t, sync, () => {}, { chores: [inspections] });
     loop.onResource({ ...resourceOf({ port: 1 }, 1, 1), commit: FIRST });
     await loop.run(AbortSignal.any([stop.signal, t.signal]));
     const oneSync = ['sync begins', 'sync ends'];

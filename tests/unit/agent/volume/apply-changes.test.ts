@@ -182,6 +182,8 @@ suite('a sync of changes', () => {
 /** Ways to remove a directory of the agent. */
 const PLAN: Plan = {
   changes: [],
+  publications: [],
+  retained: new Set<string>(),
   unchanged: 0,
   corrected: [],
   disowned: [],

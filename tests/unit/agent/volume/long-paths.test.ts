@@ -74,7 +74,12 @@ suite('paths that are too long', () => {
       executable: false,
       fingerprint: { size, mtimeMs, ino },
     };
-    const manifest = { files: new Map([[long, owned]]), directories: new Set(directoriesOf(long)), journal: undefined };
+    const manifest = {
+      files: new Map([[long, owned]]),
+      directories: new Set(directoriesOf(long)),
+      trees: new Map(),
+      journal: undefined,
+    };
     await mkdir(path.join(sandbox.data, '.sync-agent'));
     const text = [...manifestText({ ...manifest, applied: undefined })].join('');
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), text);

@@ -1,0 +1,144 @@
+import { isWithin } from '../../shared/domain/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { type Drift, MAX_REPAIRS } from './drift.ts';
+import type { TreeRecord } from './manifest.ts';
+import type { LiveRoot, PlanInput } from './plan-input.ts';
+
+/** Replaces the entry at a destination by a link to a new tree, or removes such a link. */
+export interface Publication {
+  path: string;
+  from:
+    | { kind: 'absent' }
+    | { kind: 'link'; tree: string }
+    /** `isForeign`: it is kept as a whole, and restored later. */
+    | { kind: 'directory'; isForeign: boolean };
+  to: 'link' | 'directory' | 'nothing';
+  /** The directory that was there before, to be restored: its name in `taken-over`. */
+  restores?: string | undefined;
+}
+
+/** Returns the destinations of mappings with `publish: atomic`; one inside another is a part of its tree. */
+export function treeRoots(mappings: readonly RenderedMapping[]): string[] {
+  const all = [...new Set(mappings.flatMap(({ isAtomic, destination }) => (isAtomic ? [destination] : [])))];
+  return all.filter((path) => rootOf(path, all) === undefined);
+}
+
+/** Returns the innermost of the roots that contains the path; a root doesn't contain itself. */
+export function rootOf(path: string, roots: Iterable<string>): string | undefined {
+  let found: string | undefined;
+  for (const root of roots) {
+    if (path.length > root.length && isWithin(path, root) && root.length > (found?.length ?? 0)) found = root;
+  }
+  return found;
+}
+
+/** Checks whether the destination is missing for a moment while it is exchanged. */
+export const hasGap = ({ from, to }: Publication): boolean =>
+  from.kind === 'directory' || (from.kind === 'link' && to === 'directory');
+
+/** Changes of links to trees. */
+export interface TreesPlan {
+  publications: Publication[];
+  problems: string[];
+  drift: Drift[];
+}
+
+/** Plans the links to trees: a tree is replaced if a file in it changes. `changed` are the paths of these files. */
+export function planTrees(input: PlanInput, changed: Iterable<string>): TreesPlan {
+  const targets = targetsOf(input);
+  const plan: TreesPlan = { publications: [], problems: [], drift: [] };
+  if (targets.size === 0) return plan;
+  const changedRoots = new Set<string>();
+  for (const path of changed) {
+    const root = rootOf(path, targets.keys());
+    if (root !== undefined) changedRoots.add(root);
+  }
+  for (const [path, to] of targets) planRoot({ path, to, isChanged: changedRoots.has(path) }, input, plan);
+  return plan;
+}
+
+type Target = Publication['to'];
+
+/** Returns what each root becomes. Roots that only have files that are no longer mapped, but stay, remain as they are. */
+function targetsOf({ desired, manifest, whole = manifest, roots, untouched }: PlanInput): Map<string, Target> {
+  const wanted = roots?.wanted ?? [];
+  const all = [...new Set([...wanted, ...whole.trees.keys()])];
+  if (all.length === 0) return new Map();
+  // A narrowed plan lists only some of the files, and no root loses all of its files in it.
+  const isNarrow = untouched !== undefined;
+  const needed = new Set(isNarrow ? wanted.filter((path) => whole.trees.has(path)) : []);
+  const filled = new Set<string>();
+  for (const path of desired.files.keys()) {
+    const root = rootOf(path, wanted);
+    if (root !== undefined) needed.add(root);
+    else for (const other of all) if (path !== other && isWithin(path, other)) filled.add(other);
+  }
+  const retaining = new Set<string>();
+  for (const path of desired.retained) {
+    const root = rootOf(path, wanted);
+    if (root !== undefined) needed.add(root);
+    else for (const other of all) if (path !== other && isWithin(path, other)) retaining.add(other);
+  }
+  const targets = new Map<string, Target>();
+  for (const path of needed) targets.set(path, 'link');
+  for (const path of whole.trees.keys()) {
+    if (needed.has(path)) continue;
+    const isCovered = [...needed].some((root) => isWithin(path, root));
+    const isAbove = [...needed].some((root) => isWithin(root, path));
+    if (isCovered) targets.set(path, 'nothing');
+    else if (filled.has(path) || (isAbove && retaining.has(path))) targets.set(path, 'directory');
+    else if (!retaining.has(path) && !isNarrow) targets.set(path, 'nothing');
+  }
+  return targets;
+}
+
+interface PlannedRoot {
+  path: string;
+  to: Target;
+  /** Whether a file in it changes. */
+  isChanged: boolean;
+}
+
+function planRoot({ path, to, isChanged }: PlannedRoot, input: PlanInput, plan: TreesPlan): void {
+  const { roots, manifest, whole = manifest, settings } = input;
+  const live = roots?.live.get(path) ?? { kind: 'absent' };
+  const record = whole.trees.get(path);
+  if (to === 'nothing') {
+    const from = live.kind === 'link' ? live : ({ kind: 'absent' } as const);
+    plan.publications.push({ path, to, from, restores: restoredBy(path, record, input) });
+    return;
+  }
+  const isIntact = live.kind === 'link' && live.tree === record?.tree;
+  if (to === 'link' && isIntact && !isChanged) return;
+  if (to === 'link' && record && !isIntact && !isChanged) {
+    const isRepaired = settings.drift === 'repair' && (input.repairs?.of(path) ?? 0) < MAX_REPAIRS;
+    plan.drift.push({ path, reason: live.kind === 'absent' ? 'Missing' : 'Drifted', isRepaired });
+    if (!isRepaired) return;
+  }
+  const problem = obstacle(path, live, { to, input });
+  if (problem) plan.problems.push(problem);
+  else plan.publications.push({ path, to, from: leavingFrom(live, record) });
+}
+
+function leavingFrom(live: LiveRoot, record: TreeRecord | undefined): Publication['from'] {
+  if (live.kind === 'link') return live;
+  return live.kind === 'directory'
+    ? { kind: 'directory', isForeign: record !== undefined || !live.isOwned }
+    : { kind: 'absent' };
+}
+
+/** Restores the earlier directory unless its path is needed. */
+function restoredBy(path: string, record: TreeRecord | undefined, { desired }: PlanInput): string | undefined {
+  const isTaken = desired.directories.has(path) || desired.files.has(path);
+  return isTaken ? undefined : record?.displaced;
+}
+
+function obstacle(path: string, live: LiveRoot, { to, input }: { to: Target; input: PlanInput }): string | undefined {
+  const { manifest, settings } = input;
+  if (live.kind === 'other' && !manifest.files.has(path))
+    return `${path} is a file or a symbolic link in the data volume that the agent did not create, but the link to an atomic tree is needed there: remove it`;
+  if (live.kind !== 'directory') return undefined;
+  if (to === 'directory') return `${path} was a symbolic link of the agent, and a directory has replaced it: remove it`;
+  if (settings.onConflict === 'takeOver' || live.foreign === undefined) return undefined;
+  return `${path} is a directory in the data volume with files that the agent did not write, such as ${live.foreign}, but the link to an atomic tree is needed there: remove them, or set onConflict to takeOver`;
+}

@@ -1,0 +1,71 @@
+import { type RetiredTree, removeRetired, retiredTrees } from '../volume/retired-trees.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
+import type { Chore } from './sync-loop-options.ts';
+
+/** Time for which readers can finish with an earlier tree (ms). */
+const KEEP_MS = 10_000;
+
+type KeeperDependencies = Pick<SyncDependencies, 'root' | 'lock' | 'gateway' | 'log'>;
+
+/** Removes earlier trees: 10 s after they were replaced, and the last one only after the gateway was notified. */
+export class TreeKeeper implements Chore {
+  readonly #dependencies: KeeperDependencies;
+  readonly #keepMs: number;
+  /** Monotonic time at which this agent first saw each tree retired (ms). */
+  readonly #seenAt = new Map<string, number>();
+  #dueAt = Number.POSITIVE_INFINITY;
+
+  constructor(dependencies: KeeperDependencies, keepMs = KEEP_MS) {
+    this.#dependencies = dependencies;
+    this.#keepMs = keepMs;
+  }
+
+  get dueMs(): number {
+    return Math.max(0, this.#dueAt - performance.now());
+  }
+
+  /** Notes the trees that a sync replaced. */
+  async onSynced(): Promise<void> {
+    const { root, log } = this.#dependencies;
+    const trees = await retiredTrees(root).catch((err) => {
+      log.warn({ err }, 'earlier trees not listed');
+      return [];
+    });
+    this.#note(trees);
+  }
+
+  async run(): Promise<void> {
+    if (this.dueMs > 0) return;
+    const { root, lock, gateway, log } = this.#dependencies;
+    const trees = await retiredTrees(root).catch(() => []);
+    const left: RetiredTree[] = [];
+    for (const tree of trees) {
+      const isLast = !trees.some((other) => other !== tree && isNewer(other, tree));
+      const isDue = this.#ageOf(tree) >= this.#keepMs && !(isLast && gateway.isPending);
+      if (isDue && lock.isHeld) {
+        await removeRetired(tree, root).catch((err) => {
+          left.push(tree);
+          log.warn({ err, tree: tree.tree }, 'earlier tree not removed yet');
+        });
+      } else left.push(tree);
+    }
+    this.#note(left);
+  }
+
+  #ageOf({ tree }: RetiredTree): number {
+    return performance.now() - (this.#seenAt.get(tree) ?? performance.now());
+  }
+
+  #note(trees: readonly RetiredTree[]): void {
+    const now = performance.now();
+    const names = new Set(trees.map(({ tree }) => tree));
+    for (const name of names) if (!this.#seenAt.has(name)) this.#seenAt.set(name, now);
+    for (const name of this.#seenAt.keys()) if (!names.has(name)) this.#seenAt.delete(name);
+    const next = Math.min(...Array.from(this.#seenAt.values(), (seenAt) => seenAt + this.#keepMs));
+    // A tree that had to stay is tried again later.
+    this.#dueAt = next > now ? next : now + this.#keepMs;
+  }
+}
+
+const isNewer = (one: RetiredTree, other: RetiredTree): boolean =>
+  one.destination === other.destination && one.retiredAt > other.retiredAt;

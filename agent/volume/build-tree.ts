@@ -1,0 +1,95 @@
+import { linkSync, lstatSync, unlinkSync } from 'node:fs';
+import { allDirectories } from '../../shared/domain/relative-path.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
+import { isSameFingerprint, type OwnedFile } from '../plan/manifest.ts';
+import { type Publication, rootOf } from '../plan/trees.ts';
+import { changed } from './changed.ts';
+import type { DataRoot } from './data-root.ts';
+import { HeldDirectory } from './held-directory.ts';
+import { split } from './move.ts';
+import { tryLink } from './put-new.ts';
+
+/** Permissions of directories in a tree: otherwise, programs that write next to what they read would write into it. */
+export const READ_ONLY = 0o555;
+
+/** The agent's directory for trees that aren't complete. */
+export const BUILDING = 'building';
+
+/** A tree to be built, with its name in `building`. */
+export interface NewTree extends Publication {
+  name: string;
+  /** Unchanged files, which are linked from where they are. */
+  linked: OwnedFile[];
+  /** Files that are linked from the staging directory, by their numbers. */
+  staged: Map<string, number>;
+}
+
+export interface BuildOptions {
+  root: DataRoot;
+  /** Files that are no longer mapped but stay, even if they were changed. */
+  retained: ReadonlySet<string>;
+  /** Permissions of directories in the volume itself. */
+  permissions: number;
+}
+
+/** Returns the directories in a tree, the outer ones first, by their paths in the data volume. */
+export function directoriesIn({ path, linked, staged }: NewTree): string[] {
+  const all = allDirectories([...linked.map((file) => file.path), ...staged.keys()]);
+  return [...all].filter((directory) => rootOf(directory, [path]) !== undefined);
+}
+
+/** Builds a tree from hard links, and returns the paths of unchanged files that it can't link. */
+export async function buildTree(tree: NewTree, options: BuildOptions): Promise<string[]> {
+  const { root, retained, permissions } = options;
+  using building = root.openAgentDirectory(BUILDING);
+  building.make(tree.name);
+  using top = building.open(tree.name);
+  top.permit(permissions);
+  const inside = (path: string) => path.slice(tree.path.length + 1);
+  const directories = directoriesIn(tree).map(inside);
+  using target = new HeldDirectory((path) => top.openBelow(path));
+  for (const path of directories) {
+    const [parent, name] = split(path);
+    target.at(parent).make(name);
+  }
+  const targetOf = (path: string) => {
+    const [parent, name] = split(inside(path));
+    return target.at(parent).at(name);
+  };
+  const pacer = new Pacer();
+  const unlinkable: string[] = [];
+  using source = new HeldDirectory((path) => root.openDirectory(path));
+  for (const record of tree.linked) {
+    if (!tryKeep(record, targetOf(record.path), source, options) && !retained.has(record.path))
+      unlinkable.push(record.path);
+    if (pacer.isDue) await pacer.rest();
+  }
+  using staging = root.openAgentDirectory('staging');
+  for (const [path, number] of tree.staged) {
+    linkSync(staging.at(`${number}`), targetOf(path));
+    if (pacer.isDue) await pacer.rest();
+  }
+  for (const path of directories) target.at(path).permit(tree.to === 'link' ? READ_ONLY : permissions);
+  return unlinkable;
+}
+
+/** Codes for a file that is gone, or behind a link. */
+const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'data.symbolicLink'];
+
+/** Gives an unchanged file a second name in the new tree. Checks the new name, because the old one can change. */
+function tryKeep(record: OwnedFile, target: string, source: HeldDirectory, { root, retained }: BuildOptions): boolean {
+  const [parent, name] = split(root.placeOf(record.path));
+  try {
+    if (!tryLink(source.at(parent).at(name), target)) return false;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (GONE.includes(code)) return false;
+    throw code === 'EEXIST' ? changed(record.path) : error;
+  }
+  const stats = lstatSync(target);
+  const hasMode = !(root.traits?.keepsModes ?? true) || ((stats.mode & 0o100) !== 0) === record.executable;
+  const isRecorded = hasMode && isSameFingerprint(record.fingerprint, stats);
+  if (stats.isFile() && (isRecorded || retained.has(record.path))) return true;
+  unlinkSync(target);
+  return false;
+}

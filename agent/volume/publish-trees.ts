@@ -1,0 +1,138 @@
+import { renameSync, symlinkSync } from 'node:fs';
+import { TerminalError } from '../../shared/errors.ts';
+import { BUILDING, READ_ONLY } from './build-tree.ts';
+import { changed, orChanged } from './changed.ts';
+import { type DataRoot, TREES } from './data-root.ts';
+import type { Directory } from './directory.ts';
+import { type PublishMove, split } from './move.ts';
+import { statOf } from './seen-file.ts';
+import type { Stores } from './stores.ts';
+import { linkTarget, treeAt } from './tree-link.ts';
+
+/** Permissions with which a directory can be moved. */
+const WRITABLE = 0o755;
+
+/** Exchanges links to trees, and undoes that. */
+export class TreePublisher implements Disposable {
+  readonly #root: DataRoot;
+  readonly #stores: Stores;
+  readonly #opened = new Map<string, Directory>();
+
+  constructor(root: DataRoot, stores: Stores) {
+    this.#root = root;
+    this.#stores = stores;
+  }
+
+  get #building(): Directory {
+    return this.#open(BUILDING);
+  }
+
+  get #trees(): Directory {
+    return this.#open(TREES);
+  }
+
+  /** Opens them only if there are trees: most volumes have none. */
+  #open(name: string): Directory {
+    const directory = this.#opened.get(name) ?? this.#root.openAgentDirectory(name);
+    this.#opened.set(name, directory);
+    return directory;
+  }
+
+  /** Throws if the entry isn't the one that the plan saw. */
+  publish(move: PublishMove, directory: Directory): void {
+    const { path, to, tree, from, leaves = '' } = move;
+    const [, name] = split(path);
+    if (from === 'link' && treeAt(directory, path) !== leaves) throw changed(path);
+    if (to === 'link' && tree !== undefined) this.#enter(tree);
+    if (from === 'link' && to === 'link' && tree !== undefined) {
+      this.#exchange(tree, directory, path);
+      return;
+    }
+    if (from === 'link') directory.unlink(name);
+    if (from === 'directory') this.#moveAway(move, directory, name);
+    this.#arrive(move, directory);
+  }
+
+  /** Restores the previous entry unless another one has taken its place. The new tree returns to `building`. */
+  undo(move: PublishMove, directory: Directory | undefined): void {
+    const { path, to, tree, from, leaves = '' } = move;
+    const [, name] = split(path);
+    if (directory) {
+      if (tree !== undefined && treeAt(directory, path) === tree) {
+        if (from === 'link') this.#exchange(leaves, directory, path);
+        else directory.unlink(name);
+      }
+      this.#withdraw(move, directory, name);
+      if (!statOf(directory.at(name))) this.#comeBack(move, directory, name);
+    }
+    if (to === 'link' && tree !== undefined && statOf(this.#trees.at(tree))?.isDirectory()) {
+      this.#trees.permitBelow(tree, WRITABLE);
+      renameSync(this.#trees.at(tree), this.#building.at(tree));
+    }
+  }
+
+  /** Moves a complete tree to where links lead. */
+  #enter(tree: string): void {
+    renameSync(this.#building.at(tree), this.#trees.at(tree));
+    this.#trees.permitBelow(tree, READ_ONLY);
+  }
+
+  /** Replaces a link by another one, atomically. */
+  #exchange(tree: string, directory: Directory, path: string): void {
+    const [, name] = split(path);
+    const { staging } = this.#stores;
+    staging.unlink(tree);
+    symlinkSync(linkTarget(path, tree), staging.at(tree));
+    renameSync(staging.at(tree), directory.at(name));
+  }
+
+  #moveAway(move: PublishMove, directory: Directory, name: string): void {
+    if (!statOf(directory.at(name))?.isDirectory()) throw changed(move.path);
+    try {
+      renameSync(directory.at(name), this.#placeOf(move));
+    } catch (cause) {
+      const { code = '' } = cause as NodeJS.ErrnoException;
+      throw ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'].includes(code) ? immovable(move.path, code, cause) : cause;
+    }
+  }
+
+  #placeOf({ leaves = '', displacedTo }: PublishMove): string {
+    return displacedTo === undefined ? this.#trees.at(leaves) : this.#stores.takenOver.at(displacedTo);
+  }
+
+  #arrive({ path, to, tree = '', comesFrom }: PublishMove, directory: Directory): void {
+    const [, name] = split(path);
+    const target = directory.at(name);
+    if (to === 'link') orChanged(path, () => symlinkSync(linkTarget(path, tree), target));
+    const copy = comesFrom === undefined ? undefined : this.#stores.takenOver.at(comesFrom);
+    const source = to === 'directory' ? this.#building.at(tree) : copy;
+    if (to === 'link' || source === undefined || !statOf(source)?.isDirectory()) return;
+    if (statOf(target)) throw changed(path);
+    renameSync(source, target);
+  }
+
+  /** Takes back a directory that came. */
+  #withdraw({ to, tree = '', comesFrom }: PublishMove, directory: Directory, name: string): void {
+    const target = directory.at(name);
+    const source = to === 'directory' ? this.#building.at(tree) : this.#stores.takenOver.at(comesFrom ?? '');
+    if (to === 'link' || (to === 'nothing' && comesFrom === undefined)) return;
+    if (statOf(target)?.isDirectory() && !statOf(source)) renameSync(target, source);
+  }
+
+  #comeBack(move: PublishMove, directory: Directory, name: string): void {
+    const { path, from, leaves = '' } = move;
+    if (from === 'link') symlinkSync(linkTarget(path, leaves), directory.at(name));
+    if (from !== 'directory' || !statOf(this.#placeOf(move))?.isDirectory()) return;
+    renameSync(this.#placeOf(move), directory.at(name));
+  }
+
+  [Symbol.dispose](): void {
+    for (const directory of this.#opened.values()) directory.close();
+  }
+}
+
+const immovable = (path: string, code: string, cause: unknown) =>
+  new TerminalError(
+    `the directory ${path} can't be replaced with a link to an atomic tree (${code}): the agent's user must be able to write to it, and nothing must be mounted there`,
+    { code: 'data.immovable', reason: 'PathConflict', cause },
+  );

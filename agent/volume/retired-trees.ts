@@ -1,0 +1,131 @@
+import { lstatSync, renameSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import * as v from 'valibot';
+import { Pacer } from '../../shared/io/pacer.ts';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import { BUILDING } from './build-tree.ts';
+import { checkedText, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
+import { type DataRoot, TREES, unlessAbsent } from './data-root.ts';
+import { HeldDirectory } from './held-directory.ts';
+import { hasJournal } from './journal.ts';
+import { type SeenFile, split } from './move.ts';
+import { OpenFile } from './open-file.ts';
+import { removeTree } from './remove-tree.ts';
+import { isSeen, statOf } from './seen-file.ts';
+import { tryAt, withStores } from './stores.ts';
+import { linkedTree } from './tree-link.ts';
+
+const ENDING = '.jsonl';
+
+const headerLine = v.object({ destination: ownPath, retiredAt: v.number() });
+const fileLine = v.object({
+  path: ownPath,
+  seen: v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() }),
+});
+
+interface RetiredFiles {
+  tree: string;
+  destination: string;
+  /** The agent's files that no other tree has, by their paths in the tree. */
+  files: Iterable<{ path: string; seen: SeenFile }>;
+}
+
+/** A tree that its destination no longer links to. */
+export interface RetiredTree {
+  tree: string;
+  destination: string;
+  retiredAt: number;
+}
+
+/** Lists the agent's files of a tree that is about to be replaced, so that it can be removed later, even after a restart. */
+export async function writeRetired({ tree, destination, files }: RetiredFiles, root: DataRoot): Promise<void> {
+  using trees = root.openAgentDirectory(TREES);
+  using staging = root.openAgentDirectory('staging');
+  const name = `${tree}${ENDING}`;
+  staging.makeRoom(name);
+  using file = new OpenFile(staging.at(name), 'wx', 0o600);
+  const pacer = new Pacer();
+  function* lines() {
+    yield { destination, retiredAt: Date.now() };
+    yield* files;
+  }
+  for (const text of checkedText(lines())) {
+    writeText(file.descriptor, text);
+    if (pacer.isDue) await pacer.rest();
+  }
+  trees.makeRoom(name);
+  renameSync(staging.at(name), trees.at(name));
+}
+
+/** Returns the trees that can be removed, the oldest first. A tree without a list is none of them. */
+export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
+  if (hasJournal(root) || !hasOwn(root, TREES)) return [];
+  using trees = root.openAgentDirectory(TREES);
+  const current = new Set(Array.from(root.trees.values(), ({ tree }) => tree));
+  const retired: RetiredTree[] = [];
+  for (const name of trees.list()) {
+    const tree = name.slice(0, -ENDING.length);
+    if (!name.endsWith(ENDING) || !v.is(keptName, tree) || current.has(tree)) continue;
+    for await (const line of linesOf(trees.at(name))) {
+      const header = parseLine(headerLine, line);
+      // Without a manifest, a link might still lead to it.
+      if (header && linkedTree(root, header.destination) !== tree) retired.push({ tree, ...header });
+      break;
+    }
+  }
+  return retired.sort((a, b) => a.retiredAt - b.retiredAt);
+}
+
+/** Removes a retired tree. What the gateway wrote into it goes to `taken-over`. */
+export async function removeRetired({ tree, destination }: RetiredTree, root: DataRoot): Promise<void> {
+  using trees = root.openAgentDirectory(TREES);
+  const list = `${tree}${ENDING}`;
+  await withStores(root, async (stores) => {
+    await unlinkListed(trees.at(list), `${trees.pathOf(tree).slice(root.path.length + 1)}`, root);
+    await removeTree(trees, tree, { destination, stores });
+  });
+  if (!statOf(trees.at(tree))) trees.unlink(list);
+}
+
+/** Unlinks the files of a list that are as the agent wrote them. */
+async function unlinkListed(list: string, tree: string, root: DataRoot): Promise<void> {
+  const pacer = new Pacer();
+  using held = new HeldDirectory((path) => root.openDirectory(path));
+  let writable = '';
+  for await (const line of linesOf(list)) {
+    const file = parseLine(fileLine, line);
+    if (!file) continue;
+    const [parent, name] = split(`${tree}/${file.path}`);
+    const directory = tryAt(held, parent);
+    if (!directory || !statOf(directory.at(name)) || !(await isSeen(directory.at(name), file.seen))) continue;
+    if (writable !== parent) directory.permit(0o755);
+    writable = parent;
+    directory.unlink(name);
+    if (pacer.isDue) await pacer.rest();
+  }
+}
+
+/** Removes trees that were never published; must run before the staging directory is emptied. */
+export async function clearBuilding(root: DataRoot): Promise<void> {
+  if (!hasOwn(root, BUILDING)) return;
+  using building = root.openAgentDirectory(BUILDING);
+  const names = building.list();
+  if (names.length === 0) return;
+  await withStores(root, async (stores) => {
+    for (const name of names) await removeTree(building, name, { destination: name, stores });
+  });
+}
+
+/** Checks whether the agent has such a directory; most volumes have no trees. */
+const hasOwn = (root: DataRoot, name: string): boolean =>
+  unlessAbsent(() => lstatSync(`${root.agentDirectory}/${name}`, { throwIfNoEntry: false })) !== undefined;
+
+async function* linesOf(path: string): AsyncGenerator<Buffer> {
+  const handle = await open(path, READ_FLAGS).catch(() => undefined);
+  if (!handle) return;
+  try {
+    if ((await handle.stat()).isFile()) yield* readLines(handle.createReadStream({ autoClose: false, start: 0 }));
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,46 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { Sandbox } from './sandbox.ts';
+
+type Mapping = ResolvedProfile['mappings'][number];
+
+export const mappingOf = (source: string, destination: string, more: Partial<Mapping> = {}): Mapping => ({
+  source,
+  destination,
+  required: true,
+  template: false,
+  ...more,
+});
+
+/** The directory that a destination leads to. */
+export const treeOf = ({ data }: Pick<Sandbox, 'data'>, destination = 'dags'): string =>
+  fs.realpathSync(path.join(data, destination));
+
+/** Contents of everything below a directory, by path. */
+export function below(directory: string): Record<string, string> {
+  if (!fs.existsSync(directory)) return {};
+  const entries = fs.readdirSync(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    files.sort().map((file) => [path.relative(directory, file), fs.readFileSync(file, 'utf8')]),
+  );
+}
+
+/** Contents of one of the agent's directories. */
+export const ownContents = ({ data }: Pick<Sandbox, 'data'>, name: string): string[] =>
+  Object.values(below(path.join(data, '.sync-agent', name))).sort();
+
+/** Names of all trees. */
+export const treesOf = ({ data }: Pick<Sandbox, 'data'>): string[] => {
+  const directory = path.join(data, '.sync-agent/trees');
+  return fs.existsSync(directory) ? fs.readdirSync(directory) : [];
+};
+
+/** Writes into a tree as a gateway can that has the agent's user. */
+export function writeInto(directory: string, name: string, text: string): void {
+  fs.chmodSync(directory, 0o755);
+  fs.mkdirSync(path.dirname(path.join(directory, name)), { recursive: true });
+  fs.writeFileSync(path.join(directory, name), text);
+  fs.chmodSync(directory, 0o555);
+}
