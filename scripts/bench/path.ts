@@ -20,27 +20,33 @@ interface Times {
   onDisk: number;
 }
 
-/** Measures from the POST of a signed push to the file on disk, with all programs; `--changes 100 --files 200,20000`. */
+/** Measures from the POST of a signed push to the file on disk, with all programs; `--changes 100 --files 200,20000 --publish files`. */
 export async function run(args: string[]): Promise<void> {
-  const { changes, files } = readOptions(args, { changes: 100, files: '200,20000' });
+  const { changes, files, publish } = readOptions(args, { changes: 100, files: '200,20000', publish: 'files' });
   await buildBundles();
   const rows: Row[] = [];
   for (const count of files.split(',')) {
     await inWorld(async (world) => {
-      rows.push(...(await measure(world, Number(count), changes)));
+      rows.push(...(await measure(world, Number(count), { changes, publish })));
     });
   }
   printTable(['from POST to …', 'p50, p99', 'aim'], rows);
 }
 
-async function measure(world: World, files: number, changes: number): Promise<Row[]> {
+interface Options {
+  changes: number;
+  /** `publish` of the mapping. */
+  publish: string;
+}
+
+async function measure(world: World, files: number, { changes, publish }: Options): Promise<Row[]> {
   const { client, ending } = world;
   const cluster = { ...world.cluster, client };
   const repository = await world.server.createRepository('gateways');
   await repository.commit({ files: { ...sampleFiles, ...sharedFiles(files) } });
   for (const object of [namespaceObject, agentClusterRole]) await applyObject(client, object);
   const operator = await startOperator(cluster, SECRET);
-  await applyObject(client, gatewaySyncObject(repository.url, '1h'));
+  await applyObject(client, gatewaySyncObject(repository.url, '1h', publish));
   const { data, agent } = await startGateway(cluster);
   const follower = new GatewaySyncFollower();
   void follower.run(client, { namespace: NAMESPACE, name: RESOURCE }, ending.signal);

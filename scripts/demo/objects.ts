@@ -17,7 +17,7 @@ export const serviceAccountObject = {
 };
 
 /** Returns a GatewaySync that maps the directory for all gateways, with the gateway's own directory over it. */
-export function gatewaySyncObject(repo: string, pollInterval: string): ApiObject & { spec: object } {
+export function gatewaySyncObject(repo: string, pollInterval: string, publish = 'files'): ApiObject & { spec: object } {
   return {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
@@ -29,7 +29,7 @@ export function gatewaySyncObject(repo: string, pollInterval: string): ApiObject
         profiles: {
           default: {
             mappings: [
-              { source: 'shared', destination: 'config' },
+              { source: 'shared', destination: 'config', publish },
               { source: 'gateways/{{ .GatewayName }}', destination: 'config' },
             ],
           },

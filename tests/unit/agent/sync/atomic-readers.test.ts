@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { createRepository } from '../support/git-sandbox.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { mappingOf } from '../support/tree-files.ts';
+
+const COMMITS = 20;
+const FILES = 2_000;
+const profile = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
+
+const nameOf = (index: number) => `dags/${index % 50}/${index}`;
+
+/** Resolves the link once, reads two files, and compares them, without pause until it is stopped. */
+const READER = `
+const fs = require('node:fs');
+const [link, one, other] = process.argv.slice(1);
+let reads = 0;
+let mixed = 0;
+const seen = new Set();
+function read() {
+  const tree = fs.realpathSync(link);
+  const a = fs.readFileSync(tree + '/' + one, 'utf8');
+  const b = fs.readFileSync(tree + '/' + other, 'utf8');
+  reads += 1;
+  if (a !== b) mixed += 1;
+  seen.add(a);
+}
+process.stdin.on('end', () => {
+  console.log(JSON.stringify({ reads, mixed, seen: seen.size }));
+  process.exit(0);
+}).resume();
+const loop = () => { for (let n = 0; n < 100; n += 1) read(); setImmediate(loop); };
+loop();
+`;
+
+suite('a reader in another process', () => {
+  test(`never sees files of two commits while ${COMMITS} commits change all of ${FILES} files`, async (t) => {
+    const { url: repo, commit } = await createRepository('atomic-reader');
+    const commitOf = (n: number) =>
+      commit({ files: Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), `${n}`])) });
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: await commitOf(0), profile });
+    const files = [nameOf(0), nameOf(FILES - 1)].map((name) => name.slice('dags/'.length));
+    const reader = spawn(process.execPath, ['-e', READER, path.join(sandbox.data, 'dags'), ...files], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => reader.kill());
+    let output = '';
+    reader.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    for (let n = 1; n <= COMMITS; n += 1) await sandbox.sync({ repo, commit: await commitOf(n), profile });
+    const closed = once(reader, 'close');
+    reader.stdin.end();
+    await closed;
+    const { reads, mixed, seen } = JSON.parse(output) as { reads: number; mixed: number; seen: number };
+    t.diagnostic(`${reads} reads of ${seen} commits, ${mixed} mixed`);
+    assert.equal(mixed, 0);
+    assert.ok(seen > COMMITS / 2, `saw only ${seen} commits`);
+  });
+});
+
+/** Bytes that this process has read and written. */
+function transferred(): number {
+  const text = fs.readFileSync('/proc/self/io', 'utf8');
+  const bytesOf = (name: string) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(text)?.[1]);
+  return bytesOf('rchar') + bytesOf('wchar');
+}
+
+test('a change of one file reads and writes none of the others', {
+  skip: !fs.existsSync('/proc/self/io'),
+}, async (t) => {
+  const { url: repo, commit } = await createRepository('atomic-unchanged-files');
+  const text = 'x'.repeat(10_000);
+  const files = Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), text]));
+  const first = await commit({ files });
+  const second = await commit({ files: { [nameOf(7)]: 'changed' } });
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ repo, commit: first, profile });
+  const before = transferred();
+  await sandbox.sync({ repo, commit: second, profile });
+  const bytes = transferred() - before;
+  t.diagnostic(`${bytes} bytes of ${FILES * text.length}`);
+  assert.ok(bytes < (FILES * text.length) / 10, `${bytes} bytes`);
+  assert.equal(fs.readFileSync(path.join(sandbox.data, nameOf(7)), 'utf8'), 'changed');
+});
