@@ -45,11 +45,14 @@ export interface SharedQueryOptions {
 
 type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; deadline: number };
 
-/** The last result, when its query began, and the prefixes that it had. */
-type Result = { startedAt: number; covered: ReadonlySet<string> } & (
+/** Prefixes and ranges that a query asked for. */
+type Covered = ReadonlySet<string>;
+
+/** The last result, when its query began, and what it asked for. */
+type Result = { startedAt: number; covered: Covered } & (
   | Extract<QueryResult, { kind: 'refs' }>
-  /** `failingSince` is when the first query began that failed, with no success since then. */
-  | (Extract<QueryResult, { kind: 'error' }> & { failingSince: number })
+  /** `failingSince` is when the first query began that failed, with no success since then, which had `lastCovered`. */
+  | (Extract<QueryResult, { kind: 'error' }> & { failingSince: number; lastCovered: Covered | undefined })
 );
 
 /** Full names of refs, and ranges of versions. */
@@ -196,14 +199,17 @@ export class SharedQuery implements HostCall {
       const before = this.#result;
       const failingSince = before?.kind === 'error' ? before.failingSince : startedAt;
       const lastGood = before?.kind === 'error' ? before.lastGood : before?.refs;
+      const lastCovered = before?.kind === 'error' ? before.lastCovered : before?.covered;
       const retryAfterMs = backoff(error, startedAt - failingSince);
-      return { kind: 'error', error, lastGood, retryAfterMs, failingSince, startedAt, covered };
+      return { kind: 'error', error, lastGood, lastCovered, retryAfterMs, failingSince, startedAt, covered };
     }
   }
 
   /** The refs of one subscriber only. A query about a commit returns the same refs to all of them. */
   #resultFor({ prefixes, range }: Interest, result: Result): QueryResult {
-    // A query for ranges keeps no more than one tag for each of them.
+    // A query for ranges keeps no more than one tag for each of them, so its result is useless for another range.
+    if (range !== undefined && result.kind === 'error' && !hasAll(result.lastCovered, { prefixes, range }))
+      return { ...result, lastGood: undefined };
     if (this.#options.commit !== undefined || range !== undefined) return result;
     if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
     return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
@@ -244,8 +250,11 @@ function suffices(result: Result, { prefixes, range, event, eventAt, waitingSinc
   if (event !== undefined && startedAt < eventAt) return false;
   const isCurrent = result.kind === 'refs' || performance.now() < startedAt + result.retryAfterMs;
   const isAwaited = waitingSince !== undefined && startedAt >= waitingSince;
-  const isCovered = (range === undefined || covered.has(range)) && prefixes.every((prefix) => covered.has(prefix));
-  return (isCurrent || isAwaited) && isCovered;
+  return (isCurrent || isAwaited) && hasAll(covered, { prefixes, range });
+}
+
+function hasAll(covered: Covered | undefined, { prefixes, range }: Pick<Interest, 'prefixes' | 'range'>): boolean {
+  return [...prefixes, ...(range === undefined ? [] : [range])].every((name) => covered?.has(name));
 }
 
 /** Whether a result differs from the previous one for a subscriber with these refs. */

@@ -58,4 +58,21 @@ suite('a query for ranges', () => {
     await untilAnswered('b/branch', { event: 'push' });
     assert.equal(queries(), before + 1, 'the one for the branch');
   });
+
+  test('is of no use for another range, or for another followed tag, while the git server is unavailable', async (t) => {
+    const { server, repository, subscribe, untilAnswered } = await arrange(t);
+    for (const tag of ['v1.2.9', 'v1.3.9', 'v1.4.2']) await repository.tag(tag);
+    subscribe('a/old', { range: '~1.2' });
+    await untilAnswered('a/plant', { range: '~1.4' });
+    server.fault = { status: 503 };
+    const lastGoodOf = async (wish: { range: string; prefixes?: string[] }) => {
+      const answer = await untilAnswered('a/plant', { event: JSON.stringify(wish), ...wish });
+      assert.equal(answer.kind, 'error');
+      return answer.kind === 'error' ? answer.lastGood : undefined;
+    };
+    assert.ok((await lastGoodOf({ range: '~1.4' }))?.has('refs/tags/v1.4.2'));
+    assert.equal(await lastGoodOf({ range: '<1.4' }), undefined);
+    assert.equal(await lastGoodOf({ range: '~1.4', prefixes: ['refs/tags/1.4.2'] }), undefined);
+    assert.ok(await lastGoodOf({ range: '~1.4', prefixes: ['refs/tags/v1.4.2'] }));
+  });
 });
