@@ -1,6 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { answersRange } from '../../shared/domain/answers-range.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
 import { shortCommit } from './gateway.ts';
@@ -148,12 +149,11 @@ function followedIn({ target }: Status): TraceView['followed'] {
 const isRefused = ({ outcome }: Pick<Delivery, 'outcome'>): boolean => outcome !== undefined && outcome !== 'Applied';
 
 /** Checks whether the commit is from a request that failed after its resolution. */
-const isGivenUp = ({ kind, ref, id, outcome }: Delivery, { target }: Status): boolean =>
-  kind === 'request' &&
-  outcome === 'Failed' &&
-  target?.source === 'Request' &&
-  target.ref === ref &&
-  target.requestId === id;
+function isGivenUp({ kind, ref, id, outcome }: Delivery, { target, lastSyncCommit }: Status): boolean {
+  if (kind !== 'request' || outcome !== 'Failed' || !target) return false;
+  if (target.range !== undefined) return answersRange(ref, target, lastSyncCommit);
+  return target.source === 'Request' && target.ref === ref && target.requestId === id;
+}
 
 const isTakenBack = ({ syncedCommit }: DiscoveredGateway, rollout: Status['rollout']): boolean =>
   rollout !== undefined &&

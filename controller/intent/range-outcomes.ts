@@ -1,3 +1,4 @@
+import { answersRange } from '../../shared/domain/answers-range.ts';
 import { earliest } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { Followed } from './followed.ts';
@@ -6,7 +7,6 @@ import { readVersionTag } from './newest-in-range.ts';
 import { nextQueryInMs } from './next-query.ts';
 import { type Ending, type Outcomes, pushFields, requestFields } from './outcomes.ts';
 import type { RangeContext } from './range-context.ts';
-import { isOtherSpelling } from './resolve-ref.ts';
 
 /**
  * Returns the outcomes of the current request and push with `spec.git.semver`. Both only trigger a query, and neither
@@ -17,8 +17,7 @@ export function rangeOutcomes(context: RangeContext, followed: Followed | undefi
   const { lastRequest } = context.gatewaySync.status;
   const requested = request && endOf(request, context, followed);
   const pushed = push && endOf(push, context, followed);
-  const isDisplaced =
-    lastRequest?.outcome === 'Applied' && followed && !isAnsweredBy(lastRequest.ref, context, followed);
+  const isDisplaced = lastRequest?.outcome === 'Applied' && followed && !isAnsweredBy(lastRequest.ref, followed);
   const displaced = isDisplaced
     ? { ...lastRequest, outcome: 'Superseded' as const, message: followedWords(context, followed) }
     : undefined;
@@ -39,7 +38,7 @@ function endOf(
   followed: Followed | undefined,
 ): { ending: Ending; requeryInMs?: number } {
   if (asked.ignored) return { ending: { outcome: 'Ignored', message: asked.ignored } };
-  if (followed && isAnsweredBy(asked.ref, context, followed)) return { ending: { outcome: 'Applied' } };
+  if (followed && isAnsweredBy(asked.ref, followed)) return { ending: { outcome: 'Applied' } };
   const message = followedWords(context, followed);
   const nextInMs = isExpected(asked.ref, context, followed) ? nextQueryInMs(asked.madeAt, context.now) : undefined;
   if (nextInMs === undefined) return { ending: { outcome: 'Ignored', message } };
@@ -47,12 +46,8 @@ function endOf(
   return { ending: { outcome: 'Pending', message: waits }, requeryInMs: nextInMs };
 }
 
-/** Whether the tag that is followed is what was asked for: the tag, its commit, or the newest in the range. */
-function isAnsweredBy(ref: string, { text }: RangeContext, { winner, resolved }: Followed): boolean {
-  const name = ref.replace(/^refs\/tags\//, '');
-  const tag = winner.target.ref;
-  return ref === text || ref === resolved.commit || name === tag || isOtherSpelling(name, tag);
-}
+const isAnsweredBy = (ref: string, { winner, resolved }: Followed): boolean =>
+  answersRange(ref, winner.target, resolved.commit);
 
 /** Whether a tag that the repository doesn't show would be followed. */
 function isExpected(ref: string, { range }: RangeContext, followed: Followed | undefined): boolean {

@@ -46,9 +46,6 @@ function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefin
 export const noDefaultBranch =
   "the repository has no default branch; it is empty, or HEAD names a branch that doesn't exist";
 
-/** Whether two names of a tag differ only in a leading `v`. */
-export const isOtherSpelling = (one: string, other: string): boolean => withOrWithoutV(one) === other;
-
 /** Returns `v1.2` for `1.2`, and vice versa. */
 function withOrWithoutV(name: string): string {
   return name.startsWith('v') ? name.slice(1) : `v${name}`;

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { answersRange } from '../../shared/domain/answers-range.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
@@ -90,8 +91,10 @@ function requestOf(
   { spec, status: before }: RolloutObservation['gatewaySync'],
 ): Pick<RolledOut['fields'], 'lastRequest'> {
   const { lastRequest, target, lastSyncCommit: commit = '' } = sync;
-  const isMeant = (target?.source === 'Request' || target?.range !== undefined) && lastRequest?.ref === target.ref;
-  if (lastRequest?.outcome !== 'Applied' || !isMeant) return {};
+  if (lastRequest?.outcome !== 'Applied' || !target) return {};
+  const isRequested = target.source === 'Request' && lastRequest.ref === target.ref;
+  const isMeant = target.range === undefined ? isRequested : answersRange(lastRequest.ref, target, commit);
+  if (!isMeant) return {};
   const isGivenUp = rollout.commit === commit && GIVEN_UP.includes(rollout.phase);
   const wasGivenUp = rollout.givenUp?.includes(givenUpName({ commit, revision: spec.revision ?? '' }));
   if (!isGivenUp && !(wasGivenUp && rollout.nextCommit === commit)) return {};

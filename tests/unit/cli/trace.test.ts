@@ -298,6 +298,16 @@ suite('the delivery of a trace', () => {
       ]);
     });
 
+    test('shows why the tag that was chosen for a range was given up', () => {
+      const failed = { ...asked, ref: 'refs/tags/v1.4.2', outcome: 'Failed' as const, message: 'it failed on a' };
+      const range = { ref: 'v1.4.2', range: '~1.4', source: 'Spec' as const };
+      const missing = (tag: string) =>
+        traceView(gatewaySync({ lastRequest: failed, target: { ...range, ref: tag }, lastSyncTime: at('10') }), [])
+          ?.missing;
+      assert.deepEqual(missing('v1.4.2'), ['it failed: it failed on a']);
+      assert.deepEqual(missing('v1.4.3'), ['it was not applied (Failed): it failed on a']);
+    });
+
     test('shows what a gateway waits for before its admission', () => {
       const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'AwaitingApproval' }) }), []);

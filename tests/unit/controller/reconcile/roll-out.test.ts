@@ -461,6 +461,19 @@ suite('the result of a rollout', () => {
       assert.deepEqual(requestAfter(before, undefined), { phase: 'Stopped' });
     });
 
+    test('if it was chosen for a range, however the request names it', () => {
+      const more = { target: { ref: 'v1.4.2', range: '~1.4', source: 'Spec' } };
+      for (const ref of ['refs/tags/v1.4.2', '1.4.2', newest, '~1.4']) {
+        const asked = { ...request, ref };
+        const { outcome } = requestAfter({ ...begun, lastRequest: asked }, asked, more, 'previous') as typeof request;
+        assert.equal(outcome, 'Failed', ref);
+      }
+      const other = { ...request, ref: 'refs/tags/v1.4.1' };
+      assert.deepEqual(requestAfter({ ...begun, lastRequest: other }, other, more, 'previous'), {
+        phase: 'RollingBack',
+      });
+    });
+
     test('if a user rolled it back before all gateways had the commit', () => {
       const before = { ...begun, lastRequest: request };
       const message = `commit ${newest} was rolled back before all gateways had it`;
