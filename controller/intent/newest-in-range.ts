@@ -1,4 +1,5 @@
 import { parse, Range, type SemVer } from 'semver';
+import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
 
 /** Start of the full name of a tag. */
 export const TAGS = 'refs/tags/';
@@ -19,11 +20,14 @@ export function readRange(text: string): Range | undefined {
   }
 }
 
-/** Reads the full name of a tag, or a short name; undefined if it isn't a version. */
+/**
+ * Reads the full name of a tag, or a short name; undefined if it isn't a version, or too long for the status. npm ignores
+ * white space around a version, but a tag with it isn't the version that it looks like.
+ */
 export function readVersionTag(ref: string): VersionTag | undefined {
   const name = ref.startsWith(TAGS) ? ref.slice(TAGS.length) : ref;
-  const version = parse(name);
-  return version ? { name, version } : undefined;
+  const version = /\s/.test(name) ? undefined : parse(name);
+  return version && isValidRefName(name) ? { name, version } : undefined;
 }
 
 /**

@@ -79,6 +79,15 @@ suite('the newest tag in a range', () => {
       );
   });
 
+  test('is no tag that the status has no room for, or with white space around it', () => {
+    const range = readRange('*');
+    assert.ok(range);
+    const longest = `v1.4.2+${'a'.repeat(248)}`;
+    const refused = [`${longest}a`, ...['\u00a0', '\ufeff', '\u2003'].flatMap((c) => [`v1.4.3${c}`, `${c}v1.4.3`])];
+    const refs = [longest, ...refused].map((tag) => `refs/tags/${tag}`);
+    assert.equal(newestInRange(refs, range)?.name, longest);
+  });
+
   test('is undefined for text that is no range', () => {
     for (const text of ['main', '1.4.', '~~1', '>=1 <', 'v1.4.0.1']) assert.equal(readRange(text), undefined, text);
   });
