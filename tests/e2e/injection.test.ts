@@ -231,26 +231,47 @@ const reloading = `
   setInterval(() => {}, 1_000);
 `;
 
-step('a signal reaches the gateway in a pod whose containers share their processes', async () => {
-  const signal = { name: 'SIGHUP', process: 'node' };
-  const resource = gatewaySync(signalled, git.url) as { spec: object };
-  await apply({ ...resource, spec: { ...resource.spec, gateway: { reload: { signal } } } });
-  const { metadata, spec } = template('signal', ['node', '-e', reloading], { shareProcessNamespace: true });
-  await apply({ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'signal', namespace: signalled }, spec });
-  await kubectl('wait', '--for=condition=Ready', 'pod/signal', '--namespace', signalled, '--timeout=120s');
-  const inGateway = ['exec', 'signal', '--container=gateway', '--namespace', signalled, '--', 'cat'];
-  const commit = await git.commit('config/motd', 'second');
-  await kubectl('annotate', 'gatewaysync/site', '--namespace', signalled, 'sync.io/requested-ref=main');
-  await until(() => getJson<SyncReport>('syncreport', 'signal', '--namespace', signalled), {
+/** Creates a pod whose containers share their processes, delivers a commit, and waits for the signal. */
+async function testSignal(name: string, { metadata, spec }: { metadata: object; spec: object }): Promise<void> {
+  const pod = { metadata: { ...metadata, name, namespace: signalled }, spec: { ...spec, shareProcessNamespace: true } };
+  await apply({ apiVersion: 'v1', kind: 'Pod', ...pod });
+  await kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--namespace', signalled, '--timeout=120s');
+  const readIn = (file: string) =>
+    kubectl('exec', name, '--container=gateway', '--namespace', signalled, '--', 'cat', file);
+  const commit = await git.commit('config/motd', `for ${name}`);
+  await kubectl(
+    'annotate',
+    'gatewaysync/site',
+    '--namespace',
+    signalled,
+    '--overwrite',
+    `sync.io/requested-ref=${commit}`,
+  );
+  await until(() => getJson<SyncReport>('syncreport', name, '--namespace', signalled), {
     describe: `a report of ${commit}`,
     interval: 500,
     accept: ({ status }) => status?.state === 'Synced' && status.commit === commit,
   });
-  assert.equal(await kubectl(...inGateway, '/data/config/motd'), 'second');
-  await until(() => kubectl(...inGateway, '/tmp/reloads'), {
+  assert.equal(await readIn('/data/config/motd'), `for ${name}`);
+  await until(() => readIn('/tmp/reloads'), {
     describe: 'one signal',
     timeout: 10_000,
     interval: 500,
     accept: (reloads) => reloads === '.',
   });
+}
+
+step('a signal reaches the gateway in a pod whose containers share their processes', async () => {
+  const signal = { name: 'SIGHUP', process: 'node' };
+  const resource = gatewaySync(signalled, git.url) as { spec: object };
+  await apply({ ...resource, spec: { ...resource.spec, gateway: { reload: { signal } } } });
+  await testSignal('user', template('user', ['node', '-e', reloading]));
+});
+
+step('a signal reaches a gateway that runs as root, with a sidecar without capabilities', async () => {
+  await kubectl('label', 'namespace', signalled, '--overwrite', 'pod-security.kubernetes.io/enforce=baseline');
+  await release.install({ agent: { allowRoot: true } });
+  const { metadata, spec } = template('root', ['node', '-e', reloading]);
+  const containers = spec.containers.map((container) => ({ ...container, securityContext: {} }));
+  await testSignal('root', { metadata, spec: { ...spec, containers, securityContext: { runAsUser: 0 } } });
 });
