@@ -28,7 +28,7 @@ export function readReload(
   if (program)
     notes.push(
       todo(
-        `--exechook-command ${program} has no counterpart: the agent does not run programs. Use spec.gateway.reload.touchFile if the application can watch a file, or spec.gateway.reload.requests`,
+        `--exechook-command ${program} has no counterpart: the agent does not run programs. Use spec.gateway.reload.signal if the application reloads on a signal, spec.gateway.reload.touchFile if it can watch a file, or spec.gateway.reload.requests`,
       ),
     );
   const url = textOf(settings, 'webhook-url');

@@ -424,7 +424,7 @@ suite('webhook options of git-sync', () => {
         [`${option} /run.sh --now`],
         {},
         [
-          'todo: --exechook-command /run.sh has no counterpart: the agent does not run programs. Use spec.gateway.reload.touchFile if the application can watch a file, or spec.gateway.reload.requests',
+          'todo: --exechook-command /run.sh has no counterpart: the agent does not run programs. Use spec.gateway.reload.signal if the application reloads on a signal, spec.gateway.reload.touchFile if it can watch a file, or spec.gateway.reload.requests',
         ],
       ],
     ),
