@@ -12,11 +12,14 @@ export interface NamedRepository {
 
 /**
  * Value of the annotation for a repository: its full name and, if it differs, the path of its URL, separated by a space.
- * `-` for a delivery that names none, undefined for a name that is too long for an annotation.
+ * `-` for a delivery that names none, undefined for a name that is too long for an annotation. A query, which can contain
+ * a token, is removed.
  */
 export function recordedRepository({ fullName = '', url = '' }: NamedRepository): string | undefined {
   if (fullName.length > BOUNDS.url || url.length > BOUNDS.url) return undefined;
-  const paths = [repositoryPath(fullName), repositoryPath(url)].filter((path) => path !== '');
+  const paths = [fullName, url]
+    .map((text) => repositoryPath(text.replace(/[?#].*$/s, '')))
+    .filter((path) => path !== '');
   const [first = NO_REPOSITORY] = paths;
   const all = [...new Set(paths)].join(' ');
   const recorded = all === '' || all.length > BOUNDS.repository ? first : all;

@@ -28,9 +28,12 @@ export const repositoryOfGitLab: NameRepository = (body) => ({
 /** The first part can be a host, or a group with a dot in its name. */
 const HOST_AND_PATH = /^[\w-]*\.[\w.-]*(?::\d+)?\//;
 
+/** A user in front of a host without a scheme, with a password or without. */
+const USER = /^[^/[]+@/;
+
 /** Bodies of unknown senders. A script can send a path or a URL; a name alone isn't enough. */
 export const repositoryOfGeneric: NameRepository = (body) => {
-  const text = firstText(body, ['repository'])?.trim();
+  const text = firstText(body, ['repository'])?.trim().replace(USER, '');
   if (text?.includes('/')) return { fullName: text, url: HOST_AND_PATH.test(text) ? `https://${text}` : undefined };
   const project = repositoryOfGitLab(body);
   return project.fullName ? project : repositoryOfPush(body);

@@ -41,6 +41,24 @@ test('a script can put a host in front of the path', () => {
   assert.ok(!isOf(repositoryOf({}, { ref: 'v1', repository: 'team/site' }) ?? '', 'git@git.test:site'));
 });
 
+test('credentials are never recorded', () => {
+  const secret = 's3cr3t';
+  for (const repository of [
+    `me:${secret}@git.test/org/repo.git`,
+    `me:a@${secret}@git.test:8443/org/repo`,
+    `${secret}@git.test/org/repo`,
+    `me:${secret}@git.test:org/repo`,
+    `https://me:${secret}@git.test/org/repo`,
+    `https://git.test/org/repo?token=${secret}`,
+    `git.test/org/repo#${secret}`,
+    { clone_url: `https://${secret}@git.test/org/repo.git?private_token=/${secret}` },
+  ]) {
+    const recorded = repositoryOf({}, { ref: 'v1', repository }) ?? '';
+    assert.ok(isOf(recorded, 'https://git.test/org/repo.git'), recorded);
+    assert.ok(!recorded.includes(secret), recorded);
+  }
+});
+
 test('a GitLab server below a path is recorded with both of its paths, even without its header', () => {
   const project = { path_with_namespace: 'team/site', git_http_url: 'https://example.com/gitlab/team/site.git' };
   const body = { ref: 'refs/heads/main', project, repository: { url: 'git@example.com:team/site.git' } };
