@@ -220,6 +220,18 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     await page.getByRole('dialog').getByText('roll forward from').waitFor();
   });
 
+  test('shows the range for which the followed tag was chosen', async (t) => {
+    const namespace = await createNamespace(t);
+    const name = 'plant';
+    const status = statusOf(gatewaysOf({ namespace, name, count: 1 }), ['True', 'Synced', 'all']);
+    const target = { ref: 'v1.4.2', range: '~1.4', source: 'Spec' as const };
+    await writeResource({ namespace, name }, { status: { ...status, target } });
+    const page = await openNamespace(t, namespace);
+    await page.getByRole('link', { name }).click();
+    await page.locator('#facts').getByText('the newest tag in ~1.4').waitFor();
+    assert.doesNotMatch((await page.locator('#facts').textContent()) ?? '', /spec\.git\.ref/);
+  });
+
   test('keeps the focus on a button that changes, and closes a dialog on Escape', async (t) => {
     const page = await openPlant(t);
     const focused = () => page.evaluate('document.activeElement.textContent');

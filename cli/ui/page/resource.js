@@ -99,6 +99,7 @@ export function drawResource(detail, { may, trace, traceError }) {
     [
       detail.repo,
       detail.ref,
+      detail.range,
       detail.source,
       detail.commit,
       detail.backOn,
@@ -126,8 +127,9 @@ export function drawResource(detail, { may, trace, traceError }) {
 }
 
 /** @param {Detail} detail */
-function drawFacts({ repo, ref, source, commit, backOn, resolvedAt, counts, rollout }) {
-  const followed = { Spec: 'set in spec.git.ref', Request: 'requested', Push: 'pushed' };
+function drawFacts({ repo, ref, range, source, commit, backOn, resolvedAt, counts, rollout }) {
+  const specified = range === undefined ? 'set in spec.git.ref' : `the newest tag in ${range}`;
+  const followed = { Spec: specified, Request: 'requested', Push: 'pushed' };
   const since = backOn && commit && backOn !== commit ? `instead of ${short(commit)}` : ago(resolvedAt);
   /** @type {[string, (Node | string)[]][]} */
   const facts = [
