@@ -30,10 +30,10 @@ export const sync = makeCommand({
   name: 'sync',
   summary: 'Request a sync, or a different ref',
   details: [
-    'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once. With --ref, the gateways follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested.',
+    'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once. With --ref, the gateways follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested. With spec.git.semver, the controller looks for the newest tag in the range, and any other ref is ignored.',
     'If a request for a different ref is still open, the command shows it and asks for confirmation before it replaces this request.',
     'A resource with spec.webhook.from handles the requests for another one, so the command refuses it, and shows the name of that one. --request works for both.',
-    'With --request, requests nothing, and waits for the request with this ID, which the receiver returns for each delivery (requestId). Exits with 1 if the request was ignored, failed, or was replaced. Requires only permission to read GatewaySyncs.',
+    'With --request, requests nothing, and waits for the request with this ID (requestId in the response of the receiver). A push to a branch and an ignored delivery have no request to wait for. Exits with 1 if the request was ignored, failed, or was replaced. Requires only permission to read GatewaySyncs.',
     'With --wait, shows the progress until all gateways have the commit. Exits with 1 if a gateway fails, with its name and the reason. Approval, windows, and soak still apply: set --timeout accordingly.',
     'Without --request, requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
@@ -94,7 +94,7 @@ function openRequestOf({ metadata: { name, annotations = {} } }: GatewaySync, id
   const { requestId, requestedRef, requestedAt } = REQUEST_ANNOTATIONS;
   if (annotations[requestId] !== id)
     throw new Problem(
-      `${name} has no request ${id}, or it was replaced by a newer one; see kubectl stoker trace ${name} --last`,
+      `${name} has no request ${id}: a newer one replaced it, or the delivery was ignored or a push to a branch, which have none to wait for; see kubectl stoker trace ${name} --last`,
     );
   return { id, ref: annotations[requestedRef] ?? '', at: annotations[requestedAt] ?? '', isRefresh: false };
 }

@@ -87,8 +87,12 @@ test('kubectl stoker sync --request waits for the request of a webhook, and fail
 
   const replaced = await waitFor(promoted.requestId);
   assert.equal(replaced.status, 1);
-  assert.match(replaced.notes, /app has no request .*, or it was replaced by a newer one/);
+  assert.match(replaced.notes, /app has no request .*: a newer one replaced it/);
   assert.equal((await waitFor(older.requestId, '--ref', 'v2')).status, 64);
+  const push = await postPlain({ ref: 'refs/heads/main' });
+  const pushed = await waitFor(push.requestId);
+  assert.equal(pushed.status, 1);
+  assert.match(pushed.notes, /app has no request .*a push to a branch, which have none to wait for/);
 });
 
 test('kubectl stoker sync refuses a resource with a hub, and waits for the requests of the hub', async (t) => {
