@@ -65,7 +65,7 @@ const webhookSchema = v.pipe(
     allowedRefs: globs(
       refGlob('A glob of *, **, ?, [a-z], [!a-z], and {a,b}, such as v* or refs/heads/release/*.'),
       BOUNDS.allowedRefs,
-      'Refs that a webhook is allowed to request. If empty, any tag, and the ref in spec.git.ref.',
+      'Refs that a webhook is allowed to request. If empty, any tag, and the ref in spec.git.ref. Ignored with spec.git.semver, because requests do not choose the tag.',
     ),
     repositories: globs(
       repositoryGlob('A repository such as org/repo or host/org/repo, with *, **, ?, and {a,b}.'),
