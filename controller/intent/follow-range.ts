@@ -1,9 +1,9 @@
 import type { Followed, Settled } from './followed.ts';
 import { keptTag } from './kept-tag.ts';
-import { isAfter, newestInRange, readRange, readVersionTag, TAGS } from './newest-in-range.ts';
+import { newestInRange, readRange, readVersionTag, TAGS } from './newest-in-range.ts';
 import type { RangeContext } from './range-context.ts';
 import { rangeOutcomes } from './range-outcomes.ts';
-import { type AdvertisedRefs, TAG_COUNT } from './resolve-ref.ts';
+import { TAG_COUNT } from './resolve-ref.ts';
 
 /**
  * Follows the newest tag in the range. It never goes back to an older tag while the range and the repository stay the
@@ -41,13 +41,8 @@ function invalidRange(text: string): Settled['problem'] {
 function noMatchingTag({ text, refs }: RangeContext): Settled['problem'] {
   const count = Number(refs.get(TAG_COUNT) ?? 0);
   const tags = count === 1 ? '1 tag' : `${count} tags`;
-  const newest = newestVersion(refs);
-  const versions = newest ? `the newest version is ${newest}` : 'none is a version such as v1.2.3';
+  const newest = newestInRange(refs.keys());
+  const versions = newest ? `the newest version is ${newest.name}` : 'none is a version such as v1.2.3';
   const message = `no tag is in the range ${text}: the repository has ${count === 0 ? 'no tags' : `${tags}, and ${versions}`}; push a tag, or change spec.git.semver`;
   return { reason: 'NoMatchingTag', message };
-}
-
-function newestVersion(refs: AdvertisedRefs): string | undefined {
-  const tags = [...refs.keys()].flatMap((ref) => (ref.startsWith(TAGS) ? (readVersionTag(ref) ?? []) : []));
-  return tags.sort((a, b) => (isAfter(a, b) ? -1 : 1))[0]?.name;
 }

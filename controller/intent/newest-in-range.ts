@@ -45,12 +45,12 @@ export function isSameVersion(one = '', other = ''): boolean {
   return version !== null && parse(other)?.compare(version) === 0;
 }
 
-/** Returns the newest tag in a range. Other refs are skipped. */
-export function newestInRange(refs: Iterable<string>, range: Range): VersionTag | undefined {
+/** Returns the newest tag in a range, or of all tags without one. Other refs are skipped. */
+export function newestInRange(refs: Iterable<string>, range?: Range): VersionTag | undefined {
   let newest: VersionTag | undefined;
   for (const ref of refs) {
     const tag = ref.startsWith(TAGS) ? readVersionTag(ref) : undefined;
-    if (tag && (!newest || isAfter(tag, newest)) && range.test(tag.version)) newest = tag;
+    if (tag && (!newest || isAfter(tag, newest)) && range?.test(tag.version) !== false) newest = tag;
   }
   return newest;
 }

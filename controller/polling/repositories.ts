@@ -55,7 +55,7 @@ export class Repositories {
     else if (interest.prefixes.length > 0) queries.push(this.#join(key, interest, source));
     if (commit !== undefined) {
       const unpolled = { ...interest, prefixes: ALL_PREFIXES, intervalMs: undefined };
-      queries.push(this.#join(key, unpolled, source, commit));
+      queries.push(this.#join(key, unpolled, source, { commit }));
     }
     for (const query of this.#queriesOf(key)) if (!queries.includes(query)) this.#leave(key, query);
     this.#subscribed.set(key, queries);
@@ -93,10 +93,9 @@ export class Repositories {
     return this.#subscribed.get(key) ?? [];
   }
 
-  #join(key: string, interest: Interest, source: RepositorySource, about?: string): SharedQuery {
+  #join(key: string, interest: Interest, source: RepositorySource, about?: About): SharedQuery {
     const id = identityOf(source, about);
-    const commit = about === RANGES ? undefined : about;
-    const query = this.#queries.get(id) ?? this.#create(id, source, commit);
+    const query = this.#queries.get(id) ?? this.#create(id, source, about?.commit);
     query.subscribe(key, interest);
     return query;
   }
@@ -126,11 +125,17 @@ export class Repositories {
   }
 }
 
-/** Marks the query for ranges, which fetches all tags and so is sent less often than one for a few refs. */
-const RANGES = 'ranges';
+/** The topic of a query for other refs than those of a few names. */
+interface About {
+  ranges?: true;
+  commit?: string;
+}
 
-/** Namespace, repository and credential, and the commit or the mark if there is one. Secrets are read again for each query. */
-const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, about: string | undefined) =>
+/** The query for ranges fetches all tags, so it is sent less often than one for a few refs. */
+const RANGES: About = { ranges: true };
+
+/** Namespace, repository and credential, and the topic if there is one. Secrets are read again for each query. */
+const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, about?: About) =>
   JSON.stringify([namespace, repo, auth, caSecretRef, about]);
 
 /** One result of several: nothing is known before all have arrived, and an error of one is an error of all. */
