@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import type { Mirror } from '../support/mirror.ts';
@@ -14,6 +15,22 @@ export interface Requests {
   goOn?: () => boolean;
 }
 
+const requestTag = (world: World, name: string, id: string): Promise<void> =>
+  annotate(world, name, {
+    [REQUEST_ANNOTATIONS.requestedRef]: 'v1',
+    [REQUEST_ANNOTATIONS.requestId]: id,
+    [REQUEST_ANNOTATIONS.requestedAt]: new Date().toISOString(),
+  });
+
+/** Measures the seconds from a request for a hub until the status of the hub and of all followers shows it. */
+export async function timeFollowers(world: World, mirror: Mirror, hub: string, followers: number): Promise<number> {
+  const started = performance.now();
+  await requestTag(world, hub, 'bench-hub');
+  const hasMoved = ({ status }: GatewaySync) => status?.lastRequest?.id === 'bench-hub';
+  while ([...mirror.store.values()].filter(hasMoved).length <= followers) await sleep(5);
+  return (performance.now() - started) / 1000;
+}
+
 /** Measures the milliseconds from each request to the outcome in the status. */
 export async function timeRequests(
   world: World,
@@ -23,11 +40,7 @@ export async function timeRequests(
   for (let index = first; index < first + count && goOn(); index += 1) {
     const name = `resource-${index}`;
     const id = `bench-${index}`;
-    await annotate(world, name, {
-      [REQUEST_ANNOTATIONS.requestedRef]: 'v1',
-      [REQUEST_ANNOTATIONS.requestId]: id,
-      [REQUEST_ANNOTATIONS.requestedAt]: new Date().toISOString(),
-    });
+    await requestTag(world, name, id);
     const started = performance.now();
     while (mirror.store.get(`${NAMESPACE}/${name}`)?.status?.lastRequest?.id !== id) await sleep(1);
     times.push(performance.now() - started);

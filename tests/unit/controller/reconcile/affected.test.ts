@@ -5,6 +5,7 @@ import {
   affectedByPod,
   affectedByReport,
   affectedByRoleBinding,
+  affectsFollowers,
   priorityOf,
 } from '../../../../controller/reconcile/affected.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
@@ -55,6 +56,34 @@ suite('a change of a GatewaySync enqueues', () => {
     assert.deepEqual(affected({ resourceVersion: '2', status: {} }), []);
     assert.deepEqual(affectedByGatewaySync({ type: 'deleted', key: 'ns/app', previous: gatewaySync }), []);
   });
+});
+
+test('a change of a GatewaySync affects its followers only if it changes the requests that they handle', () => {
+  const affects = (fields: Partial<ObservedGatewaySync>) =>
+    affectsFollowers(change('ns/app', { ...gatewaySync, ...fields }, gatewaySync));
+  const spec = (fields: Parameters<typeof gatewaySpecOf>[0]) => ({ generation: 2, spec: gatewaySpecOf(fields) });
+  const cases: [affects: boolean, fields: Partial<ObservedGatewaySync>][] = [
+    [true, { request: { ref: 'v1', applied: false } }],
+    [true, { uid: 'another' }],
+    [true, spec({ webhook: { from: 'hub' } })],
+    [true, spec({ git: { repo: 'https://git.test/other.git', ref: 'main' } })],
+    [false, spec({ paused: true })],
+    [false, { push: { ref: 'refs/heads/main', applied: false } }],
+    [false, { resourceVersion: '2', status: {} }],
+  ];
+  for (const [expected, fields] of cases) assert.equal(affects(fields), expected, JSON.stringify(fields));
+  assert.ok(affectsFollowers(change('ns/app', gatewaySync)));
+  assert.ok(affectsFollowers({ type: 'deleted', key: 'ns/app', previous: gatewaySync }));
+});
+
+test('a resource with a hub has high priority while its status lacks the result of a request for the hub', () => {
+  const hub = { ...gatewaySync, name: 'hub' };
+  const follower = { ...gatewaySync, spec: gatewaySpecOf({ webhook: { from: 'hub' } }) };
+  const since = { observedWebhookFrom: 'hub' };
+  const seen = { ...follower, status: { ...gatewaySync.status, ...since }, request: { ref: 'v2', applied: false } };
+  const find = (request: object) => (key: string) => (key === 'ns/hub' ? { ...hub, ...request } : undefined);
+  assert.equal(priorityOf(seen, find({ request: { ref: 'v1', applied: false } })), 'high');
+  assert.equal(priorityOf(seen, find({})), 'low');
 });
 
 test('a resource has high priority while its status lacks the result of a request, and low priority otherwise', () => {
