@@ -35,6 +35,7 @@ export function injectSidecar(input: InjectionInput): Injection {
   const { pod, namespace, candidates, others, images, gitVariables = {}, defaults = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const present = sidecarOf(pod);
+  if (present && !isAgent(present)) return { kind: 'denied', because: 'pod', message: FOREIGN_CONTAINER };
   if (present) return completeMetadata(pod, present);
   const annotations = pod.metadata.annotations ?? {};
   const problem = checkAnnotations(annotations) ?? checkSystem(pod);
@@ -97,6 +98,12 @@ function completeMetadata(pod: AdmittedPod, sidecar: Container): Injection {
 function sidecarOf({ spec }: AdmittedPod): Container | undefined {
   return [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === AGENT_CONTAINER);
 }
+
+/** A container of the pod that only has the same name would keep the agent out. */
+const isAgent = ({ env = [] }: Container): boolean =>
+  ['CR_NAME', 'DATA_PATH'].every((variable) => env.some(({ name }) => name === variable));
+
+const FOREIGN_CONTAINER = `the pod's own container ${AGENT_CONTAINER} isn't an agent, because it has no variables CR_NAME and DATA_PATH; rename it, because the agent needs this name`;
 
 function checkSystem({ spec }: AdmittedPod): string | undefined {
   const label = OS_LABELS.find((name) => spec.nodeSelector?.[name] === 'windows');

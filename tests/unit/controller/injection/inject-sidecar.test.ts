@@ -100,7 +100,7 @@ suite('an injected pod', () => {
   });
 
   test('is changed once only, even if its metadata was removed or forged', () => {
-    const sidecar = { name: 'sync-agent', env: [{ name: 'CR_NAME', value: 'app' }] };
+    const sidecar = { name: 'sync-agent', env: [{ name: 'CR_NAME', value: 'app' }, { name: 'DATA_PATH' }] };
     const injected = { 'sync.io/injected': 'true', 'sync.io/cr-name': 'app' };
     const labels = { 'sync.io/agent': 'true' };
     const whole = pod({ initContainers: [sidecar] }, { labels, annotations: injected });
@@ -349,10 +349,18 @@ suite('a pod that is not injected', () => {
   });
 
   test('already has its sidecar, wherever, and names no resource', () => {
-    const sidecar = { name: 'sync-agent' };
+    const sidecar = { name: 'sync-agent', env: [{ name: 'CR_NAME' }, { name: 'DATA_PATH' }] };
     assert.deepEqual(inject(pod({ initContainers: [sidecar] })), { kind: 'unchanged' });
     assert.deepEqual(inject(pod({ containers: [gateway, sidecar] })), { kind: 'unchanged' });
   });
+});
+
+test('a container of its own with the name of the agent is refused', () => {
+  for (const env of [undefined, [{ name: 'CR_NAME', value: 'app' }], [{ name: 'DATA_PATH', value: '/data' }]]) {
+    const injection = inject(pod({ containers: [gateway, { name: 'sync-agent', ...(env && { env }) }] }));
+    assert.equal(injection.kind, 'denied');
+    assert.match('message' in injection ? injection.message : '', /own container sync-agent isn't an agent/);
+  }
 });
 
 test('a readiness probe exists only if the profile limits failed syncs', () => {
