@@ -7,6 +7,7 @@ const CHECKED_ANNOTATIONS = [
   POD_ANNOTATIONS.profile,
   POD_ANNOTATIONS.gatewayName,
   POD_ANNOTATIONS.dataVolume,
+  POD_ANNOTATIONS.before,
 ];
 
 /** Returns the problem of a pod's annotations; undefined if they are valid. */

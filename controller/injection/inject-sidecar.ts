@@ -3,7 +3,13 @@ import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.t
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
-import { checkAnnotations, chooseGatewaySync, type InjectionCandidate } from './choose-gateway-sync.ts';
+import {
+  checkAnnotations,
+  chooseGatewaySync,
+  denied,
+  type InjectionCandidate,
+  listNames,
+} from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
 import { type SidecarDefaults, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
 import { sidecarVolumes } from './sidecar-volumes.ts';
@@ -51,15 +57,14 @@ export function injectSidecar(input: InjectionInput): Injection {
 
 type Chosen = Pick<SidecarInput, 'crName' | 'spec' | 'profile' | 'image' | 'gitVariables' | 'defaults'>;
 
-/**
- * Adds the sidecar after the pod's init containers, which may prepare what it needs, such as the owner of the data or a
- * mesh's proxy. Before them, it could wait for these forever.
- */
+/** Adds the sidecar. */
 function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   const { crName, profile } = chosen;
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
+  const place = findPlace(pod);
+  if (place.kind === 'denied') return { ...place, because: 'pod' };
   const identity = userIdentity(data.container, pod);
   if (identity.runAsUser === 0 && !chosen.defaults.allowRoot)
     return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
@@ -73,7 +78,9 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
     profile,
     patch: [
       ...metadataPatch(pod, crName),
-      ...append(pod.spec.initContainers, '/spec/initContainers', [container]),
+      ...(place.index === undefined
+        ? append(pod.spec.initContainers, '/spec/initContainers', [container])
+        : [{ op: 'add' as const, path: `/spec/initContainers/${place.index}`, value: container }]),
       ...append(pod.spec.volumes, '/spec/volumes', volumes.volumes),
     ],
     warnings: [
@@ -82,6 +89,23 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
       ...subPathWarnings(pod, data),
     ],
   };
+}
+
+type Place = { kind: 'found'; index: number | undefined } | ReturnType<typeof denied>;
+
+/**
+ * Finds the place of the sidecar: by default, after the pod's init containers, which may prepare what it needs, such as
+ * the owner of the data or a mesh's proxy. Before them, it could wait for these forever.
+ */
+function findPlace({ metadata, spec }: AdmittedPod): Place {
+  const before = metadata.annotations?.[POD_ANNOTATIONS.before];
+  const names = (spec.initContainers ?? []).map(({ name }) => name);
+  if (before === undefined || (before === '*' && names.length === 0)) return { kind: 'found', index: undefined };
+  const index = before === '*' ? 0 : names.indexOf(before);
+  if (index >= 0) return { kind: 'found', index };
+  return denied(
+    `the annotation ${POD_ANNOTATIONS.before} names init container ${before}, but the pod has ${listNames(names) || 'no init containers'}`,
+  );
 }
 
 /** Completes a pod that already has the sidecar: a second review, or a copy of an injected pod. */

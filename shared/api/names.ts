@@ -5,6 +5,8 @@ export const POD_ANNOTATIONS = {
   profile: 'sync.io/profile',
   gatewayName: 'sync.io/gateway-name',
   dataVolume: 'sync.io/data-volume',
+  /** Init container that the sidecar starts before; `*` for the first one. */
+  before: 'sync.io/before',
   /** Set by the injector, not by users. */
   injected: 'sync.io/injected',
 } as const;

@@ -355,6 +355,34 @@ suite('a pod that is not injected', () => {
   });
 });
 
+suite('the place of the sidecar among init containers is', () => {
+  const initContainers = [{ name: 'chown' }, { name: 'migrate' }];
+  const pathFor = (before: string | undefined, spec: Partial<AdmittedPod['spec']> = { initContainers }) => {
+    const annotations: Record<string, string> = before === undefined ? {} : { 'sync.io/before': before };
+    return patchOf(inject(pod(spec, { annotations }))).find(({ path }) => path.startsWith('/spec/initContainers'))
+      ?.path;
+  };
+
+  test('the last one, or before the one that the annotation names, or the first', () => {
+    assert.equal(pathFor(undefined), '/spec/initContainers/-');
+    assert.equal(pathFor('migrate'), '/spec/initContainers/1');
+    assert.equal(pathFor('chown'), '/spec/initContainers/0');
+    assert.equal(pathFor('*'), '/spec/initContainers/0');
+    assert.equal(pathFor('*', {}), '/spec/initContainers');
+  });
+
+  test('refused if the annotation names none of them', () => {
+    const annotations = { 'sync.io/before': 'gateway' };
+    const refused = inject(pod({ initContainers }, { annotations }));
+    assert.match(
+      'message' in refused ? refused.message : '',
+      /names init container gateway, but the pod has chown, migrate$/,
+    );
+    const none = inject(pod({}, { annotations }));
+    assert.match('message' in none ? none.message : '', /but the pod has no init containers$/);
+  });
+});
+
 test('a container of its own with the name of the agent is refused', () => {
   for (const env of [undefined, [{ name: 'CR_NAME', value: 'app' }], [{ name: 'DATA_PATH', value: '/data' }]]) {
     const injection = inject(pod({ containers: [gateway, { name: 'sync-agent', ...(env && { env }) }] }));
