@@ -8,6 +8,8 @@ const CHECKED_ANNOTATIONS = [
   POD_ANNOTATIONS.gatewayName,
   POD_ANNOTATIONS.dataVolume,
   POD_ANNOTATIONS.before,
+  POD_ANNOTATIONS.healthPort,
+  POD_ANNOTATIONS.metricsPort,
 ];
 
 /** Returns the problem of a pod's annotations; undefined if they are valid. */

@@ -3,6 +3,7 @@ import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.t
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
+import { chooseAgentPorts } from './choose-agent-ports.ts';
 import {
   checkAnnotations,
   chooseGatewaySync,
@@ -63,6 +64,8 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
+  const ports = chooseAgentPorts(pod, chosen.spec.gateway.port);
+  if (ports.kind === 'denied') return { ...ports, because: 'pod' };
   const place = findPlace(pod);
   if (place.kind === 'denied') return { ...place, because: 'pod' };
   const identity = userIdentity(data.container, pod);
@@ -71,7 +74,7 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes(chosen, taken, chosen.defaults.caConfigMap);
   const gatewayName = annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'];
-  const container = sidecarContainer({ ...chosen, pod, gatewayName, identity, volumes, dataMount: data.mount });
+  const container = sidecarContainer({ ...chosen, pod, gatewayName, identity, ports, volumes, dataMount: data.mount });
   return {
     kind: 'patched',
     crName,

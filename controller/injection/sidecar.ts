@@ -3,6 +3,7 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
+import type { AgentPorts } from './choose-agent-ports.ts';
 import { mountsInside } from './mounts-inside.ts';
 import {
   type CaConfigMap,
@@ -23,6 +24,7 @@ export interface SidecarInput extends AgentIdentity {
   /** The gateway's mount of its data. */
   dataMount: VolumeMount;
   identity: ReturnType<typeof userIdentity>;
+  ports: AgentPorts;
   volumes: SidecarVolumes;
 }
 
@@ -41,14 +43,13 @@ const defaultResources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { m
 
 /** Makes the sidecar as a native one: an init container that keeps running, and ends after the containers. */
 export function sidecarContainer(input: SidecarInput) {
-  const { pod, spec, image, identity, defaults } = input;
-  const ports = chooseAgentPorts(pod, spec.gateway.port);
+  const { pod, spec, image, identity, ports, defaults } = input;
   return withoutUndefined({
     name: AGENT_CONTAINER,
     image,
     imagePullPolicy: spec.agent?.image?.pullPolicy,
     restartPolicy: 'Always',
-    env: sidecarEnvironment(input, ports),
+    env: sidecarEnvironment(input),
     ports: [
       { name: 'sync-health', containerPort: ports.health },
       { name: 'sync-metrics', containerPort: ports.metrics },
@@ -120,7 +121,7 @@ interface AgentIdentity extends NamedSpec {
 }
 
 /** Environment variables of the sidecar; docs/reference/configuration.md describes them. */
-function sidecarEnvironment({ pod, dataMount, ...identity }: SidecarInput, ports: AgentPorts) {
+function sidecarEnvironment({ pod, dataMount, ports, ...identity }: SidecarInput) {
   const { crName, profile, gatewayName, gitVariables, defaults, spec } = identity;
   const mounts = mountsInside(pod, dataMount);
   const credentials = credentialSources({ crName, spec });
@@ -171,29 +172,4 @@ export function proxyEnvironment(environment: Record<string, string | undefined>
   const found = Object.entries(variables).filter(([, value]) => value !== '');
   const isSecret = found.some(([, value]) => value.includes('@'));
   return isSecret ? {} : Object.fromEntries(found);
-}
-
-/** Ports of the sidecar that rarely conflict with a gateway's. */
-const USUAL_PORTS = { health: 8082, metrics: 8083 };
-
-export type AgentPorts = typeof USUAL_PORTS;
-
-/**
- * Chooses the ports of the sidecar. The containers of a pod share a network, so declared ports are skipped; monitors
- * find the metrics port by name. With host networking, the API server makes host ports of them, so the scheduler puts
- * conflicting pods on different nodes.
- */
-function chooseAgentPorts({ spec }: AdmittedPod, gatewayPort: number): AgentPorts {
-  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  const taken = new Set(containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)));
-  taken.add(gatewayPort);
-  const health = firstFree(USUAL_PORTS.health, taken);
-  taken.add(health);
-  return { health, metrics: firstFree(USUAL_PORTS.metrics, taken) };
-}
-
-function firstFree(port: number, taken: Set<number>): number {
-  let candidate = port;
-  while (taken.has(candidate)) candidate += 1;
-  return candidate;
 }

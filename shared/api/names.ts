@@ -5,6 +5,9 @@ export const POD_ANNOTATIONS = {
   profile: 'sync.io/profile',
   gatewayName: 'sync.io/gateway-name',
   dataVolume: 'sync.io/data-volume',
+  /** Ports of the sidecar. */
+  healthPort: 'sync.io/health-port',
+  metricsPort: 'sync.io/metrics-port',
   /** Init container that the sidecar starts before; `*` for the first one. */
   before: 'sync.io/before',
   /** Set by the injector, not by users. */

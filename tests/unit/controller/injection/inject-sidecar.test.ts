@@ -355,6 +355,33 @@ suite('a pod that is not injected', () => {
   });
 });
 
+suite('the ports of the sidecar are', () => {
+  const portsFor = (annotations: Record<string, string>, ports: number[] = []) => {
+    const containers = [{ ...gateway, ports: ports.map((containerPort) => ({ containerPort })) }];
+    const injection = inject(pod({ containers }, { annotations }));
+    return 'message' in injection
+      ? injection.message
+      : sidecarOf(injection).ports.map(({ containerPort }) => containerPort);
+  };
+
+  test('those of the annotations, which the others avoid', () => {
+    assert.deepEqual(portsFor({ 'sync.io/health-port': '9001', 'sync.io/metrics-port': '9002' }), [9001, 9002]);
+    assert.deepEqual(portsFor({ 'sync.io/metrics-port': '8082' }), [8083, 8082]);
+    assert.deepEqual(portsFor({ 'sync.io/health-port': '8083' }), [8083, 8084]);
+  });
+
+  for (const port of ['80', '65536', '8080x', '1e4', '-9001', '9001 '])
+    test(`refused if one is ${port}`, () => {
+      assert.match(String(portsFor({ 'sync.io/health-port': port })), /specify a port between 1024 and 65535$/);
+    });
+
+  test('refused if one is in use', () => {
+    assert.match(String(portsFor({ 'sync.io/health-port': '9001' }, [9001])), /port 9001, which is already used/);
+    const both = { 'sync.io/health-port': '9001', 'sync.io/metrics-port': '9001' };
+    assert.match(String(portsFor(both)), /metrics-port specifies port 9001, which is already used/);
+  });
+});
+
 suite('the place of the sidecar among init containers is', () => {
   const initContainers = [{ name: 'chown' }, { name: 'migrate' }];
   const pathFor = (before: string | undefined, spec: Partial<AdmittedPod['spec']> = { initContainers }) => {
