@@ -13,7 +13,7 @@ import {
 } from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
 import { type SidecarDefaults, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
-import { sidecarVolumes } from './sidecar-volumes.ts';
+import { type SidecarVolumes, sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
   | { kind: 'unchanged' }
@@ -80,7 +80,7 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
     crName,
     profile,
     patch: [
-      ...metadataPatch(pod, crName),
+      ...metadataPatch(pod, crName, evictableVolumes(pod, volumes)),
       ...(place.index === undefined
         ? append(pod.spec.initContainers, '/spec/initContainers', [container])
         : [{ op: 'add' as const, path: `/spec/initContainers/${place.index}`, value: container }]),
@@ -179,11 +179,28 @@ function subPathWarnings({ spec }: AdmittedPod, { mount, container }: { mount: V
   return [whole, ...parts];
 }
 
-function metadataPatch({ metadata }: AdmittedPod, crName: string): PatchOperation[] {
+/** https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md */
+const SAFE_VOLUMES = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';
+
+/**
+ * Returns the annotation with which the cluster autoscaler can remove the pod's node: the sidecar's volumes on the
+ * node's disk are only a cache. Volumes of the pod itself remain as they were.
+ */
+function evictableVolumes({ metadata }: AdmittedPod, { local }: SidecarVolumes): Record<string, string> {
+  const named = (metadata.annotations?.[SAFE_VOLUMES] ?? '').split(',').map((name) => name.trim());
+  return { [SAFE_VOLUMES]: [...new Set([...named.filter(Boolean), ...local])].join(',') };
+}
+
+function metadataPatch(
+  { metadata }: AdmittedPod,
+  crName: string,
+  annotations: Record<string, string> = {},
+): PatchOperation[] {
   return [
     ...setEntries(metadata.annotations, '/metadata/annotations', {
       [POD_ANNOTATIONS.injected]: 'true',
       [POD_ANNOTATIONS.crName]: crName,
+      ...annotations,
     }),
     ...setEntries(metadata.labels, '/metadata/labels', { [AGENT_LABEL]: 'true' }),
   ];

@@ -26,6 +26,8 @@ export interface SidecarVolumes {
   volumes: object[];
   /** Their mounts in the sidecar. */
   mounts: object[];
+  /** Names of those on the node's disk. */
+  local: string[];
 }
 
 interface SidecarVolume {
@@ -60,8 +62,11 @@ export function sidecarVolumes(followed: NamedSpec, taken: string[], caConfigMap
   return {
     volumes: wanted.map(({ name, source }) => ({ name, ...source })),
     mounts: wanted.map(({ name, mountPath, readOnly }) => withoutUndefined({ name, mountPath, readOnly })),
+    local: wanted.filter(({ source }) => source === ON_DISK).map(({ name }) => name),
   };
 }
+
+const ON_DISK = { emptyDir: {} };
 
 function wantedVolumes(followed: NamedSpec, caConfigMap: CaConfigMap | undefined): SidecarVolume[] {
   const { spec } = followed;
@@ -69,8 +74,8 @@ function wantedVolumes(followed: NamedSpec, caConfigMap: CaConfigMap | undefined
   const verifyKeys = verifyKeysSecret(spec);
   const labels = { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } };
   const volumes: (SidecarVolume | false)[] = [
-    { name: 'sync-agent-repo', mountPath: SIDECAR_PATHS.repository, source: { emptyDir: {} } },
-    { name: 'sync-agent-tmp', mountPath: SIDECAR_PATHS.scratch, source: { emptyDir: {} } },
+    { name: 'sync-agent-repo', mountPath: SIDECAR_PATHS.repository, source: ON_DISK },
+    { name: 'sync-agent-tmp', mountPath: SIDECAR_PATHS.scratch, source: ON_DISK },
     readOnly('sync-agent-pod', SIDECAR_PATHS.pod, { downwardAPI: { items: [labels] } }),
     readOnly('sync-agent-token', SIDECAR_PATHS.token, { projected: { sources: serviceAccountSources } }),
     credentials.length > 0 &&

@@ -63,6 +63,7 @@ suite('an injected pod', () => {
       [
         'add /metadata/annotations/sync.io~1injected',
         'add /metadata/annotations/sync.io~1cr-name',
+        'add /metadata/annotations/cluster-autoscaler.kubernetes.io~1safe-to-evict-local-volumes',
         'add /metadata/labels/sync.io~1agent',
         'add /spec/initContainers/-',
         ...Array.from({ length: 4 }, () => 'add /spec/volumes/-'),
@@ -380,6 +381,20 @@ suite('the ports of the sidecar are', () => {
     const both = { 'sync.io/health-port': '9001', 'sync.io/metrics-port': '9001' };
     assert.match(String(portsFor(both)), /metrics-port specifies port 9001, which is already used/);
   });
+});
+
+test("the sidecar's volumes don't keep the cluster autoscaler from removing a node", () => {
+  const name = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';
+  const valueFor = (present: string | undefined, volumes: { name: string }[] = []) => {
+    const annotations: Record<string, string> = present === undefined ? {} : { [name]: present };
+    const spec = { volumes: [{ name: 'data', emptyDir: {} }, ...volumes] };
+    const path = `/metadata/annotations/${name.replace('/', '~1')}`;
+    return patchOf(inject(pod(spec, { annotations }))).find((operation) => operation.path === path)?.value;
+  };
+  assert.equal(valueFor(undefined), 'sync-agent-repo,sync-agent-tmp');
+  assert.equal(valueFor(''), 'sync-agent-repo,sync-agent-tmp');
+  assert.equal(valueFor('cache, sync-agent-tmp'), 'cache,sync-agent-tmp,sync-agent-repo');
+  assert.equal(valueFor('cache', [{ name: 'sync-agent-repo' }]), 'cache,sync-agent-repo-2,sync-agent-tmp');
 });
 
 suite('the place of the sidecar among init containers is', () => {
