@@ -7,8 +7,11 @@ import type { TreeEntry } from './plan-input.ts';
 /** Maximum number of files and directories that links add to a commit. */
 const MAX_COPIES = 100_000;
 
+/** Maximum number of broken links that are named. */
+const MAX_NAMED = 5;
+
 /** A link that can't be followed. */
-export interface BrokenLink {
+interface BrokenLink {
   link: TreeEntry;
   reason: string;
 }
@@ -24,11 +27,11 @@ export interface FollowInput {
   onCopy: OnEntry;
 }
 
-/** Links without an entry. */
+/** Links without an entry, including those that depend on something that the resolver requested. */
 export interface Unfollowed {
+  /** The first few. */
   broken: BrokenLink[];
-  /** Links that depend on something that the resolver requested. */
-  pending: BrokenLink[];
+  total: number;
 }
 
 /** Follows the links below the sources. Throws {@link TerminalError} if they lead to too many entries. */
@@ -51,7 +54,7 @@ interface Place {
 
 class Follower implements Unfollowed {
   readonly broken: BrokenLink[] = [];
-  readonly pending: BrokenLink[] = [];
+  total = 0;
   readonly #input: FollowInput;
   #copies = 0;
 
@@ -71,7 +74,7 @@ class Follower implements Unfollowed {
   #lay(resolved: Resolved, link: TreeEntry, links: string[]): void {
     const { path } = link;
     if (resolved.kind === 'broken') this.#break(link, resolved.reason);
-    else if (resolved.kind === 'unknown') this.pending.push({ link, reason: TOO_DEEP });
+    else if (resolved.kind === 'unknown') this.#break(link, TOO_DEEP);
     else if (resolved.kind === 'file') this.#take(resolved.entry, path);
     else if (resolved.kind === 'directory') this.#layDirectory(resolved.path, { path, links });
   }
@@ -109,7 +112,10 @@ class Follower implements Unfollowed {
   #takeSubmodule(entry: TreeEntry, path: string): void {
     const { resolver } = this.#input;
     if (!resolver.submodules || path === entry.path) this.#take(entry, path);
-    else if (!resolver.tree.isListed(entry.path)) resolver.request(entry.path);
+    else if (!resolver.tree.isListed(entry.path)) {
+      resolver.request(entry.path);
+      this.#break({ ...entry, path }, TOO_DEEP);
+    }
   }
 
   #take(entry: TreeEntry, path: string): void {
@@ -121,7 +127,8 @@ class Follower implements Unfollowed {
 
   #break(link: TreeEntry, reason: string): void {
     this.#count(link.path, 'file');
-    this.broken.push({ link, reason });
+    this.total += 1;
+    if (this.broken.length < MAX_NAMED) this.broken.push({ link, reason });
   }
 
   #count(path: string, kind: 'file' | 'directory'): void {

@@ -55,14 +55,16 @@ export class LinkResolver implements WalkContext {
   resolveLink(path: string): Resolved {
     const known = this.#resolved.get(path);
     if (known) return known;
-    const resolved = new PathWalk(path, this).run();
+    const end = path.lastIndexOf('/');
+    const walked = { directory: path.slice(0, Math.max(0, end)), path: path.slice(end + 1), isExcluded: () => false };
+    const resolved = new PathWalk(walked, this).run();
     this.#resolved.set(path, resolved);
     return resolved;
   }
 
   /** Resolves the source of a mapping. Excluded links in it aren't followed. */
   resolveSource(source: string, isExcluded: (path: string) => boolean): Resolved {
-    return new PathWalk(source, this, isExcluded).run();
+    return new PathWalk({ directory: '', path: source, isExcluded }, this).run();
   }
 
   textOf(link: TreeEntry): LinkText | undefined {

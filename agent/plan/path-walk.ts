@@ -35,6 +35,14 @@ export interface WalkContext {
   countName(): void;
 }
 
+/** A path to follow. */
+export interface Walked {
+  path: string;
+  /** The directory that the path is relative to. */
+  directory: string;
+  isExcluded: (path: string) => boolean;
+}
+
 /** A name in a path. */
 interface Step {
   name: string;
@@ -53,13 +61,15 @@ export class PathWalk {
   readonly #steps: Step[];
   /** Links so far. */
   readonly #passed: string[] = [];
-  #at = '';
+  #at: string;
   /** The last link on the given path. `path` is its path in the commit, and `link.path` its part of the given path. */
   #last: { path: string; link: TreeEntry } | undefined;
 
-  constructor(path: string, context: WalkContext, isExcluded: (path: string) => boolean = () => false) {
+  /** The walk starts in a directory of the commit. Excluded links on the path end it. */
+  constructor({ path, directory, isExcluded }: Walked, context: WalkContext) {
     this.#context = context;
     this.#isExcluded = isExcluded;
+    this.#at = directory;
     this.#names = path === '' ? [] : path.split('/');
     this.#steps = this.#names.map((name) => ({ name, root: '', link: undefined })).reverse();
   }
@@ -107,7 +117,11 @@ export class PathWalk {
     const text = this.#context.textOf(entry);
     if (!text) return { kind: 'unknown' };
     if (text.kind === 'broken') {
-      return { kind: 'broken', link, reason: step.link ? `${entry.path}: ${text.reason}` : text.reason };
+      return {
+        kind: 'broken',
+        link,
+        reason: step.link ? `through ${entry.path.slice(0, 100)}: ${text.reason}` : text.reason,
+      };
     }
     const root = this.#context.moduleOf(entry.path);
     for (const name of text.text.split('/').reverse()) this.#steps.push({ name, root, link });

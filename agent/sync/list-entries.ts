@@ -112,8 +112,7 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
     unfollowed = survey();
     requests = resolver.takeRequests();
   }
-  const broken = [...unfollowed.broken, ...unfollowed.pending];
-  if (broken.length > 0) throw syncProblems('ProfileInvalid', [describeBrokenLinks(broken, texts)]);
+  if (unfollowed.total > 0) throw syncProblems('ProfileInvalid', [describeBrokenLinks(unfollowed, texts)]);
   const entries: TreeEntry[] = [];
   const onEntry = (entry: TreeEntry) => void entries.push(entry);
   followLinks({ sources, isExcluded, resolver, onEntry, onCopy: lister.input.budget.take });

@@ -236,7 +236,11 @@ export function repositoryPatch(
   const agreed = [...found].filter(([, { others }]) => others.length === 0);
   for (const [path, { name, others }] of found) {
     if (others.length === 0) continue;
-    const why = `the change on ${name} differs from the change on ${others.join(', ')}: choose a gateway with --gateway`;
+    const elsewhere = others.filter((other) => other !== name);
+    const why =
+      elsewhere.length > 0
+        ? `the change on ${name} differs from the change on ${elsewhere.join(', ')}: choose a gateway with --gateway`
+        : `the copies of the file on ${name} have different changes`;
     refused.push({ path, why });
   }
   return { text: agreed.map(([, { text }]) => text).join(''), refused };

@@ -273,7 +273,10 @@ suite('a gateway is protected from', () => {
     await pod.settle(commit);
     await pod.start();
     const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
-    assert.match(status?.message ?? '', /config\/l -> .*passwd \(outside the repository\).*: \["\/config\/l"\]$/);
+    assert.match(
+      status?.message ?? '',
+      / add "\/config\/l" to excludePatterns: config\/l -> .*passwd \(outside the repository\)$/,
+    );
     assert.deepEqual(await pod.files(), {});
     await pod.setSpec(repository.url, profile({ excludePatterns: ['/config/l'] }));
     await pod.settle(commit);

@@ -169,6 +169,15 @@ suite('a patch for the repository', () => {
     ]);
   });
 
+  test('contains nothing that the copies of a file on one gateway disagree on', () => {
+    const copy = { path: 'etc/b', after: version('3\n') };
+    assert.deepEqual(patchOf({ a: answer(change(), change(copy)) }).refused, [
+      { path: 'config/a', why: 'the copies of the file on a have different changes' },
+    ]);
+    const same = patchOf({ a: answer(change(), change({ path: 'etc/b' })) });
+    assert.equal(same.text.match(/^diff/gm)?.length, 1);
+  });
+
   test('deletes files only if requested', () => {
     const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
     assert.deepEqual(patchOf({ a: answer(gone) }), {

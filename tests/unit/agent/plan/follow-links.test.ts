@@ -19,6 +19,7 @@ import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { followLinksIn, type Tree } from '../support/follow-links-in.ts';
+import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const link = (text: string | Buffer) => ({ link: text });
 
@@ -183,7 +184,7 @@ suite('links are errors', () => {
       name: 'because of another link',
       tree: { 'd/l': link('../m/x'), m: link('/etc') },
       sources: ['d'],
-      reasons: ['d/l: m: an absolute path'],
+      reasons: ['d/l: through m: an absolute path'],
     },
     {
       name: 'if they lead through more than 40 others',
@@ -216,10 +217,17 @@ suite('links are errors', () => {
     const names = ['a [1]', 'b*', 'c{d,e}', 'f\\g ', 'h', 'i', 'j'];
     const tree = Object.fromEntries(names.map((name) => [`d/${name}`, link('/none')]));
     const { message } = followLinksIn(tree, { sources: ['d'] });
-    assert.match(message, /: d\/a \[1\] -> \/none \(an absolute path\), d\/b\* -> .*, and 2 more\. /);
-    const patterns = JSON.parse(message.replace(/^.*excludePatterns: /, '')) as string[];
+    assert.match(message, /to excludePatterns: d\/a \[1\] -> \/none \(an absolute path\), d\/b\* -> .*, and 2 more$/);
+    const patterns = JSON.parse(message.replace(/^.* add (".*") to excludePatterns: .*$/, '[$1]')) as string[];
     assert.equal(patterns.length, 5);
     assert.deepEqual(followLinksIn(tree, { sources: ['d'], excludes: [...patterns, '/d/[ij]'] }).broken, []);
+  });
+
+  test('whose message shows all patterns even if paths and texts are long', () => {
+    const names = Array.from({ length: 9 }, (_, n) => `${n}`.repeat(100));
+    const tree = Object.fromEntries(names.map((name) => [`d/${name}`, link(`/none/${'x'.repeat(2_000)}`)]));
+    const { message } = followLinksIn(tree, { sources: ['d'] });
+    assert.ok(message.indexOf('to excludePatterns') < 1_024 && message.length < 1_600, message);
   });
 
   test('whose exclude pattern excludes exactly the link', () => {
@@ -254,6 +262,12 @@ suite('the copies of links', () => {
     assert.equal(Object.keys(followLinksIn(doubling(14), { sources: ['d0'] }).files).length, 2 ** 14);
   });
 
+  test('are limited even before it is known where they lead', () => {
+    const tree: Tree = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`d/${n}`, link('../e')]));
+    for (let n = 0; n < 400; n += 1) tree[`e/${n}`] = link(`../other/${n}`);
+    assert.throws(() => followLinksIn(tree, { sources: ['d'] }), { code: 'sync.TooManyLinks' });
+  });
+
   test('are counted as memory while they are laid out', () => {
     const manifest = { files: new Map(), directories: new Set<string>() };
     const take = (levels: number) => {
@@ -262,6 +276,28 @@ suite('the copies of links', () => {
     };
     assert.throws(() => take(13), { code: 'sync.TooManyFiles' });
     assert.equal(Object.keys(take(8).files).length, 2 ** 8);
+  });
+
+  test('fit into the heap of a small container', async () => {
+    const output = await runInSmallHeap(`
+      import { followLinksIn } from ${importable('tests/unit/agent/support/follow-links-in.ts')};
+      import { MemoryBudget } from ${importable('agent/plan/memory-budget.ts')};
+      const wide = (next) => Array.from({ length: 400 }, (_, n) => ['d/' + n, { link: next }]);
+      const below = (link) => Array.from({ length: 400 }, (_, n) => ['e/' + 'x'.repeat(200) + n, link(n)]);
+      const trees = [
+        [...wide('../e'), ...below((n) => ({ link: '../f/' + n }))],
+        [...wide('../e'), ...below(() => ({ link: '/none' }))],
+        [...wide('../e'), ...below(() => 'file')],
+      ];
+      for (const tree of trees) {
+        const { take: onCopy } = new MemoryBudget(58 * 1024 ** 2, { manifest: { files: new Map(), directories: new Set() } });
+        try {
+          followLinksIn(Object.fromEntries(tree), { sources: ['d'], onCopy });
+        } catch ({ code }) {
+          console.log(code);
+        }
+      }`);
+    assert.deepEqual(output.split('\n'), Array(3).fill('sync.TooManyLinks'));
   });
 
   test('include every directory once', () => {

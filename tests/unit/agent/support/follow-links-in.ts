@@ -60,7 +60,7 @@ export function followLinksIn(given: Tree, options: Options = {}): Result {
       entries.filter(({ kind }) => kind === 'file').map(({ path, target }) => [path, target ?? path]),
     ),
     broken: broken.map(({ link, reason }) => `${link.path}: ${reason}`),
-    message: describeBrokenLinks([...broken, ...unfollowed.pending], texts),
+    message: describeBrokenLinks(unfollowed, texts),
     levels,
   };
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import fc from 'fast-check';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
+import { followLinksIn, type Tree } from '../support/follow-links-in.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -197,5 +199,44 @@ suite('symbolic links in the repository', () => {
       sandbox.sync({ ...target, commit: leaving }),
       /on\/up -> \.\.\/lib\/up \(outside submodule lib\)/,
     );
+  });
+
+  test('are right after every commit of any history', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const at = fc.constantFrom('a/x', 'a/y', 'a/d/x', 'a/d/l', 'b', 'b/x', 'b/y', 'c/x', 'c');
+    const text = fc.constantFrom('x', 'y', 'd', '../b', '../b/x', '../c', '../../b', '../c/x', 'd/l');
+    const tree = fc.dictionary(at, fc.oneof(fc.constantFrom('1', '2'), text.map(link)), { noNullPrototype: true });
+    const profile = { ...mapped('a'), syncPeriod: 3600 };
+    let before: Record<string, unknown> = {};
+    let delivered: Record<string, string> = {};
+    const outcomes = { synced: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(tree, async (given) => {
+        const names = Object.keys({ 'a/base': 'base', ...given });
+        for (const name of names) if (names.some((above) => name.startsWith(`${above}/`))) delete given[name];
+        const files: Record<string, string | { symlink: string }> = { 'a/base': 'base', ...given };
+        const removed = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
+        const id = await commit({ files: { ...removed, ...files } });
+        before = files;
+        const entries: Tree = {};
+        for (const [name, value] of Object.entries(files)) {
+          entries[name] = typeof value === 'string' ? 'file' : { link: value.symlink };
+        }
+        const expected = followLinksIn(entries, { sources: ['a'] });
+        const synced = sandbox.sync({ repo, commit: id, profile });
+        if (expected.broken.length > 0) {
+          await assert.rejects(synced, { code: 'sync.ProfileInvalid' });
+          outcomes.refused += 1;
+        } else {
+          await synced;
+          outcomes.synced += 1;
+          const sources = Object.entries(expected.files).sort();
+          delivered = Object.fromEntries(sources.map(([name, source]) => [name, `${files[source]}`]));
+        }
+        assert.deepEqual(await sandbox.files(), delivered);
+      }),
+      { numRuns: 50, endOnFailure: true },
+    );
+    assert.ok(outcomes.synced > 10 && outcomes.refused > 5, JSON.stringify(outcomes));
   });
 });
