@@ -3,8 +3,9 @@ import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
-import type { Profile } from '../../shared/api/sync.ts';
+import type { Mapping, Profile } from '../../shared/api/sync.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { relativePath } from '../../shared/domain/relative-path.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
@@ -39,10 +40,15 @@ export interface Origin {
   notBefore?: number;
 }
 
+interface ObservedProfile extends Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'> {
+  /** Destinations with `publish: atomic`, except for those with templates; absent if there are none. */
+  atomic?: string[];
+}
+
 /** The part of `spec.sync` (up to 1 MiB) that the controller uses; agents read the rest. */
 interface ObservedSync {
   /** By name, with inherited values: pauses, dry runs, and the number of tolerated failures. */
-  profiles: Record<string, Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'>>;
+  profiles: Record<string, ObservedProfile>;
   /** The first problems that the CRD doesn't detect, one sentence each. */
   problems?: string[];
 }
@@ -205,11 +211,19 @@ function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gat
 
 function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
   const profiles = Object.keys(sync.profiles).map((name) => {
-    const { paused, dryRun, maxFailures } = resolveProfile(sync, name) ?? {};
-    return [name, { paused, dryRun, maxFailures }] as const;
+    const { paused, dryRun, maxFailures, mappings = [] } = resolveProfile(sync, name) ?? {};
+    const atomic = atomicDestinations(mappings);
+    return [name, { paused, dryRun, maxFailures, ...(atomic.length > 0 && { atomic }) }] as const;
   });
   const problems = validateProfiles(sync, MAX_PROBLEMS).map((problem) => clip(problem, BOUNDS.message));
   return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 && { problems }) };
+}
+
+function atomicDestinations(mappings: readonly Mapping[]): string[] {
+  return mappings.flatMap(({ publish, destination }) => {
+    const result = relativePath(destination);
+    return publish === 'atomic' && result.kind === 'path' && !destination.includes('{{') ? [result.path] : [];
+  });
 }
 
 function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {

@@ -205,6 +205,26 @@ suite('an injected pod', () => {
     assert.ok(warnings.length < 10 && warnings.every(({ length }) => length <= 256));
   });
 
+  test('is refused if a mount with subPath would stay with one tree of an atomic destination', () => {
+    const mapping = { source: 'dags', required: true, template: false, publish: 'atomic' as const };
+    const mappings = ['./app/dags/', 'x/{{ .PodName }}'].map((destination) => ({ ...mapping, destination }));
+    const given = gatewaySpecOf();
+    const spec = projectSpec({ ...given, sync: { ...given.sync, profiles: { default: { mappings } } } });
+    const injectWith = (subPath: string) => {
+      const other = { ...mounting({ mountPath: '/dags', subPath }), name: 'other' };
+      return inject(pod({ containers: [gateway, other] }), spec);
+    };
+    for (const subPath of ['app/dags', 'app', 'app/dags/team']) {
+      const refused = injectWith(subPath);
+      assert.match(
+        refused.kind === 'denied' ? refused.message : '',
+        /container other mounts app.*app\/dags as a whole/,
+      );
+    }
+    for (const subPath of ['app/other', 'apps']) assert.equal(injectWith(subPath).kind, 'patched');
+    assert.equal(inject(pod(), spec).kind, 'patched');
+  });
+
   test('gets a warning if all mounts look like a single file', () => {
     const [warning = '', ...others] = warningsOf(mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }));
     assert.match(warning, /mounts only config\/app\.json of volume data, which looks like a file/);
