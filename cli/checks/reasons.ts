@@ -30,7 +30,8 @@ const TODOS: Record<string, string> = {
   GitUnreachable: 'check the git server, and the network between it and the controller',
   GitTimeout: 'check the git server and the network; if the server is slow, increase spec.git.timeout',
   GitRateLimited: 'wait, or poll less often: the git server limits the number of queries',
-  GitAnswerTooLarge: 'delete unused refs, or use a git server with git protocol version 2',
+  GitAnswerTooLarge:
+    'delete unused refs or old tags, shorten the range in spec.git.semver, or use https and a git server with git protocol version 2',
   CloneUnusable: 'check the volume tmp of the controller, and the disk of its node',
   InvalidProfile: 'correct the path, the patch, or the template in the message',
   NoGateways: 'annotate the pod template of a gateway with sync.io/inject: "true"',

@@ -2,7 +2,7 @@ import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 
 /**
  * Refs that a server advertised, by full name; annotated tags are peeled to their commits. A commit that is known to
- * exist is included under its hash.
+ * exist is included under its hash, and a range that was too large to choose a tag for under its text.
  */
 export type AdvertisedRefs = ReadonlyMap<string, string>;
 

@@ -27,10 +27,17 @@ export const answerTooLarge = (limit: string) =>
     { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
-/** A tenant chooses the ranges and the tags, so their product is limited. */
-export const tooManyComparisons = (tags: number) =>
+/** Git keeps all refs that a server sends over ssh and git://. */
+export const tooManyRefsForGit = () =>
   new TransientError(
-    `the repository has more than ${tags} tags, which is too many for the ranges of this namespace: use fewer or shorter ranges in spec.git.semver, or delete old tags`,
+    'the git server sent more refs than the controller accepts over ssh and git://; delete unused refs, or use an https URL in spec.git.repo, which allows more',
+    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
+  );
+
+/** A tenant chooses the ranges and the tags, so their product is limited. */
+export const tooManyComparisons = (range: string, tags: number) =>
+  new TransientError(
+    `the range ${range} takes too long to compare with the ${tags} tags of the repository, next to the other ranges of this namespace: shorten it in spec.git.semver, use fewer ranges, or delete old tags`,
     { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 

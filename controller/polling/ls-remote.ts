@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { TerminalError, TransientError } from '../../shared/errors.ts';
+import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitLimits } from '../../shared/io/git/git.ts';
 import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
-import { reportedError } from './host-errors.ts';
+import { reportedError, tooManyRefsForGit } from './host-errors.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const MIB = 1024 * 1024;
@@ -40,6 +40,7 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
   const output = await git
     .run(['ls-remote', '--', remote.url, ...patterns], { ...optionsOf(remote), maxOutputBytes: MAX_OUTPUT_BYTES })
     .catch((error: unknown) => {
+      if (isTyped(error) && error.reason === 'GitAnswerTooLarge') throw tooManyRefsForGit();
       // No ref was requested yet, so a server that reports 'no such ref' now has a problem.
       throw error instanceof TerminalError && error.code === 'git.refNotFound'
         ? reportedError(credentialsOf(remote.access))

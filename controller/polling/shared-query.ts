@@ -4,9 +4,10 @@ import { isTyped } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import { hasManyTags, MANY_TAGS } from '../intent/many-tags.ts';
 import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import { type AdvertisedRefs, TAG_COUNT } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
 import { SLOW_AFTER_MS } from './call-deadline.ts';
+import { tooManyComparisons } from './host-errors.ts';
 import type { HostCall, HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient } from './repository-client.ts';
 
@@ -207,10 +208,8 @@ export class SharedQuery implements HostCall {
 
   /** The refs of one subscriber only. A query about a commit returns the same refs to all of them. */
   #resultFor({ prefixes, range }: Interest, result: Result): QueryResult {
-    // A query for ranges keeps no more than one tag for each of them, so its result is useless for another range.
-    if (range !== undefined && result.kind === 'error' && !hasAll(result.lastCovered, { prefixes, range }))
-      return { ...result, lastGood: undefined };
-    if (this.#options.commit !== undefined || range !== undefined) return result;
+    if (range !== undefined) return forRange(result, { prefixes, range });
+    if (this.#options.commit !== undefined) return result;
     if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
     return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
   }
@@ -251,6 +250,20 @@ function suffices(result: Result, { prefixes, range, event, eventAt, waitingSinc
   const isCurrent = result.kind === 'refs' || performance.now() < startedAt + result.retryAfterMs;
   const isAwaited = waitingSince !== undefined && startedAt >= waitingSince;
   return (isCurrent || isAwaited) && hasAll(covered, { prefixes, range });
+}
+
+/**
+ * A result for ranges keeps no more than one tag for each of them, so it serves no other range, and none that was skipped
+ * because it is too large.
+ */
+function forRange(result: Result, wanted: { prefixes: readonly string[]; range: string }): QueryResult {
+  const refs = refsOf(result);
+  const isSkipped = refs?.has(wanted.range) === true;
+  if (result.kind === 'error')
+    return isSkipped || !hasAll(result.lastCovered, wanted) ? { ...result, lastGood: undefined } : result;
+  if (!isSkipped) return result;
+  const error = tooManyComparisons(wanted.range, Number(refs.get(TAG_COUNT)));
+  return { kind: 'error', error, lastGood: undefined, retryAfterMs: MANY_TAGS.intervalMs };
 }
 
 function hasAll(covered: Covered | undefined, { prefixes, range }: Pick<Interest, 'prefixes' | 'range'>): boolean {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { until } from '../../../support/until.ts';
 import { arrange, commitOf } from './repositories-world.ts';
@@ -74,5 +75,28 @@ suite('a query for ranges', () => {
     assert.equal(await lastGoodOf({ range: '<1.4' }), undefined);
     assert.equal(await lastGoodOf({ range: '~1.4', prefixes: ['refs/tags/1.4.2'] }), undefined);
     assert.ok(await lastGoodOf({ range: '~1.4', prefixes: ['refs/tags/v1.4.2'] }));
+  });
+
+  test('fails only for the ranges that are too large for its tags', async (t) => {
+    const { server, repository, first, subscribe, untilAnswered } = await arrange(t);
+    const names = Array.from({ length: 25_000 }, (_, n) => `v1.0.${n}`);
+    const lines = names.sort().map((name) => `${first} refs/tags/${name}\n`);
+    await writeFile(
+      `${repository.path}/packed-refs`,
+      `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`,
+    );
+    const heavy = Array.from({ length: 42 }, () => '9').join('||');
+    subscribe('a/heavy', { range: heavy });
+    const answer = await untilAnswered('a/range', { range: '~1' });
+    assert.equal(commitOf(answer, 'refs/tags/v1.0.24999'), first);
+    const failed = async (event?: string) => {
+      const result = await untilAnswered('a/heavy', { range: heavy, ...(event && { event }) });
+      return result.kind === 'error' ? [result.error.reason, result.error.message, result.lastGood] : [];
+    };
+    const [reason, message, lastGood] = await failed();
+    assert.deepEqual([reason, lastGood], ['GitAnswerTooLarge', undefined]);
+    assert.match(`${message}`, /takes too long to compare with the 25000 tags/);
+    server.fault = { status: 503 };
+    assert.deepEqual((await failed('push')).slice(2), [undefined]);
   });
 });
