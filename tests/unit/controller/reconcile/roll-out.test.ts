@@ -259,6 +259,7 @@ suite('a step of a rollout takes into account', () => {
         },
       ],
       wanted: { commit: newest, ref: 'v2', revision },
+      isSameVersion: false,
       inPlace: { commit: stable, ref: 'v1', revision },
       storedRevisions: ['earlier'],
       approved: 'c',
