@@ -72,8 +72,11 @@ interface Listed extends TreeRequest {
   paths: string[];
 }
 
-/** Maximum length of the paths for one git (UTF-16 characters): Linux limits the size of all arguments. */
-const MAX_ARGUMENTS = 256 * 1024;
+/**
+ * Maximum number of paths for one git, which compares each with every entry of the directories above them, and their
+ * maximum length (UTF-16 characters): Linux limits the size of all arguments.
+ */
+const MAX_ARGUMENTS = { paths: 1_000, length: 256 * 1024 };
 
 async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, onEntry: OnEntry): Promise<TreeEntry[]> {
   // Without --format, which quotes some paths. The target of a tag can be a bare tree.
@@ -91,16 +94,19 @@ async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, o
   return entries;
 }
 
+/** Sorted, so that few batches have paths in the same directory. */
 function batchesOf(paths: string[]): string[][] {
-  const batches: string[][] = [[]];
+  let batch: string[] = [];
+  const batches = [batch];
   let length = 0;
-  for (const path of paths) {
-    if (length > 0 && length + path.length > MAX_ARGUMENTS) {
-      batches.push([]);
-      length = 0;
-    }
-    batches.at(-1)?.push(path);
+  for (const path of paths.toSorted()) {
     length += path.length + 1;
+    if (batch.length === MAX_ARGUMENTS.paths || (batch.length > 0 && length > MAX_ARGUMENTS.length)) {
+      batch = [];
+      batches.push(batch);
+      length = path.length + 1;
+    }
+    batch.push(path);
   }
   return batches;
 }
