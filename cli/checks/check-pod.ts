@@ -3,6 +3,7 @@ import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { mountedParts } from '../../shared/domain/mounted-parts.ts';
 import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
 import { injectorsOf } from './check-injection.ts';
+import { checkMesh } from './check-mesh.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Finding, failed, listed, ok, seenOr, warning } from './finding.ts';
@@ -58,6 +59,7 @@ export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Find
     ...checkSidecar(pod, survey, whole),
     ...checkMounts(pod, gatewaySync),
     ...checkProcesses(pod, gatewaySync),
+    ...checkMesh(pod),
     ...checkContainers(pod, seenOr(survey.events, [])),
     ...(hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : []),
   ];
