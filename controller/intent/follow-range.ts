@@ -1,5 +1,6 @@
 import type { Followed, Settled } from './followed.ts';
 import { keptTag } from './kept-tag.ts';
+import { slowedWords } from './many-tags.ts';
 import { newestInRange, readRange, readVersionTag, TAGS } from './newest-in-range.ts';
 import type { RangeContext } from './range-context.ts';
 import { rangeOutcomes } from './range-outcomes.ts';
@@ -38,11 +39,11 @@ function invalidRange(text: string): Settled['problem'] {
   };
 }
 
-function noMatchingTag({ text, refs }: RangeContext): Settled['problem'] {
+function noMatchingTag({ gatewaySync: { spec }, text, refs }: RangeContext): Settled['problem'] {
   const count = Number(refs.get(TAG_COUNT) ?? 0);
   const tags = count === 1 ? '1 tag' : `${count} tags`;
   const newest = newestInRange(refs.keys());
   const versions = newest ? `the newest version is ${newest.name}` : 'none is a version such as v1.2.3';
-  const message = `no tag is in the range ${text}: the repository has ${count === 0 ? 'no tags' : `${tags}, and ${versions}`}; push a tag, or change spec.git.semver`;
+  const message = `no tag is in the range ${text}: the repository has ${count === 0 ? 'no tags' : `${tags}, and ${versions}`}; push a tag, or change spec.git.semver${slowedWords(spec, refs)}`;
   return { reason: 'NoMatchingTag', message };
 }

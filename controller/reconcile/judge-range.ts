@@ -1,20 +1,15 @@
-import { parseDuration } from '../../shared/domain/duration.ts';
 import type { Followed } from '../intent/followed.ts';
-import { hasManyTags, MANY_TAGS } from '../intent/many-tags.ts';
+import { slowedWords } from '../intent/many-tags.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Verdict } from './merge-conditions.ts';
 
 /** Judges the tag that is followed for `spec.git.semver`. */
 export function judgeRange(
   { winner: { target }, resolved: { commit }, isDeleted, refs }: Followed,
-  { spec: { polling } }: Pick<ObservedGatewaySync, 'spec'>,
+  { spec }: Pick<ObservedGatewaySync, 'spec'>,
 ): Verdict {
   const { ref, range } = target;
-  const isSlowed =
-    polling.enabled && hasManyTags(refs) && (parseDuration(polling.interval) ?? 0) < MANY_TAGS.intervalMs;
-  const slowed = isSlowed
-    ? `; the repository has more than ${MANY_TAGS.tags} tags, so it is polled every 5m and not every ${polling.interval}`
-    : '';
+  const slowed = slowedWords(spec, refs);
   if (!isDeleted)
     return {
       status: 'True',

@@ -119,6 +119,10 @@ suite('spec.git.semver', () => {
       reconcile({}, tagsOf(['v1.4.1'], 5_001)).resolved?.message ?? '',
       /polled every 5m and not every 60s$/,
     );
+    assert.match(
+      reconcile({}, tagsOf(['v2.0.0'], 5_001)).resolved?.message ?? '',
+      /^no tag is in the range .* polled every 5m and not every 60s$/,
+    );
     assert.doesNotMatch(reconcile({}, tagsOf(['v1.4.1'], 5_000)).resolved?.message ?? '', /polled/);
   });
 
