@@ -57,7 +57,12 @@ function isExpected(ref: string, { range }: RangeContext, followed: Followed | u
   return !current || asked.version.compare(current.version) > 0;
 }
 
-function followedWords({ text }: RangeContext, followed: Followed | undefined): string {
-  if (!followed) return `only tags in the range ${text} (spec.git.semver) are followed, and the repository has none`;
-  return `${followed.winner.target.ref} is followed, the newest tag in the range ${text} (spec.git.semver)`;
+const followedWords = ({ text }: RangeContext, followed: Followed | undefined): string =>
+  whatIsFollowed(text, followed?.winner.target.ref);
+
+/** Explains why a push or a request is ignored with `spec.git.semver`, although it triggered a query. */
+export function whatIsFollowed(range: string, tag: string | undefined): string {
+  if (tag === undefined)
+    return `only tags in the range ${range} (spec.git.semver) are followed, and the repository has none`;
+  return `${tag} is followed, the newest tag in the range ${range} (spec.git.semver)`;
 }

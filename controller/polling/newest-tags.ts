@@ -24,7 +24,7 @@ export class NewestTags {
   readonly #ranges: Newest[];
   #comparisons = 0;
   #tags = 0;
-  #last = '';
+  #last: { name: string; tag: VersionTag | undefined } | undefined;
 
   constructor(texts: readonly string[]) {
     const ranges = texts.flatMap((text) => {
@@ -37,14 +37,20 @@ export class NewestTags {
   /** Adds a tag. An annotated tag can come a second time with its commit. */
   add(name: string, commit: string): void {
     if (!name.startsWith(TAGS)) return;
-    if (name === this.#last) {
-      for (const newest of this.#ranges) if (newest.tag && `${TAGS}${newest.tag.name}` === name) newest.commit = commit;
-      return;
-    }
-    this.#tags += 1;
-    this.#last = name;
-    const tag = readVersionTag(name);
+    const isAgain = name === this.#last?.name;
+    const tag = isAgain ? this.#last?.tag : readVersionTag(name);
+    if (!isAgain) this.#tags += 1;
+    this.#last = { name, tag };
     if (!tag) return;
+    if (isAgain) this.#peel(tag, commit);
+    else this.#compare(tag, commit);
+  }
+
+  #peel(tag: VersionTag, commit: string): void {
+    for (const newest of this.#ranges) if (newest.tag === tag) newest.commit = commit;
+  }
+
+  #compare(tag: VersionTag, commit: string): void {
     for (const newest of this.#ranges) {
       if (newest.isSkipped) continue;
       const isCandidate = !newest.tag || isAfter(tag, newest.tag);

@@ -181,9 +181,14 @@ suite('a request to a resource with spec.git.semver', () => {
     assert.deepEqual(reconcile({ status: later, request }, tagsOf([...tags, 'v1.4.2'])).status, later, 'it rests');
   });
 
-  test('of a branch by a push is Ignored, and moves nothing', () => {
-    const { lastPush, target } = reconcile({ status, push: { ref: 'refs/heads/main' } }, tagsOf(tags)).status;
-    assert.equal(lastPush?.outcome, 'Ignored');
-    assert.deepEqual(target, status.target);
+  test('of a branch by a push is Ignored without a warning, and moves nothing', () => {
+    const typesOf = (push: NonNullable<Asked['push']>) => {
+      const { status: after, transitions } = reconcile({ status, push }, tagsOf(tags));
+      assert.equal(after.lastPush?.outcome, 'Ignored');
+      assert.deepEqual(after.target, status.target);
+      return transitions.filter(({ reason }) => reason === 'PushIgnored').map(({ type }) => type);
+    };
+    assert.deepEqual(typesOf({ ref: 'refs/heads/main' }), ['Normal'], 'it looked for a newer tag');
+    assert.deepEqual(typesOf({ ref: 'refs/heads/main', applied: true }), ['Warning']);
   });
 });
