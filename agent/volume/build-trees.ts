@@ -55,8 +55,11 @@ export async function buildTrees(input: TreesInput): Promise<BuiltTrees> {
   for (const tree of trees) unlinkable.push(...(await buildTree(tree, { ...input, retained })));
   if (unlinkable.length > 0) throw new UnlinkableError(unlinkable);
   const moves = publications.map((publication) => moveOf(publication, trees, root));
-  for (const { path: destination, leaves: tree } of moves) {
-    if (tree !== undefined) await writeRetired({ tree, destination, files: leftIn(destination, kept, manifest) }, root);
+  for (const { path: destination, leaves: tree, to } of moves) {
+    if (tree === undefined) continue;
+    // A file that the volume itself has from now on can lose that name before this tree is removed.
+    const files = leftIn(destination, to === 'link' ? kept : new Set(), manifest);
+    await writeRetired({ tree, destination, files }, root);
   }
   const links = trees.flatMap(({ path, to }) => (to === 'link' ? [path] : []));
   return {

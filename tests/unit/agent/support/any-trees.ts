@@ -98,4 +98,55 @@ export async function bringNextCommit(t: TestContext, numRuns: number): Promise<
   assert.ok(volume.kills > numRuns / 2, `only ${volume.kills} kills`);
 }
 
+/**
+ * Several syncs are killed while destinations become trees and directories again, and others write files: none of these
+ * is lost, and in the end only the wanted files are there.
+ */
+export async function exchangeTrees(t: TestContext, numRuns: number): Promise<void> {
+  const volume = await KilledVolume.create(t);
+  const file = fc.constantFrom('a', 't/a', 't/b', 't/c/a', 't/c/b', 'u/a', 'u/t/a');
+  const wantedFiles = fc.dictionary(file, fc.constantFrom('1', '2'), { minKeys: 1, maxKeys: 6, noNullPrototype: true });
+  const round = fc.record({
+    wanted: wantedFiles,
+    roots: fc.constantFrom<string[]>([], ['t'], ['t', 'u'], ['t/c'], ['u/t', 't']),
+    killAt: fc.integer({ min: 1, max: 3 * CALLS.sync }),
+    drift: fc.constantFrom('repair', 'report', 'ignore'),
+    written: fc.option(fc.constantFrom('t', 't/c', 'u', 'u/t')),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: 6 }), fc.boolean(), async (rounds, keepsInodes) => {
+      await volume.empty({ hasLinks: true, keepsInodes });
+      const theirs: string[] = [];
+      for (const [index, { wanted, roots, killAt, drift, written }] of rounds.entries()) {
+        volume.roots = roots;
+        await volume.sync(wanted, { drift }, killAt);
+        const everywhere = Object.values(volume.everything());
+        for (const text of theirs) assert.ok(everywhere.includes(text), `${text} of others is lost`);
+        const directory = path.join(volume.data, written ?? '-');
+        if (!fs.statSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
+        fs.chmodSync(directory, 0o755);
+        fs.writeFileSync(path.join(directory, `theirs-${index}`), `of round ${index}`);
+        theirs.push(`of round ${index}`);
+      }
+      const { wanted, roots } = rounds.at(-1) as (typeof rounds)[number];
+      await volume.sync(wanted);
+      const live = volume.contents();
+      for (const [name, text] of Object.entries(live)) {
+        if (theirs.includes(text)) delete live[name];
+      }
+      assert.deepEqual(live, sorted(wanted));
+      for (const root of roots) {
+        const isLink = fs.lstatSync(path.join(volume.data, root), { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+        const isInside = roots.some((other) => root.startsWith(`${other}/`));
+        const isNeeded = Object.keys(wanted).some((name) => name.startsWith(`${root}/`));
+        assert.equal(isLink, isNeeded && !isInside, root);
+      }
+      for (const text of volume.own('taken-over')) assert.ok(theirs.includes(text), `${text} of the agent is left`);
+      assert.deepEqual([volume.own('saved'), volume.own('staging'), volume.own('building')], [[], [], []]);
+    }),
+    { numRuns },
+  );
+  assert.ok(volume.kills > numRuns / 4, `only ${volume.kills} kills`);
+}
+
 const sorted = (files: Files): Files => Object.fromEntries(Object.entries(files).sort());

@@ -9,9 +9,12 @@ import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree, PlanSettings } from '../../../../agent/plan/plan-input.ts';
 import type { VolumeTraits } from '../../../../agent/plan/volume-traits.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
+import { UnlinkableError } from '../../../../agent/volume/build-trees.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { hasJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { removeRetired, retiredTrees } from '../../../../agent/volume/retired-trees.ts';
+import { scanRoots } from '../../../../agent/volume/scan-roots.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
@@ -53,6 +56,7 @@ const CHANGING = [
   'rmSync',
   'rmdirSync',
   'mkdirSync',
+  'symlinkSync',
 ] as const;
 /** More than any inode of this machine. */
 const INODES = 2 ** 40;
@@ -63,7 +67,10 @@ export class KilledVolume {
   /** How many syncs ended in a kill. */
   kills = 0;
   fileSystem: FileSystem = { hasLinks: true, keepsInodes: true };
+  /** Destinations with `publish: atomic`. */
+  roots: string[] = [];
   readonly #root: DataRoot;
+  readonly unlinkable = new Set<string>();
   /** Held all the time: a kill frees it, and the next agent takes it before anything else. */
   readonly #lock: VolumeLock;
   #manifestFile: ManifestFile;
@@ -101,6 +108,8 @@ export class KilledVolume {
   async empty(fileSystem: FileSystem): Promise<void> {
     this.#restart();
     this.fileSystem = fileSystem;
+    this.roots = [];
+    this.unlinkable.clear();
     for (const name of fs.readdirSync(this.data)) if (name !== '.sync-agent') await this.#remove(name);
     for (const name of fs.readdirSync(path.join(this.data, '.sync-agent'))) {
       if (!LOCK.includes(name)) await this.#remove(`.sync-agent/${name}`);
@@ -131,12 +140,23 @@ export class KilledVolume {
     }
     const desired = desiredTree(files);
     const manifest = await manifestFile.read();
-    const live = await scanTree(root, { desired, manifest, algorithm: 'sha1' });
-    const result = planChanges({ desired, manifest, live, values: new Map(), settings });
+    const wanted = this.roots;
+    const live = await scanTree(root, { desired, manifest, algorithm: 'sha1', roots: wanted });
+    const roots = { wanted, live: await scanRoots(root, [...wanted, ...manifest.trees.keys()], manifest) };
+    const { unlinkable } = this;
+    const result = planChanges({ desired, manifest, live, roots, unlinkable, values: new Map(), settings });
     if (result.kind === 'refused') throw new Error(result.problems.join('; '));
     const openContents = () => readerOf(files);
     const target = { root, lock, manifestFile, openContents, values: new Map(), log, groupWrite: false };
-    await applyChanges(result.plan, target, { ref: 'main', commit: 'c', time: 'now' });
+    try {
+      await applyChanges(result.plan, target, { ref: 'main', commit: 'c', time: 'now' });
+      this.unlinkable.clear();
+    } catch (error) {
+      if (!(error instanceof UnlinkableError) || error.paths.every((path) => this.unlinkable.has(path))) throw error;
+      for (const path of error.paths) this.unlinkable.add(path);
+      await this.#sync(files, settings);
+    }
+    for (const tree of await retiredTrees(root)) await removeRetired(tree, root);
   }
 
   /** Undoes a killed sync, as the next agent does before it plans. */
@@ -154,6 +174,11 @@ export class KilledVolume {
   /** Everything but the agent's own, by path. */
   contents(): Files {
     return contentsOf(this.data, (name) => name !== '.sync-agent');
+  }
+
+  /** Everything, by path. */
+  everything(): Files {
+    return contentsOf(this.data);
   }
 
   directories(): string[] {
@@ -230,7 +255,9 @@ function contentsOf(directory: string, isMeant = (_: string) => true): Files {
   const files: Files = {};
   for (const name of fs.readdirSync(directory).filter(isMeant).sort()) {
     const file = path.join(directory, name);
-    if (!fs.statSync(file).isDirectory()) files[name] = fs.readFileSync(file, 'utf8');
+    const stats = fs.statSync(file, { throwIfNoEntry: false });
+    if (!stats) continue; // a link that leads nowhere
+    if (!stats.isDirectory()) files[name] = fs.readFileSync(file, 'utf8');
     else for (const [below, text] of Object.entries(contentsOf(file))) files[`${name}/${below}`] = text;
   }
   return files;

@@ -1,11 +1,13 @@
 import { suite, test } from 'node:test';
-import { bringNextCommit, loseNothing } from '../support/any-trees.ts';
+import { bringNextCommit, exchangeTrees, loseNothing } from '../support/any-trees.ts';
 
 /** tests/limits/agent has many more. */
 const RUNS = 100;
 
 suite('for any trees, and kills at any calls of several syncs,', () => {
   test('all foreign files are as they were in the end', (t) => loseNothing(t, RUNS));
+
+  test('atomic destinations lose no foreign file, and have the wanted files in the end', (t) => exchangeTrees(t, RUNS));
 
   test('the next commit is delivered in the end, and nothing else', (t) => bringNextCommit(t, RUNS));
 });
