@@ -1,10 +1,10 @@
-import { unlinkSync } from 'node:fs';
+import { type PathLike, renameSync, unlinkSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { displacedName } from '../plan/next-manifest.ts';
 import type { Directory } from './directory.ts';
 import { putAside } from './put-aside.ts';
-import { sha256Of } from './scan-tree.ts';
-import { statOf } from './seen-file.ts';
+import { fingerprintOf, sha256Of } from './scan-tree.ts';
+import { isUnchanged, statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
 
 /** Maximum number of nested directories that are removed one by one; deeper ones are kept as a whole. */
@@ -59,14 +59,28 @@ class Remover {
     parent.removeDirectory(name);
   }
 
-  /** Moves an entry to `taken-over`, unless the same content of this path is there already. */
+  /** Moves an entry to `taken-over`. The same content of this path is kept once. */
   async #keep(file: Buffer, path: string): Promise<void> {
-    const name = displacedName(path, 1);
+    const before = statOf(file);
+    const sha256 = before?.isFile() ? await readHash(file) : undefined;
+    const name = sha256 === undefined ? displacedName(path, 1) : contentName(path, sha256);
     const kept = this.#stores.takenOver.at(name);
-    const one = statOf(file);
-    const other = statOf(kept);
-    const hasSameSize = one?.isFile() && other?.isFile() && one.size === other.size;
-    if (hasSameSize && (await sha256Of(file)) === (await sha256Of(kept))) unlinkSync(file);
+    const isKept = sha256 !== undefined && statOf(kept)?.isFile() && (await readHash(kept)) === sha256;
+    // Renamed, not removed, because a program that has the file open might write to it.
+    if (isKept && before && isUnchanged(file, fingerprintOf(before))) renameSync(file, kept);
     else putAside(file, name, this.#stores);
+  }
+}
+
+/** Returns a name in `taken-over` that is different for each content. */
+const contentName = (path: string, sha256: string): string => `${sha256.slice(0, 16)}-${displacedName(path, 1)}`;
+
+/** Hashes a file. Undefined if its content is unknown: a large sparse file isn't read, and others can be unreadable. */
+async function readHash(file: PathLike): Promise<string | undefined> {
+  try {
+    return (await sha256Of(file)) || undefined;
+  } catch (error) {
+    if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
   }
 }

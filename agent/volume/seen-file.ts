@@ -27,7 +27,7 @@ export async function isSeen(path: string, seen: Seen): Promise<boolean> {
 export const statOf = (path: PathLike): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
 /** Checks whether the path still has the same, unchanged file. */
-export function isUnchanged(file: string, seen: Fingerprint): boolean {
+export function isUnchanged(file: PathLike, seen: Fingerprint): boolean {
   const stats = statOf(file);
   return stats !== undefined && isSameFingerprint(seen, stats);
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { createRepository } from '../support/git-sandbox.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { mappingOf, ownContents, treeOf, writeInto } from '../support/tree-files.ts';
+
+const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
+
+const takenOver = (sandbox: Sandbox) => ownContents(sandbox, 'taken-over');
+
+async function commits(name: string) {
+  const { url: repo, commit } = await createRepository(name);
+  const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1' } });
+  const second = await commit({ files: { 'dags/b': '2' } });
+  const third = await commit({ files: { 'dags/a': '3' } });
+  return { repo, first, second, third };
+}
+
+suite('when a tree is removed,', () => {
+  test('each content of a file of the gateway is kept once', async (t) => {
+    const { repo, first, second } = await commits('kept-contents');
+    const sandbox = await createSandbox(t);
+    for (let round = 0; round < 6; round += 1) {
+      await sandbox.sync({ repo, commit: round % 2 ? second : first, profile: atomic });
+      writeInto(treeOf(sandbox), '__pycache__/a.pyc', round < 2 ? 'compiled' : 'compiled again');
+      await sandbox.removeTrees();
+    }
+    assert.deepEqual(takenOver(sandbox), ['compiled', 'compiled again']);
+  });
+
+  test('large sparse files of the gateway at the same path are all kept', async (t) => {
+    const { repo, first, second, third } = await commits('kept-sparse');
+    const sandbox = await createSandbox(t);
+    for (const [number, commit] of [first, second, third].entries()) {
+      await sandbox.sync({ repo, commit, profile: atomic });
+      await sandbox.removeTrees();
+      if (commit === third) continue;
+      writeInto(treeOf(sandbox), 'data.mdb', `precious ${number}`);
+      fs.truncateSync(path.join(treeOf(sandbox), 'data.mdb'), 2 * 1024 ** 3);
+    }
+    const directory = path.join(sandbox.data, '.sync-agent/taken-over');
+    const starts = fs.readdirSync(directory).map((name) => {
+      const descriptor = fs.openSync(path.join(directory, name), 'r');
+      const buffer = Buffer.alloc(10);
+      fs.readSync(descriptor, buffer);
+      fs.closeSync(descriptor);
+      return buffer.toString();
+    });
+    assert.deepEqual(starts.sort(), ['precious 0', 'precious 1']);
+  });
+
+  test('a file that the gateway still writes is kept with its later content', async (t) => {
+    const { repo, first, second, third } = await commits('kept-open');
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: first, profile: atomic });
+    writeInto(treeOf(sandbox), 'log', 'started');
+    await sandbox.sync({ repo, commit: second, profile: atomic });
+    await sandbox.removeTrees();
+    writeInto(treeOf(sandbox), 'log', 'started');
+    const descriptor = fs.openSync(path.join(treeOf(sandbox), 'log'), 'a');
+    await sandbox.sync({ repo, commit: third, profile: atomic });
+    await sandbox.removeTrees();
+    fs.writeSync(descriptor, ', and more');
+    fs.closeSync(descriptor);
+    assert.deepEqual(takenOver(sandbox), ['started, and more']);
+  });
+});
