@@ -8,7 +8,7 @@ import { type BuildOptions, buildTree, directoriesIn, type NewTree } from './bui
 import type { DataRoot } from './data-root.ts';
 import type { PublishMove } from './move.ts';
 import { probeLinks } from './probe-volume.ts';
-import { writeRetired } from './retired-trees.ts';
+import { isRetired, writeRetired } from './retired-trees.ts';
 import { seenFile } from './seen-file.ts';
 
 /** Files of the previous tree that aren't as the agent recorded them, so the next tree can't have them as well. */
@@ -55,11 +55,11 @@ export async function buildTrees(input: TreesInput): Promise<BuiltTrees> {
   for (const tree of trees) unlinkable.push(...(await buildTree(tree, { ...input, retained })));
   if (unlinkable.length > 0) throw new UnlinkableError(unlinkable);
   const moves = publications.map((publication) => moveOf(publication, trees, root));
-  for (const { path: destination, leaves: tree, to } of moves) {
-    if (tree === undefined) continue;
+  for (const { path: destination, leaves, to } of moves) {
     // A file that the volume itself has from now on can lose that name before this tree is removed.
-    const files = leftIn(destination, to === 'link' ? kept : new Set(), manifest);
-    await writeRetired({ tree, destination, files }, root);
+    const stays = to === 'link' ? kept : new Set<string>();
+    for (const tree of retiredBy(manifest.trees.get(destination)?.tree, leaves, root))
+      await writeRetired({ tree, destination, files: leftIn(destination, stays, manifest) }, root);
   }
   const links = trees.flatMap(({ path, to }) => (to === 'link' ? [path] : []));
   return {
@@ -124,6 +124,13 @@ function freeName(path: string, root: DataRoot): string {
     const name = displacedName(path, number);
     if (!taken.has(name)) return name;
   }
+}
+
+/** Returns the trees that a move retires. One that was retired before, and linked to again by others, has its own list. */
+function retiredBy(recorded: string | undefined, leaves: string | undefined, root: DataRoot): string[] {
+  if (leaves === undefined || leaves === recorded) return recorded === undefined ? [] : [recorded];
+  const trees = isRetired(leaves, root) ? [] : [leaves];
+  return recorded === undefined ? trees : [...trees, recorded];
 }
 
 /** Lists the agent's files at a destination that the next tree doesn't have. */

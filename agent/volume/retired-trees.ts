@@ -57,6 +57,12 @@ export async function writeRetired({ tree, destination, files }: RetiredFiles, r
   renameSync(staging.at(name), trees.at(name));
 }
 
+/** Checks whether a tree has a list. */
+export function isRetired(tree: string, root: DataRoot): boolean {
+  using trees = root.openAgentDirectory(TREES);
+  return statOf(trees.at(`${tree}${ENDING}`)) !== undefined;
+}
+
 /** Returns the trees that can be removed, the oldest first. A tree without a list is none of them. */
 export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
   if (hasJournal(root) || !hasOwn(root, TREES)) return [];
