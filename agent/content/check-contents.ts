@@ -8,8 +8,10 @@ import { type ContentSource, contentAtHand, deliverContent } from './deliver-con
 
 /** Bytes of files that are sent to the thread at once, because a message takes longer than a small file. */
 const BATCH_BYTES = 1024 ** 2;
-/** Time to check all files of a commit (ms). */
-const TIME_MS = 5_000;
+/** CPU time to check all files of a commit (ms). */
+const CPU_MS = 5_000;
+/** Time to check one batch, even on a busy node (ms). */
+const BATCH_MS = 60_000;
 /** V8 needs this much for itself (MiB). */
 const MIN_HEAP = 16;
 /** The thread's share of the heap that the program doesn't use, so that both stay within the program's limit. */
@@ -20,11 +22,11 @@ export async function checkContents(
   files: readonly FileToCheck[],
   source: ContentSource & { heapBytes: number; signal: AbortSignal },
 ): Promise<string[]> {
-  await using thread = await CheckThread.start({ timeMs: TIME_MS, heapMiB: heapFor(source) });
+  await using thread = await CheckThread.start({ cpuMs: CPU_MS, callMs: BATCH_MS, heapMiB: heapFor(source) });
   const problems: string[] = [];
   for await (const batch of readBatches(files, source, problems)) {
     source.signal.throwIfAborted();
-    const { problems: found, isEnded } = await thread.check(batch);
+    const { problems: found, isEnded } = await thread.check(batch, source.signal);
     problems.push(...found.map(({ number, problem }) => `${files[number]?.file.source}: ${problem}`));
     if (isEnded) break;
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { SyntaxFormat } from '../../shared/api/sync.ts';
-import { codeOf } from '../../shared/errors.ts';
+import { codeOf, TransientError } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 
 /** A file to check. Its content is moved to the thread. */
@@ -26,12 +26,16 @@ interface CheckResult {
 }
 
 export interface CheckLimits {
-  /** Time for all files (ms). */
-  timeMs: number;
+  /** CPU time for all files (ms). A busy node doesn't use it up. */
+  cpuMs: number;
+  /** Time for one call, even on a busy node (ms). */
+  callMs: number;
   /** Heap of the thread (MiB). */
   heapMiB: number;
 }
 
+/** Time between two measurements of the thread's CPU time (ms). */
+const MEASURE_MS = 50;
 /** Space of V8's heap for new objects, as in the main thread (MiB). */
 const NEW_OBJECTS = 6;
 
@@ -40,16 +44,15 @@ export class CheckThread implements AsyncDisposable {
   readonly #worker: Worker;
   /** Number of the file that is being checked. */
   readonly #current: Int32Array;
-  readonly #heapMiB: number;
-  readonly #timeMs: number;
-  #leftMs: number;
+  readonly #limits: CheckLimits;
+  /** CPU time before the first file, mostly to load the parsers. */
+  readonly #before: NodeJS.CpuUsage;
 
-  private constructor(worker: Worker, current: Int32Array, { timeMs, heapMiB }: CheckLimits) {
+  private constructor(worker: Worker, current: Int32Array, limits: CheckLimits, before: NodeJS.CpuUsage) {
     this.#worker = worker;
     this.#current = current;
-    this.#heapMiB = heapMiB;
-    this.#timeMs = timeMs;
-    this.#leftMs = timeMs;
+    this.#limits = limits;
+    this.#before = before;
   }
 
   static async start(limits: CheckLimits): Promise<CheckThread> {
@@ -66,35 +69,56 @@ export class CheckThread implements AsyncDisposable {
     // Without a listener, an error ends the program.
     worker.on('error', () => {});
     await once(worker, 'message');
-    return new CheckThread(worker, current, limits);
+    return new CheckThread(worker, current, limits, await worker.cpuUsage());
   }
 
-  async check(requests: CheckRequest[]): Promise<CheckResult> {
-    const started = performance.now();
-    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(this.#leftMs)));
+  /** Checks files. Throws {@link TransientError} if a busy node delays the thread, and when the signal aborts. */
+  async check(requests: CheckRequest[], signal: AbortSignal): Promise<CheckResult> {
+    const limit = new AbortController();
+    const call = AbortSignal.timeout(this.#limits.callMs);
+    const timer = setInterval(() => void this.#measure(limit), MEASURE_MS);
     try {
-      const response = once(this.#worker, 'message', { signal: timeout });
+      await this.#measure(limit);
+      const response = once(this.#worker, 'message', { signal: AbortSignal.any([signal, call, limit.signal]) });
       this.#worker.postMessage(
         requests,
         requests.map(({ content }) => content),
       );
       const [problems] = (await response) as [FileProblem[]];
-      this.#leftMs -= performance.now() - started;
       return { problems, isEnded: false };
     } catch (error) {
-      const problem = this.#limitExceeded(error, timeout);
-      if (problem === undefined) throw error;
-      return { problems: [{ number: Atomics.load(this.#current, 0), problem }], isEnded: true };
+      signal.throwIfAborted();
+      const problem = this.#limitExceeded(error, limit.signal);
+      if (problem !== undefined) {
+        return { problems: [{ number: Atomics.load(this.#current, 0), problem }], isEnded: true };
+      }
+      throw call.aborted ? delayed(this.#limits, error) : error;
+    } finally {
+      clearInterval(timer);
     }
   }
 
-  #limitExceeded(error: unknown, timeout: AbortSignal): string | undefined {
-    if (timeout.aborted) return `the checks of all files took longer than ${this.#timeMs / 1000} s`;
+  /** Aborts when the thread has used up its CPU time. */
+  async #measure(limit: AbortController): Promise<void> {
+    // A thread that has ended has no CPU time.
+    const usage = await this.#worker.cpuUsage(this.#before).catch(() => undefined);
+    if (usage && usage.user + usage.system > this.#limits.cpuMs * 1000) limit.abort();
+  }
+
+  #limitExceeded(error: unknown, limit: AbortSignal): string | undefined {
+    const { cpuMs, heapMiB } = this.#limits;
+    if (limit.aborted) return `the checks of all files took more than ${cpuMs / 1000} s of CPU time`;
     if (codeOf(error) !== 'ERR_WORKER_OUT_OF_MEMORY') return undefined;
-    return `the check needs more than ${this.#heapMiB} MiB of memory: raise spec.agent.resources.limits.memory and recreate the pod, or split the file`;
+    return `the check needs more than ${heapMiB} MiB of memory: raise spec.agent.resources.limits.memory and recreate the pod, or split the file`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#worker.terminate();
   }
 }
+
+const delayed = ({ callMs }: CheckLimits, cause: unknown): TransientError =>
+  new TransientError(
+    `the checks made no progress for ${callMs / 1000} s because the node is busy, or the agent has too little CPU; retrying`,
+    { code: 'sync.checkTimeout', reason: 'CheckFailed', cause },
+  );
