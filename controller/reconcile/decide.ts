@@ -181,16 +181,22 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
   const { intents } = observation;
   const { status: before, generation, spec } = observation.gatewaySync;
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
+  // Always together with WebhookSource, from which the time is derived.
+  const source = {
+    observedWebhookFrom: spec.webhook.from,
+    observedWebhookFromTime: timestampOf(intents.fromEditedAt),
+  };
   // Until the git server has responded about a new spec, the status is about the previous one, and agents wait.
-  if (resolution.kind === 'querying')
-    return { ...before, ...resolution.echo, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
+  if (resolution.kind === 'querying') {
+    const refResolutionStatus = resolution.isNews ? 'Resolving' : unresolved;
+    return { ...before, ...source, ...resolution.echo, refResolutionStatus };
+  }
   const fields = {
     ...before,
+    ...source,
     ...withdrawn(before, intents),
     ...resolution.echo,
     observedGeneration: generation,
-    observedWebhookFrom: spec.webhook.from,
-    observedWebhookFromTime: timestampOf(intents.fromEditedAt),
   };
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
   if (resolution.kind === 'failed') {

@@ -110,6 +110,15 @@ suite('a resource with spec.webhook.from', () => {
     assert.deepEqual(endIn(followed({ status: after }, hubWith({ request: request(20) }))), ['v1', 'Applied']);
   });
 
+  test('ignores them even if the git server was queried when the hub returned', () => {
+    const status = followed({}, hubWith({ repo: 'https://git.test/b.git' }));
+    const hub = hubWith({ request: request(10), repoWritten: 20 });
+    const query = { kind: 'querying' as const, forMs: 0 };
+    const queried = decideFor(resourceOf({ from: 'hub', fromWritten: 5, status }), { hub, query }).status;
+    assert.equal(sourceIn(queried)?.reason, 'HubFound');
+    assert.deepEqual(endIn(followed({ status: queried }, hub)), ['main', undefined]);
+  });
+
   test('handles requests for a paused hub', () => {
     assert.deepEqual(endIn(followed({}, hubWith({ paused: true, request: request(10) }))), ['v1', 'Applied']);
   });
