@@ -82,7 +82,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     type: mapping.type,
     required: mapping.required ?? true,
     template: mapping.template ?? false,
-    isAtomic: isAtomic || undefined,
+    ...(isAtomic && { isAtomic }),
     patches,
   };
 }

@@ -84,7 +84,7 @@ function documentsOf(page: Page): { objects: Document[]; values: object[] } {
 
 /** Documents of other projects, or files that kube-apiserver reads. */
 const isForeign = ({ apiVersion = '', kind }: Document) =>
-  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io/.test(apiVersion) ||
+  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io|istio\.io/.test(apiVersion) ||
   kind === 'Config';
 
 suite('a page of the docs', () => {

@@ -225,6 +225,7 @@ test('a profile inherits the defaults key by key', () => {
     dryRun: false,
     paused: false,
     links: 'follow',
+    checks: [],
     onConflict: 'takeOver',
     drift: 'report',
     prune: false,

@@ -87,5 +87,5 @@ export async function loopOf(
 /** The outcome of a sync that changed no file. */
 export const synced: Omit<SyncOutcome<'synced' | 'planned'>, 'intent'> = {
   kind: 'synced',
-  plan: { changes: [], drift: [], isPartial: false } as never,
+  plan: { changes: [], publications: [], drift: [], isPartial: false } as never,
 };
