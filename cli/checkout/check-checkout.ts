@@ -7,6 +7,7 @@ import { listCheckout, readCommit } from './list-checkout.ts';
 import { planCheckout } from './plan-checkout.ts';
 import { checkContent, readDelivered } from './read-delivered.ts';
 import type { GatewaySyncManifest } from './read-gateway-sync.ts';
+import { unmatchedChecks } from './unmatched-checks.ts';
 import { createTree, writeTreeFile } from './write-tree.ts';
 
 /** A pod for which the files of a checkout are planned. */
@@ -21,10 +22,14 @@ export interface PlannedPod {
 /** A file that the gateway would get. */
 export type PlannedFile = Pick<DesiredFile, 'path' | 'source' | 'executable'>;
 
-/** The files that the gateway would get, and problems, each of which would keep it from getting any. */
+/** The files that the gateway would get. Not written if there are problems. */
 export interface CheckedTree {
   files: PlannedFile[];
+  /** Number of files that a check matches. */
+  checked: number;
   problems: string[];
+  /** Messages that don't make the check fail. */
+  notes: string[];
 }
 
 interface Checkout {
@@ -48,11 +53,12 @@ export async function checkCheckout(
   if (plan.kind === 'problems') {
     const missing = entries.flatMap(({ kind, path }) => (kind === 'submodule' && spec.git.submodules ? [path] : []));
     const hint = missing.length > 0 ? [`not checked out: ${missing.join(', ')}; run git submodule update --init`] : [];
-    return { files: [], problems: [...plan.problems, ...hint] };
+    return { files: [], checked: 0, problems: [...plan.problems, ...hint], notes: [] };
   }
-  const problems = await findProblems(directory, plan);
+  const unmatched = unmatchedChecks(spec.sync, pod.profile, plan.files);
+  const problems = [...(await findProblems(directory, plan)), ...unmatched.problems];
   if (problems.length === 0 && output !== undefined) await writeTree(directory, output, plan);
-  return { files: plan.files, problems };
+  return { files: plan.files, checked: plan.checks.length, problems, notes: unmatched.notes };
 }
 
 interface Planned {

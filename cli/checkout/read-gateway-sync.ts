@@ -5,7 +5,7 @@ import { GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { Problem } from '../client/problem.ts';
 
-const kindSchema = v.object({ kind: v.literal(GATEWAY_SYNC.kind) });
+const kindSchema = v.object({ kind: v.literal(GATEWAY_SYNC.kind), spec: v.optional(v.unknown()) });
 const schema = v.object({
   ...kindSchema.entries,
   metadata: v.object({ name: v.string(), namespace: v.optional(v.string()) }),
@@ -21,10 +21,25 @@ export function readGatewaySync(text: string): GatewaySyncManifest {
   if (others.length > 0) throw new Problem('the manifest contains several GatewaySyncs: specify a file with one');
   if (first === undefined) throw new Problem('the manifest contains no GatewaySync');
   const parsed = v.safeParse(schema, first);
-  if (parsed.success) return parsed.output;
+  if (parsed.success) {
+    const unknown = unknownFields(first.spec, parsed.output.spec, 'spec');
+    if (unknown.length > 0) throw new Problem(`the GatewaySync has unknown fields: ${unknown.join(', ')}`);
+    return parsed.output;
+  }
   const [{ message, path = [] }] = parsed.issues;
   throw new Problem(`the GatewaySync is invalid: ${path.map(({ key }) => key).join('.')}: ${message}`);
 }
+
+/** Lists the fields that the schema has dropped. The API server would drop them as well, or reject the object. */
+function unknownFields(given: unknown, parsed: unknown, path: string): string[] {
+  if (!isObject(given) || !isObject(parsed)) return [];
+  return Object.entries(given).flatMap(([key, value]) => {
+    const field = Array.isArray(given) ? `${path}[${key}]` : `${path}.${key}`;
+    return Object.hasOwn(parsed, key) ? unknownFields(value, parsed[key], field) : [field];
+  });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function parseObjects(text: string): unknown[] {
   try {

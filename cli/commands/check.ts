@@ -15,7 +15,7 @@ export const check = makeCommand({
   summary: 'Check a checkout, and list the files that a gateway would get from it',
   details: [
     'Runs the mappings, templates, patches, and checks of a profile on the files that git tracks in a checkout, with the content that they have on disk. The result is what an agent would deliver to an empty volume. Does not access a cluster.',
-    'Lists all problems on stderr and exits with 1 if there are any. Otherwise, lists the files, or writes them to a new directory for other programs, such as nginx -t.',
+    'Lists all problems on stderr and exits with 1 if there are any. An unknown field and a check of the profile that matches no file are problems as well. Otherwise, lists the files, or writes them to a new directory for other programs, such as nginx -t, and prints on stderr how many of them were checked.',
   ],
   examples: [
     { line: 'check -f gatewaysync.yaml .', does: 'List the files for a gateway without a name or labels' },
@@ -57,14 +57,18 @@ export const check = makeCommand({
     const gatewaySync = readGatewaySync(await readManifest(args.file, host));
     const gatewayName = args.gateway ?? labels.get('app.kubernetes.io/name') ?? pod;
     const { namespace = 'default' } = gatewaySync.metadata;
-    const { files, problems } = await checkCheckout(
+    const { files, checked, problems, notes } = await checkCheckout(
       { directory, gatewaySync, output },
       { gatewayName, podName: pod, profile, namespace, labels },
     );
     for (const problem of problems) say(problem, host);
     if (problems.length > 0) return EXIT.failed;
+    for (const note of notes) say(`note: ${note}`, host);
     if (output === undefined) print(files, host);
-    else say(`${files.length} files written to ${output}`, host);
+    say(
+      `${files.length} files${output === undefined ? '' : ` written to ${output}`}, ${checked} of them checked`,
+      host,
+    );
     return EXIT.ok;
   },
 });

@@ -61,8 +61,8 @@ suite('docs/how-to/check-files.md', () => {
 
   test('shows the list of files', async (t) => {
     const [, command = '', shown] = /^\$ kubectl (stoker check .*)\n(PATH[^`]*)/m.exec(page) ?? [];
-    const { output } = await runIn(await makeCheckout(t), command);
+    const { output, notes } = await runIn(await makeCheckout(t), command);
     assert.ok(output.startsWith(shown?.split('\n')[0] ?? 'nothing'));
-    for (const line of shown?.trim().split('\n') ?? []) assert.ok(output.includes(line), line);
+    for (const line of shown?.trim().split('\n') ?? []) assert.ok(`${output}${notes}`.includes(line), line);
   });
 });

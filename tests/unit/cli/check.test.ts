@@ -41,8 +41,9 @@ async function startRepository(t: TestContext, given = files) {
   const checkout = path.join(sandbox.directory, 'checkout');
   await git(sandbox.directory, ['clone', '-q', repository.path, checkout]);
   const output = path.join(sandbox.directory, 'tree');
-  const check = (more: string[] = [], settings: object = profile) => {
-    const spec = { git: { repo, ref: 'main' }, gateway: { port: 8080 }, sync: { profiles: { default: settings } } };
+  const check = (more: string[] = [], settings: object = profile, defaults: object = {}) => {
+    const sync = { defaults, profiles: { default: settings } };
+    const spec = { git: { repo, ref: 'main' }, gateway: { port: 8080 }, sync };
     const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
     return runCli(['check', '-f', '-', ...more, checkout], { input: async () => JSON.stringify(manifest) });
   };
@@ -70,7 +71,7 @@ suite('kubectl stoker check', () => {
   test('writes exactly what an agent delivers', async (t) => {
     const { target, sandbox, output, check } = await startRepository(t);
     const { status, notes } = await check(['--gateway', 'edge', '--output', output]);
-    assert.deepEqual([status, notes], [0, `3 files written to ${output}\n`]);
+    assert.deepEqual([status, notes], [0, `3 files written to ${output}, 2 of them checked\n`]);
     await sandbox.sync(target);
     const tree = await readTree(output);
     assert.deepEqual(tree, await readTree(sandbox.data));
@@ -80,8 +81,9 @@ suite('kubectl stoker check', () => {
 
   test('lists the files with their sources', async (t) => {
     const { check } = await startRepository(t);
-    const { status, output } = await check(['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge']);
-    assert.equal(status, 0);
+    const labels = ['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge'];
+    const { status, output, notes } = await check(labels);
+    assert.deepEqual([status, notes], [0, '3 files, 2 of them checked\n']);
     const rows = output
       .trim()
       .split('\n')
@@ -119,6 +121,25 @@ suite('kubectl stoker check', () => {
     ],
     ['a label without a value', ['--label', 'x'], profile, /^error: --label must be KEY=VALUE, not x\n/],
     [
+      'checks that match no file, with those that fail',
+      ['--gateway', 'edge'],
+      {
+        ...profile,
+        checks: [
+          { files: '*.json', format: 'json' },
+          { files: 'config/*.sh', format: 'json' },
+          { files: 'etc/*', format: 'json' },
+        ],
+      },
+      /^shared\/run\.sh: .*\nprofiles\.default\.checks\[0\]\.files: \*\.json matches no file; write \*\*\/\*\.json for .*\nprofiles\.default\.checks\[2\]\.files: etc\/\* matches no file\n$/,
+    ],
+    [
+      'unknown fields',
+      ['--gateway', 'edge'],
+      { ...profile, cheks: [], mappings: [...profile.mappings, mapping('shared', 'x', { patch: [] })] },
+      /^error: the GatewaySync has unknown fields: spec\.sync\.profiles\.default\.mappings\[2\]\.patch, spec\.sync\.profiles\.default\.cheks\n/,
+    ],
+    [
       'a spec that the API server rejects',
       [],
       { mappings: [] },
@@ -132,6 +153,15 @@ suite('kubectl stoker check', () => {
       assert.match(notes, words);
     });
   }
+
+  test('only mentions a default check that matches no file, because another profile might need it', async (t) => {
+    const { check } = await startRepository(t);
+    const { checks: _, ...inheriting } = profile;
+    const defaults = { checks: [{ files: '**/*.toml', format: 'toml' }] };
+    const { status, notes } = await check(['--gateway', 'edge'], inheriting, defaults);
+    const words = 'note: defaults.checks[0].files: **/*.toml matches no file\n3 files, 0 of them checked\n';
+    assert.deepEqual([status, notes], [0, words]);
+  });
 
   test('reads files on disk, without those that git ignores or that became links', async (t) => {
     const { checkout, check } = await startRepository(t);
