@@ -135,7 +135,7 @@ function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): F
     if (ref === undefined || !(Date.parse(at) > Date.parse(status?.observedWebhookFromTime ?? ''))) return [];
     return [
       warning(check, `the request for ${ref} is ignored, because spec.webhook.from is set`, {
-        todo: `send requests to ${from}: kubectl stoker sync ${from}`,
+        todo: `send requests to ${from}: kubectl stoker sync ${from} --ref REF`,
         page: 'how-to/one-webhook-for-many-resources.md',
       }),
     ];

@@ -30,7 +30,7 @@ export const sync = makeCommand({
   name: 'sync',
   summary: 'Request a sync, or a different ref',
   details: [
-    'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once. With --ref, the gateways follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested. With spec.git.semver, the controller looks for the newest tag in the range, and any other ref is ignored.',
+    'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once, only for this resource. With --ref, the gateways of this resource, and of those with its name in spec.webhook.from, follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested. With spec.git.semver, the controller looks for the newest tag in the range, and any other ref is ignored.',
     'If a request for a different ref is still open, the command shows it and asks for confirmation before it replaces this request.',
     'A resource with spec.webhook.from handles the requests for another one, so the command refuses it, and shows the name of that one. --request works for both.',
     'With --request, requests nothing, and waits for the request with this ID (requestId in the response of the receiver). A push to a branch and an ignored delivery have no request to wait for. Exits with 1 if the request was ignored, failed, or was replaced. Requires only permission to read GatewaySyncs.',

@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
+import { REFRESHED_BY } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { answersRange } from '../../shared/domain/answers-range.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
@@ -192,7 +193,7 @@ function missingOf(
 
 function beginningOf({ kind, ref, by }: Delivery): string {
   if (kind === 'poll') return `the controller found a new commit of ${ref} without a webhook`;
-  if (by === 'kubectl-stoker' || by === 'manual')
+  if (by === 'kubectl-stoker' || by === REFRESHED_BY || by === 'manual')
     return `a user requested ${ref}${by === 'manual' ? ' with an annotation' : ''}`;
   return `the receiver accepted the webhook: ${ref}${by ? ` from ${by}` : ''}`;
 }

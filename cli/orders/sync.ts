@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { Change } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -9,11 +9,11 @@ import type { Asked } from '../fleet/sync-progress.ts';
 import type { PlannedChange } from './plan.ts';
 
 /** Returns the annotations of a request, as the receiver sets them. */
-export const requestOf = ({ id, ref, at }: Asked): Change => ({
+export const requestOf = ({ id, ref, at, isRefresh }: Asked): Change => ({
   annotations: {
     [REQUEST_ANNOTATIONS.requestedRef]: ref,
     [REQUEST_ANNOTATIONS.requestedAt]: at,
-    [REQUEST_ANNOTATIONS.requestedBy]: FIELD_MANAGERS.cli,
+    [REQUEST_ANNOTATIONS.requestedBy]: isRefresh ? REFRESHED_BY : FIELD_MANAGERS.cli,
     [REQUEST_ANNOTATIONS.requestId]: id,
   },
 });
@@ -21,9 +21,9 @@ export const requestOf = ({ id, ref, at }: Asked): Change => ({
 /** Refuses a request that would be ignored, because the resource handles those for another one. Throws `Problem`. */
 export function refuseFollower({ metadata: { name, namespace }, spec: { webhook } }: GatewaySync): void {
   if (webhook.from === undefined) return;
-  const next = `kubectl stoker sync ${webhook.from} --namespace ${namespace}`;
+  const next = `kubectl stoker sync ${webhook.from} --ref REF --namespace ${namespace}`;
   throw new Problem(
-    `${name} handles the requests for ${webhook.from} (spec.webhook.from), and none for itself; run ${next}`,
+    `${name} handles the requests for ${webhook.from} (spec.webhook.from), and none for itself; to move all of them, run ${next}`,
   );
 }
 

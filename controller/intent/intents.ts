@@ -1,4 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { REFRESHED_BY } from '../../shared/api/names.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/repository.ts';
@@ -77,6 +78,7 @@ function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined, fromE
   const source = hub?.gatewaySync ?? gatewaySync;
   const { status } = gatewaySync;
   if (!source.request || isDone(source.request, status.lastRequest, status)) return undefined;
+  if (hub && source.request.by === REFRESHED_BY) return undefined;
   const request = open(source, source.request);
   // A hub whose annotations are older than itself was restored or cloned with them.
   const since = hub ? Math.max(fromEditedAt, source.createdAt, fromEditedAtOf(source)) : fromEditedAt;

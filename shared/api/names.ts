@@ -80,6 +80,12 @@ export const FIELD_MANAGERS = {
   cli: 'kubectl-stoker',
 } as const;
 
+/**
+ * Sender of a request by `kubectl stoker sync` without a ref, which resolves the followed ref of this resource again. The
+ * resources with `spec.webhook.from` don't handle it, because they may follow another ref.
+ */
+export const REFRESHED_BY = 'kubectl-stoker-refresh';
+
 /** Sender of a request, as stored in `sync.io/requested-by`. */
 export type RequestSource =
   | 'github'

@@ -80,7 +80,7 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
 
     const forced = await stoker(['sync', 'app', '--ref', 'v3', '--yes']);
     assert.equal(forced.status, 0, forced.notes);
-    assert.match(forced.notes, /request for main by kubectl-stoker .*\nrequested v3/);
+    assert.match(forced.notes, /request for main by kubectl-stoker-refresh .*\nrequested v3/);
     assert.equal(await requested(), 'v3');
   });
 

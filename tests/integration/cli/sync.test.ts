@@ -29,7 +29,7 @@ test('kubectl stoker sync delivers a commit to the disk, and reports the gateway
     'the request',
     (resource) => resource.status?.lastRequest !== undefined,
   );
-  assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-stoker', 'Applied']);
+  assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-stoker-refresh', 'Applied']);
 
   await repository.commit({ files: { 'config/a.txt': 'third' } });
   await repository.git('tag', 'v3');
@@ -105,7 +105,10 @@ test('kubectl stoker sync refuses a resource with a hub, and waits for the reque
     runCli(['sync', 'follower', ...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
   const refused = await sync('--ref', 'v2');
   assert.equal(refused.status, 1);
-  assert.match(refused.notes, /follower handles the requests for app .*; run kubectl stoker sync app --namespace /);
+  assert.match(
+    refused.notes,
+    /follower handles the requests for app .*; to move all of them, run kubectl stoker sync app --ref REF --namespace /,
+  );
   await repository.commit({ files: { 'config/a.txt': 'second' } });
   await repository.tag('v2');
   const { requestId } = await postPlain({ ref: 'v2' });

@@ -259,7 +259,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.equal((await entered.post('order', { ...asked, agreed })).status, 200);
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
     assert.equal(metadata.annotations?.['sync.io/requested-ref'], 'main');
-    assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-stoker');
+    assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-stoker-refresh');
   });
 
   test('rejects a command that would now be something else, and explains it', async (t) => {

@@ -289,7 +289,7 @@ suite('a sync', () => {
     assert.deepEqual(others, {
       'sync.io/requested-ref': 'main',
       'sync.io/requested-at': '1970-01-01T00:00:00.000Z',
-      'sync.io/requested-by': 'kubectl-stoker',
+      'sync.io/requested-by': 'kubectl-stoker-refresh',
     });
   });
 
@@ -297,7 +297,8 @@ suite('a sync', () => {
     assert.throws(() => planSync(resource({ spec: { webhook: { from: 'hub' } } })), {
       name: 'Problem',
       status: 1,
-      message: /^plant handles the requests for hub .*; run kubectl stoker sync hub --namespace gateways$/,
+      message:
+        /^plant handles the requests for hub .*; to move all of them, run kubectl stoker sync hub --ref REF --namespace gateways$/,
     });
   });
 

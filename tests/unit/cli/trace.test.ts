@@ -232,7 +232,7 @@ suite('the delivery of a trace', () => {
         gatewaySync({ lastRequest: { ...request, ...(by ? { by } : {}) }, lastSyncTime: at('10') } as never),
         [],
       )?.moments[0]?.what;
-    assert.equal(beginning('kubectl-stoker'), 'a user requested v1');
+    for (const by of ['kubectl-stoker', 'kubectl-stoker-refresh']) assert.equal(beginning(by), 'a user requested v1');
     assert.equal(beginning('manual'), 'a user requested v1 with an annotation');
     const { by: _, ...anonymous } = request;
     const view = traceView(gatewaySync({ lastRequest: anonymous, lastSyncTime: at('10') }), []);

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { REFRESHED_BY } from '../../../../shared/api/names.ts';
 import { type Asked, at, decideFor, resourceOf, second } from '../support/requested-resource.ts';
 
 const hubWith = (asked: Asked = {}, fields: Partial<ObservedGatewaySync> = {}): ObservedGatewaySync => ({
@@ -117,6 +118,15 @@ suite('a resource with spec.webhook.from', () => {
     const queried = decideFor(resourceOf({ from: 'hub', fromWritten: 5, status }), { hub, query }).status;
     assert.equal(sourceIn(queried)?.reason, 'HubFound');
     assert.deepEqual(endIn(followed({ status: queried }, hub)), ['main', undefined]);
+  });
+
+  test('ignores a request to resolve the ref of its hub again', () => {
+    const status = followed({}, hubWith({ request: request(10, 'v2') }));
+    const edited = { ref: 'v1', refWritten: 20 };
+    const refreshed = { ...request(30), by: REFRESHED_BY };
+    assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: refreshed }))), ['v2', 'Applied']);
+    assert.deepEqual(endIn(decideFor(hubWith({ request: refreshed })).status), ['v1', 'Applied']);
+    assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: request(30) }))), ['v1', 'Applied']);
   });
 
   test('handles requests for a paused hub', () => {
