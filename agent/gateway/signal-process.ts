@@ -7,6 +7,8 @@ import type { ProcessTable } from './process-table.ts';
 
 interface FoundProcess extends ProcessStat {
   pid: string;
+  /** Its mount namespace; undefined if the agent isn't allowed to read it. */
+  mounts: string | undefined;
 }
 
 /** Processes of other containers, and the number of those that the agent isn't allowed to read. */
@@ -21,7 +23,7 @@ const ENDED = ['Z', 'X', 'x'];
 /**
  * Sends a signal to the oldest process of that name in the other containers of the pod, unless it `isNew`: then it only
  * has to exist. Throws {@link WaitingError} if there is none (code `gateway.noProcess`) or it isn't ready for the signal,
- * and {@link TerminalError} if the pod or the user of the process doesn't allow it.
+ * and {@link TerminalError} if the pod or the user of the process doesn't allow it, or containers share the name.
  */
 export function signalProcess(signal: ReloadSignal, table: ProcessTable, isNew = false): void {
   if (!table.isShared) throw notShared();
@@ -51,8 +53,9 @@ function listOthers(table: ProcessTable): Listing {
   for (const pid of table.list()) {
     try {
       const stat = parseStat(table.read(pid, 'stat'));
-      if (!stat || ENDED.includes(stat.state) || mountNamespaceOf(table, pid) === own) continue;
-      processes.push({ pid, ...stat });
+      const mounts = mountNamespaceOf(table, pid);
+      if (!stat || ENDED.includes(stat.state) || mounts === own) continue;
+      processes.push({ pid, mounts, ...stat });
     } catch (error) {
       if (isDenied(error)) hidden += 1; // otherwise, it has ended
     }
@@ -73,10 +76,17 @@ function mountNamespaceOf(table: ProcessTable, pid: string): string | undefined 
   }
 }
 
-/** Of two that started in the same tick, the one with the lower ID is older. */
+/**
+ * Returns the oldest process of that name. Of two that started in the same tick, the one with the lower ID is older.
+ * Throws {@link TerminalError} if another container has one, because an older sidecar would be signalled instead.
+ */
 function findOldest(name: string, { processes }: Listing, table: ProcessTable): FoundProcess | undefined {
   const isMeant = ({ pid, comm }: FoundProcess) => isNamed(name, { comm, cmdline: tryRead(table, pid, 'cmdline') });
-  return processes.filter(isMeant).sort((a, b) => a.startTicks - b.startTicks || Number(a.pid) - Number(b.pid))[0];
+  const found = processes.filter(isMeant).sort((a, b) => a.startTicks - b.startTicks || Number(a.pid) - Number(b.pid));
+  const placed = found.filter(({ mounts }) => mounts !== undefined);
+  const other = placed.find(({ mounts }) => mounts !== placed[0]?.mounts);
+  if (placed[0] && other) throw ambiguous(name, placed[0], other);
+  return found[0];
 }
 
 /** A process that doesn't handle the signal would end, and most programs handle it only when they have started. */
@@ -121,6 +131,12 @@ const notShared = () =>
   new TerminalError(
     "spec.gateway.reload.signal requires shareProcessNamespace: true in the pod, because the agent can't see the processes of other containers without it: add it to the pod template, unless a program must be process 1",
     { code: 'gateway.notShared', reason: 'ReloadRequestInvalid' },
+  );
+
+const ambiguous = (name: string, first: FoundProcess, other: FoundProcess) =>
+  new TerminalError(
+    `more than one container runs a process named ${name}: ${shown(first)} and ${shown(other)} have different mount namespaces; set spec.gateway.reload.signal.process to a name that only the gateway has, for example by starting it with exec -a NAME`,
+    { code: 'gateway.ambiguous', reason: 'ReloadRequestInvalid' },
   );
 
 const otherUser = (found: FoundProcess & ProcessStatus, { uid }: ProcessTable) =>

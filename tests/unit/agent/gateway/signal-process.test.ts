@@ -115,6 +115,22 @@ suite('the error says what to change if', () => {
     assert.deepEqual(table.signals, []);
   });
 
+  test('more than one container runs a process of that name', () => {
+    const table = fakeProcesses([
+      [5, { comm: 'node', startTicks: 5, faults: { mounts: 'EACCES' } }],
+      [7, { comm: 'node', startTicks: 10, mounts: 'mnt:[5]' }],
+      [8, { comm: 'node', startTicks: 15, mounts: 'mnt:[5]' }],
+      [9, { comm: 'node', argv: ['/bin/server'], startTicks: 20, mounts: 'mnt:[6]' }],
+    ]);
+    assert.throws(() => signalProcess(hangUp('node'), table), {
+      name: 'TerminalError',
+      message: /^more than one container runs a process named node: node \(7\) and node \(9\) have different/,
+    });
+    assert.deepEqual(table.signals, []);
+    signalProcess(hangUp('server'), table);
+    assert.deepEqual(table.signals, ['9 SIGHUP']);
+  });
+
   test('the node denies the signal to a process of the same user', () => {
     for (const kill of ['EACCES', 'EPERM'])
       assert.throws(() => signalsOf([[7, { comm: 'nginx', faults: { kill } }]]), {
