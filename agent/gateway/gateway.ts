@@ -8,7 +8,7 @@ import type { OwnFile } from './own-file.ts';
 import { findPreset } from './presets/preset.ts';
 import type { ProcessTable } from './process-table.ts';
 import { readHeaders } from './read-secrets.ts';
-import { signalProcess } from './signal-process.ts';
+import { newestStart, signalProcess } from './signal-process.ts';
 import { syncHeaders } from './sync-headers.ts';
 
 export interface GatewayOptions {
@@ -27,6 +27,12 @@ export interface GatewayOptions {
   processes: ProcessTable;
 }
 
+interface AwaitedProcess {
+  signal: ReloadSignal;
+  /** Start of the newest process, of any name, when the agent first found none of this name (ticks). */
+  newAfter: number;
+}
+
 /** Delay before checking again for editors (ms). */
 const EDITORS_RETRY_MS = 10_000;
 
@@ -35,8 +41,8 @@ export class Gateway {
   readonly #options: GatewayOptions;
   /** The signal that was sent since the last change of a file. If a request fails, only the requests are repeated. */
   #sentSignal: ReloadSignal | undefined;
-  /** A signal for which no process has existed since the last change of a file: one that starts reads the new files. */
-  #awaited: ReloadSignal | undefined;
+  /** A signal for which no process existed after the last change of a file: one that starts later reads the new files. */
+  #awaited: AwaitedProcess | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -88,10 +94,13 @@ export class Gateway {
 
   #signal(signal: ReloadSignal): void {
     if (isDeepStrictEqual(this.#sentSignal, signal)) return;
+    const { processes } = this.#options;
+    const awaited = isDeepStrictEqual(this.#awaited?.signal, signal) ? this.#awaited : undefined;
     try {
-      signalProcess(signal, this.#options.processes, isDeepStrictEqual(this.#awaited, signal));
+      signalProcess(signal, processes, awaited?.newAfter);
     } catch (error) {
-      if (codeOf(error) === 'gateway.noProcess') this.#awaited = signal;
+      if (codeOf(error) === 'gateway.noProcess')
+        this.#awaited = awaited ?? { signal, newAfter: newestStart(processes) };
       throw error;
     }
     this.#sentSignal = signal;

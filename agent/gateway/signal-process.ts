@@ -21,16 +21,16 @@ interface Listing {
 const ENDED = ['Z', 'X', 'x'];
 
 /**
- * Sends a signal to the oldest process of that name in the other containers of the pod, unless it `isNew`: then it only
- * has to exist. Throws {@link WaitingError} if there is none (code `gateway.noProcess`) or it isn't ready for the signal,
+ * Sends a signal to the oldest process of that name in the other containers of the pod, unless it started after the tick
+ * `newAfter`: then it only has to exist. Throws {@link WaitingError} if there is none (code `gateway.noProcess`) or it isn't ready for the signal,
  * and {@link TerminalError} if the pod or the user of the process doesn't allow it, or containers share the name.
  */
-export function signalProcess(signal: ReloadSignal, table: ProcessTable, isNew = false): void {
+export function signalProcess(signal: ReloadSignal, table: ProcessTable, newAfter = Number.POSITIVE_INFINITY): void {
   if (!table.isShared) throw notShared();
   const listing = listOthers(table);
   const oldest = findOldest(signal.process, listing, table);
   if (!oldest) throw away(listing.hidden > 0 ? 'gateway.hidden' : 'gateway.noProcess', missing(signal, listing));
-  if (isNew) return;
+  if (oldest.startTicks > newAfter) return;
   const status = parseStatus(tryRead(table, oldest.pid, 'status'));
   const stat = parseStat(tryRead(table, oldest.pid, 'stat'));
   // Node can't hold a process (pidfd_open), so its ID could still be reused between this check and the signal.
@@ -43,6 +43,12 @@ export function signalProcess(signal: ReloadSignal, table: ProcessTable, isNew =
     if (!isDenied(error)) throw error;
     throw status.uid === table.uid ? deniedByPolicy(oldest) : otherUser({ ...oldest, ...status }, table);
   }
+}
+
+/** Returns when the newest of all processes started, in ticks. A program that it executes later has the same start. */
+export function newestStart(table: ProcessTable): number {
+  const starts = table.list().map((pid) => parseStat(tryRead(table, pid, 'stat'))?.startTicks ?? 0);
+  return Math.max(0, ...starts);
 }
 
 /** Lists the processes that run in another mount namespace than the agent: its own would be the oldest `node`. */

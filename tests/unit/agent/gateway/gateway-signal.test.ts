@@ -111,6 +111,33 @@ suite('the signal of a reload', () => {
     assert.deepEqual([processes.signals, fake.calls.length], [[], 1]);
   });
 
+  test('is needed by a process that executes the program only after the change', async (t) => {
+    const { processes, start } = await prepare(t);
+    const script = { comm: 'docker-entrypoi', startTicks: 10 };
+    processes.processes.set(7, script);
+    const gateway = start();
+    await gateway.beforeChange(intent);
+    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
+    processes.processes.set(9, { comm: 'sleep', startTicks: 30 });
+    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
+    processes.processes.set(7, { ...script, comm: 'nginx' });
+    assert.equal(await gateway.catchUp(intent), true);
+    assert.deepEqual(processes.signals, ['7 SIGHUP']);
+  });
+
+  test('is not needed by a process that started after the first check', async (t) => {
+    const { processes, start } = await prepare(t);
+    processes.processes.set(7, { comm: 'sh', startTicks: 10 });
+    const gateway = start();
+    await gateway.beforeChange(intent);
+    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
+    processes.processes.set(9, { comm: 'sh', startTicks: 20 });
+    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
+    processes.processes.set(9, { comm: 'nginx', startTicks: 20 });
+    assert.equal(await gateway.catchUp(intent), true);
+    assert.deepEqual(processes.signals, []);
+  });
+
   test('is needed by a process that started before the last change, or may have', async (t) => {
     const { processes, start } = await prepare(t);
     const running = { comm: 'nginx' };
