@@ -75,8 +75,8 @@ export type LiveRoot =
   | { kind: 'absent' }
   /** A link of the agent, with the name of its tree. */
   | { kind: 'link'; tree: string }
-  /** `foreign` is something in it that isn't the agent's; `isOwned` if the agent delivered files into it. */
-  | { kind: 'directory'; foreign: string | undefined; isOwned: boolean }
+  /** `foreign`: some entries in it that aren't the agent's; `isOwned` if the agent delivered files into it. */
+  | { kind: 'directory'; foreign: readonly string[]; isOwned: boolean }
   /** A file, or a link of others. */
   | { kind: 'other' };
 

@@ -139,6 +139,14 @@ function obstacle(path: string, live: LiveRoot, { to, input }: { to: Target; inp
     return `${path} is a file or a symbolic link in the data volume that the agent did not create, but the link to an atomic tree is needed there: remove it`;
   if (live.kind !== 'directory') return undefined;
   if (to === 'directory') return `${path} was a symbolic link of the agent, and a directory has replaced it: remove it`;
-  if (settings.onConflict === 'takeOver' || live.foreign === undefined) return undefined;
-  return `${path} is a directory in the data volume with files that the agent did not write, such as ${live.foreign}, but the link to an atomic tree is needed there: remove them, or set onConflict to takeOver`;
+  if (live.foreign.length === 0) return undefined;
+  if (live.isOwned) return mixedDirectory(path, live.foreign);
+  if (settings.onConflict === 'takeOver') return undefined;
+  return `${path} is a directory in the data volume with files that the agent did not write, such as ${live.foreign[0]}, but the link to an atomic tree is needed there: remove them, or set onConflict to takeOver`;
+}
+
+/** Neither the directory as a whole nor its other entries alone could be restored later. */
+function mixedDirectory(path: string, foreign: readonly string[]): string {
+  const names = `${foreign.slice(0, 5).join(', ')}${foreign.length > 5 ? ', and more' : ''}`;
+  return `${path} contains files of the agent, and entries that the agent did not write: ${names}. publish: atomic would replace the whole directory, so move these entries to another directory, or specify another destination`;
 }

@@ -99,7 +99,8 @@ function distribute(trees: NewTree[], { plan, manifest }: TreesInput): Set<strin
   const kept = new Set<string>();
   for (const record of manifest.files.values()) {
     const tree = left.has(record.path) ? undefined : treeOf(record.path);
-    if (!tree) continue;
+    // A file of others stays in its directory, which is kept as a whole.
+    if (!tree || (record.found && tree.from.kind === 'directory')) continue;
     tree.linked.push(corrected.get(record.path) ?? record);
     kept.add(record.path);
   }

@@ -1,3 +1,4 @@
+import { allDirectories } from '../../shared/domain/relative-path.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { LiveRoot } from '../plan/plan-input.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
@@ -5,6 +6,9 @@ import { split } from './move.ts';
 import { listBelow } from './scan-tree.ts';
 import { statOf } from './seen-file.ts';
 import { linkedTree } from './tree-link.ts';
+
+/** Maximum number of entries of others that are listed: one more than a message names. */
+const MAX_FOREIGN = 6;
 
 /** Returns the current entries at destinations of trees. */
 export async function scanRoots(
@@ -28,10 +32,25 @@ async function scanRoot(root: DataRoot, path: string, manifest: Manifest): Promi
   if (!stats) return { kind: 'absent' };
   if (!stats.isDirectory()) return { kind: 'other' };
   // A directory in the place of a link: what the manifest lists is in the tree.
-  if (manifest.trees.has(path)) return { kind: 'directory', foreign: path, isOwned: false };
-  const { files, directories, trees } = manifest;
-  const isOurs = (each: string) => files.has(each) || directories.has(each) || trees.has(each);
-  const foreign = (await listBelow(root, path, manifest)).find((each) => !isOurs(each));
-  const isOwned = directories.has(path) || [...files.keys()].some((each) => each.startsWith(`${path}/`));
-  return { kind: 'directory', foreign, isOwned };
+  if (manifest.trees.has(path)) return { kind: 'directory', foreign: [path], isOwned: false };
+  const { directories, trees } = manifest;
+  const files = ownFilesBelow(path, manifest);
+  const above = allDirectories(files);
+  const isOwn = (each: string) => {
+    if (trees.has(each)) return linkedTree(root, each) !== undefined;
+    return files.has(each) || directories.has(each) || above.has(each);
+  };
+  const all = await listBelow(root, path, { isOwn, maxForeign: MAX_FOREIGN });
+  return {
+    kind: 'directory',
+    foreign: all.filter((each) => !isOwn(each)),
+    isOwned: directories.has(path) || files.size > 0,
+  };
+}
+
+/** Files that the agent wrote. Those that it found belong to others. */
+function ownFilesBelow(path: string, { files }: Manifest): Set<string> {
+  const own = new Set<string>();
+  for (const record of files.values()) if (!record.found && record.path.startsWith(`${path}/`)) own.add(record.path);
+  return own;
 }

@@ -68,9 +68,11 @@ export async function scanTree(root: DataRoot, input: ScanInput): Promise<LiveTr
     const entry = isDrift ? ofOtherSize(file) : await readLive(file, { algorithm, signal, directories });
     live.note(file.path, entry);
   }).finally(() => directories.close());
+  const { files, directories: own, trees } = manifest;
+  const isOwn = (path: string) => files.has(path) || own.has(path) || trees.has(path);
   for (const path of desired.files.keys()) {
     if (live.get(path)?.kind === 'directory')
-      live.note(path, { kind: 'directory', content: await listBelow(root, path, manifest) });
+      live.note(path, { kind: 'directory', content: await listBelow(root, path, { isOwn }) });
   }
   return live;
 }
@@ -176,13 +178,17 @@ async function readLive(
   return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };
 }
 
-/** Lists everything in a directory, at any depth, up to the first entry that isn't the agent's, which suffices. */
+/**
+ * Lists everything in a directory, at any depth, up to the first entry that isn't the agent's, which usually suffices,
+ * or more of them. Directories of others aren't opened.
+ */
 export async function listBelow(
   root: DataRoot,
   directory: string,
-  { files, directories: own, trees }: Manifest,
+  { isOwn, maxForeign = 1 }: { isOwn: (path: string) => boolean; maxForeign?: number },
 ): Promise<string[]> {
   const pacer = new Pacer();
+  let foreign = 0;
   const found: string[] = [];
   const directories = [directory];
   for (let next = directories.pop(); next !== undefined; next = directories.pop()) {
@@ -192,8 +198,9 @@ export async function listBelow(
       for (let entry = handle.readSync(); entry; entry = handle.readSync()) {
         const path = joinPath(next, entry.name);
         found.push(path);
-        if (!files.has(path) && !own.has(path) && !trees.has(path)) return found;
-        if (entry.isDirectory()) directories.push(path);
+        if (!isOwn(path)) foreign += 1;
+        else if (entry.isDirectory()) directories.push(path);
+        if (foreign === maxForeign) return found;
       }
     } finally {
       handle.closeSync();

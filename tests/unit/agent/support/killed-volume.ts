@@ -123,10 +123,11 @@ export class KilledVolume {
       await this.#sync(files, { ...SETTINGS, ...settings });
     } catch (error) {
       if (!this.#isKilled) throw error;
+    } finally {
+      this.#callsLeft = Number.POSITIVE_INFINITY;
     }
     if (this.#isKilled) this.kills += 1;
     if (this.#isKilled) this.#restart();
-    this.#callsLeft = Number.POSITIVE_INFINITY;
   }
 
   async #sync(files: Files, settings: PlanSettings): Promise<void> {
