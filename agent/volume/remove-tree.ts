@@ -4,7 +4,7 @@ import { displacedName } from '../plan/next-manifest.ts';
 import type { Directory } from './directory.ts';
 import { putAside } from './put-aside.ts';
 import { fingerprintOf, sha256Of } from './scan-tree.ts';
-import { isUnchanged, statOf } from './seen-file.ts';
+import { isSameFile, isUnchanged, statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
 
 /** Maximum number of nested directories that are removed one by one; deeper ones are kept as a whole. */
@@ -14,44 +14,48 @@ interface RemoveOptions {
   /** Path of the tree for names in `taken-over`. */
   destination: string;
   stores: Stores;
+  /** Checks whether a file is also at its path in the volume or in another tree. If omitted, every other name counts. */
+  isElsewhere?: (file: Buffer, path: string) => boolean;
 }
 
 /**
- * Removes a tree. A file with another name only loses this one; any other one isn't the agent's and goes to
+ * Removes a tree. A file that is also elsewhere only loses this name; any other one isn't the agent's and goes to
  * `taken-over`. Follows no links. Can be interrupted at any step, and then starts again.
  */
 export async function removeTree(parent: Directory, name: string, options: RemoveOptions): Promise<void> {
   const stats = statOf(parent.at(name));
   if (!stats) return;
   if (!stats.isDirectory()) return putAside(parent.at(name), displacedName(options.destination, 1), options.stores);
-  await new Remover(options.stores).remove(parent, name, { path: options.destination, depth: 0 });
+  await new Remover(options).remove(parent, name, { path: '', depth: 0 });
 }
 
 interface Place {
+  /** Path in the tree. */
   path: string;
   depth: number;
 }
 
 class Remover {
-  readonly #stores: Stores;
+  readonly #options: RemoveOptions;
   readonly #pacer = new Pacer();
 
-  constructor(stores: Stores) {
-    this.#stores = stores;
+  constructor(options: RemoveOptions) {
+    this.#options = options;
   }
 
   async remove(parent: Directory, name: string, { path, depth }: Place): Promise<void> {
+    const { isElsewhere = () => true } = this.#options;
     {
       using directory = parent.open(name);
       directory.permit(0o755);
       for (const raw of directory.rawNames()) {
         const text = Buffer.from(raw, 'latin1').toString('utf8');
-        const entry = { path: `${path}/${text}`, depth: depth + 1 };
+        const entry = { path: path === '' ? text : `${path}/${text}`, depth: depth + 1 };
         const file = directory.rawPath(raw);
         const isText = Buffer.from(text).equals(Buffer.from(raw, 'latin1'));
         const stats = statOf(file);
         if (stats?.isDirectory() && isText && depth < MAX_DEPTH) await this.remove(directory, text, entry);
-        else if (stats?.isFile() && stats.nlink > 1) unlinkSync(file);
+        else if (stats?.isFile() && stats.nlink > 1 && isElsewhere(file, entry.path)) unlinkSync(file);
         else if (stats) await this.#keep(file, entry.path);
         if (this.#pacer.isDue) await this.#pacer.rest();
       }
@@ -61,19 +65,19 @@ class Remover {
 
   /** Moves an entry to `taken-over`. The same content of this path is kept once. */
   async #keep(file: Buffer, path: string): Promise<void> {
+    const { destination, stores } = this.#options;
     const before = statOf(file);
     const sha256 = before?.isFile() ? await readHash(file) : undefined;
-    const name = sha256 === undefined ? displacedName(path, 1) : contentName(path, sha256);
-    const kept = this.#stores.takenOver.at(name);
+    const usual = displacedName(`${destination}/${path}`, 1);
+    const name = sha256 === undefined ? usual : `${sha256.slice(0, 16)}-${usual}`;
+    const kept = stores.takenOver.at(name);
     const isKept = sha256 !== undefined && statOf(kept)?.isFile() && (await readHash(kept)) === sha256;
+    const isUntouched = before !== undefined && isUnchanged(file, fingerprintOf(before));
     // Renamed, not removed, because a program that has the file open might write to it.
-    if (isKept && before && isUnchanged(file, fingerprintOf(before))) renameSync(file, kept);
-    else putAside(file, name, this.#stores);
+    if (isKept && isUntouched && !isSameFile(file, kept)) renameSync(file, kept);
+    else putAside(file, name, stores);
   }
 }
-
-/** Returns a name in `taken-over` that is different for each content. */
-const contentName = (path: string, sha256: string): string => `${sha256.slice(0, 16)}-${displacedName(path, 1)}`;
 
 /** Hashes a file. Undefined if its content is unknown: a large sparse file isn't read, and others can be unreadable. */
 async function readHash(file: PathLike): Promise<string | undefined> {

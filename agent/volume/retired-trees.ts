@@ -6,12 +6,13 @@ import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { BUILDING } from './build-tree.ts';
 import { checkedText, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
 import { type DataRoot, TREES, unlessAbsent } from './data-root.ts';
+import type { Directory } from './directory.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { hasJournal } from './journal.ts';
 import { type SeenFile, split } from './move.ts';
 import { OpenFile } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
-import { isSeen, statOf } from './seen-file.ts';
+import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { tryAt, withStores } from './stores.ts';
 import { linkedTree } from './tree-link.ts';
 
@@ -83,14 +84,46 @@ export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
 }
 
 /** Removes a retired tree. What the gateway wrote into it goes to `taken-over`. */
-export async function removeRetired({ tree, destination }: RetiredTree, root: DataRoot): Promise<void> {
+export async function removeRetired(retired: RetiredTree, root: DataRoot): Promise<void> {
+  const { tree, destination } = retired;
   using trees = root.openAgentDirectory(TREES);
+  using names = new OtherNames(retired, trees, root);
   const list = `${tree}${ENDING}`;
   await withStores(root, async (stores) => {
     await unlinkListed(trees.at(list), `${trees.pathOf(tree).slice(root.path.length + 1)}`, root);
-    await removeTree(trees, tree, { destination, stores });
+    await removeTree(trees, tree, { destination, stores, isElsewhere: (file, path) => names.include(file, path) });
   });
   if (!statOf(trees.at(tree))) trees.unlink(list);
+}
+
+/** Finds the other names of unchanged files: at their paths in the volume, and in other trees. */
+class OtherNames implements Disposable {
+  readonly #placeOf: (path: string) => string;
+  readonly #place: HeldDirectory;
+  readonly #others: string[];
+  readonly #other: HeldDirectory;
+
+  constructor({ tree, destination }: RetiredTree, trees: Directory, root: DataRoot) {
+    this.#placeOf = (path) => root.placeOf(`${destination}/${path}`);
+    this.#place = new HeldDirectory((path) => root.openDirectory(path));
+    this.#others = trees.list().filter((name) => name !== tree && !name.endsWith(ENDING));
+    this.#other = new HeldDirectory((path) => trees.openBelow(path));
+  }
+
+  include(file: Buffer, path: string): boolean {
+    const isHere = (held: HeldDirectory, place: string) => {
+      const [parent, name] = split(place);
+      const directory = tryAt(held, parent);
+      return directory !== undefined && isSameFile(file, directory.at(name));
+    };
+    if (isHere(this.#place, this.#placeOf(path))) return true;
+    return this.#others.some((other) => isHere(this.#other, `${other}/${path}`));
+  }
+
+  [Symbol.dispose](): void {
+    this.#place.close();
+    this.#other.close();
+  }
 }
 
 /** Unlinks the files of a list that are as the agent wrote them. */

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { mappingOf, ownContents, treeOf, writeInto } from '../support/tree-files.ts';
+import { mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 
 const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
 
@@ -66,5 +66,21 @@ suite('when a tree is removed,', () => {
     fs.writeSync(descriptor, ', and more');
     fs.closeSync(descriptor);
     assert.deepEqual(takenOver(sandbox), ['started, and more']);
+  });
+
+  test('a hard link that the gateway made is kept, also when its file changes later', async (t) => {
+    const { repo, first, second, third } = await commits('kept-hard-link');
+    const sandbox = await createSandbox(t);
+    for (const commit of [first, second]) {
+      await sandbox.sync({ repo, commit, profile: atomic });
+      const tree = treeOf(sandbox);
+      fs.chmodSync(tree, 0o755);
+      fs.linkSync(path.join(tree, 'a'), path.join(tree, 'backup-of-a'));
+      await sandbox.removeTrees();
+    }
+    await sandbox.sync({ repo, commit: third, profile: atomic });
+    await sandbox.removeTrees();
+    assert.deepEqual(takenOver(sandbox), ['1']);
+    assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
   });
 });
