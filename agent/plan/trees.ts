@@ -2,6 +2,7 @@ import { isWithin } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { TreeRecord } from './manifest.ts';
+import { isRemovable } from './plan-conflicts.ts';
 import type { LiveRoot, PlanInput } from './plan-input.ts';
 
 /** Replaces the entry at a destination by a link to a new tree, or removes such a link. */
@@ -105,7 +106,8 @@ function planRoot({ path, to, isChanged }: PlannedRoot, input: PlanInput, plan: 
   const record = whole.trees.get(path);
   if (to === 'nothing') {
     const from = live.kind === 'link' ? live : ({ kind: 'absent' } as const);
-    plan.publications.push({ path, to, from, restores: restoredBy(path, record, input) });
+    const isFree = live.kind === 'link' || live.kind === 'absent';
+    plan.publications.push({ path, to, from, restores: isFree ? restoredBy(path, record, input) : undefined });
     return;
   }
   const isIntact = live.kind === 'link' && live.tree === record?.tree;
@@ -127,15 +129,26 @@ function leavingFrom(live: LiveRoot, record: TreeRecord | undefined): Publicatio
     : { kind: 'absent' };
 }
 
-/** Restores the earlier directory unless its path is needed. */
-function restoredBy(path: string, record: TreeRecord | undefined, { desired }: PlanInput): string | undefined {
-  const isTaken = desired.directories.has(path) || desired.files.has(path);
-  return isTaken ? undefined : record?.displaced;
+/** Restores the earlier directory unless its path is needed, also for single files that were there before it. */
+function restoredBy(path: string, record: TreeRecord | undefined, input: PlanInput): string | undefined {
+  const { desired, manifest, whole = manifest } = input;
+  if (record?.displaced === undefined || desired.directories.has(path) || desired.files.has(path)) return undefined;
+  const hasEarlier = [...whole.files.values()].some(
+    (file) => file.displaced && rootOf(file.path, [path]) !== undefined,
+  );
+  return hasEarlier ? undefined : record.displaced;
+}
+
+/** Checks whether the file at a path is one that the plan deletes. */
+function isLeaving(path: string, input: PlanInput): boolean {
+  const live = input.live.get(path);
+  const isDesired = input.desired.files.has(path) || input.desired.retained.has(path);
+  return live?.kind === 'file' && !isDesired && isRemovable(path, live, input);
 }
 
 function obstacle(path: string, live: LiveRoot, { to, input }: { to: Target; input: PlanInput }): string | undefined {
-  const { manifest, settings } = input;
-  if (live.kind === 'other' && !manifest.files.has(path))
+  const { settings } = input;
+  if (live.kind === 'other' && !isLeaving(path, input))
     return `${path} is a file or a symbolic link in the data volume that the agent did not create, but the link to an atomic tree is needed there: remove it`;
   if (live.kind !== 'directory') return undefined;
   if (to === 'directory') return `${path} was a symbolic link of the agent, and a directory has replaced it: remove it`;

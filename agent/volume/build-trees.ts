@@ -145,7 +145,7 @@ function* leftIn(destination: string, kept: ReadonlySet<string>, { files }: Mani
 function nextTrees(moves: readonly PublishMove[], manifest: Manifest): Map<string, TreeRecord> {
   const trees = new Map(manifest.trees);
   for (const { path, to, tree, displacedTo } of moves) {
-    const displaced = displacedTo ?? trees.get(path)?.displaced;
+    const displaced = trees.get(path)?.displaced ?? displacedTo;
     if (to !== 'link' || tree === undefined) trees.delete(path);
     else trees.set(path, displaced === undefined ? { tree } : { tree, displaced });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -65,4 +65,73 @@ suite('if the gateway removes the link to a tree,', () => {
     assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
     assert.deepEqual(ownContents(sandbox, 'taken-over'), []);
   });
+});
+
+suite('if a directory of the gateway was replaced, and the gateway creates another one instead of the link,', () => {
+  const prepare = async (t: TestContext, name: string) => {
+    const { repo, first: commit } = await commits(name);
+    const sandbox = await createSandbox(t);
+    const link = path.join(sandbox.data, 'dags');
+    const write = (file: string, text: string) => {
+      fs.mkdirSync(link, { recursive: true });
+      fs.writeFileSync(path.join(link, file), text);
+    };
+    const sync = async (profile: Partial<ResolvedProfile>) => sandbox.sync({ repo, commit, profile });
+    return { sandbox, link, write, sync };
+  };
+
+  test('the mapping can be removed, and the directory stays', async (t) => {
+    const { sandbox, link, write, sync } = await prepare(t, 'replaced-twice');
+    write('x', 'theirs');
+    await sync(atomic);
+    fs.unlinkSync(link);
+    write('own', 'new');
+    await sync(other);
+    await sandbox.removeTrees();
+    assert.deepEqual(await sandbox.files(), { 'dags/own': 'new', other: '1' });
+    assert.deepEqual([ownContents(sandbox, 'taken-over'), treesOf(sandbox)], [['theirs'], []]);
+  });
+
+  test('the first one is restored after a repair', async (t) => {
+    const { sandbox, link, write, sync } = await prepare(t, 'replaced-repaired');
+    write('x', 'theirs');
+    await sync(atomic);
+    fs.unlinkSync(link);
+    write('own', 'new');
+    await sync(atomic);
+    await sync(other);
+    await sandbox.removeTrees();
+    assert.deepEqual(await sandbox.files(), { 'dags/x': 'theirs', other: '1' });
+    assert.deepEqual(ownContents(sandbox, 'taken-over'), ['new']);
+  });
+
+  test('files that were taken over one by one before are restored', async (t) => {
+    const { sandbox, link, write, sync } = await prepare(t, 'replaced-files');
+    write('a', 'theirs');
+    await sync({ mappings: [mappingOf('dags', 'dags')] });
+    await sync(atomic);
+    fs.unlinkSync(link);
+    write('a', 'newer');
+    await sync(atomic);
+    await sync(other);
+    await sandbox.removeTrees();
+    assert.deepEqual(await sandbox.files(), { 'dags/a': 'theirs', other: '1' });
+    assert.deepEqual([ownContents(sandbox, 'taken-over'), treesOf(sandbox)], [['newer'], []]);
+  });
+});
+
+test('a foreign link in the place of a file of the agent is named when the path becomes atomic', async (t) => {
+  const { repo, first: commit } = await commits('replaced-file');
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ repo, commit, profile: { mappings: [mappingOf('other', 'dags')] } });
+  fs.unlinkSync(path.join(sandbox.data, 'dags'));
+  fs.symlinkSync('elsewhere', path.join(sandbox.data, 'dags'));
+  await assert.rejects(
+    sandbox.sync({ repo, commit, profile: atomic }),
+    /dags is a file or a symbolic link .*remove it/,
+  );
+  fs.unlinkSync(path.join(sandbox.data, 'dags'));
+  await sandbox.sync({ repo, commit, profile: { mappings: [mappingOf('other', 'dags')] } });
+  await sandbox.sync({ repo, commit, profile: atomic });
+  assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1' });
 });
