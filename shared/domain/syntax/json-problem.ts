@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import type { SyntaxProblem } from './syntax-problem.ts';
+import { placeOf, type SyntaxProblem } from './syntax-problem.ts';
 
 /** Describes the first syntax error of JSON as `JSON.parse` defines it. V8's messages quote text, which might be a secret. */
 export function jsonProblem(text: string): SyntaxProblem | undefined {
@@ -30,9 +30,4 @@ function endOfParsed(text: string): number {
     else parsed = middle;
   }
   return parsed;
-}
-
-function placeOf(text: string, offset: number): Pick<SyntaxProblem, 'line' | 'column'> {
-  const lines = text.slice(0, offset).split('\n');
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 }

@@ -22,3 +22,9 @@ export const TOO_DEEP = `nested deeper than ${SYNTAX_BOUNDS.depth} levels`;
 /** Writes a problem for a message, such as `line 3, column 5: unexpected end of JSON`. */
 export const describeProblem = ({ line, column, what }: SyntaxProblem): string =>
   line === undefined ? what : `line ${line}, column ${column}: ${what}`;
+
+/** Returns the line and column of an offset. */
+export function placeOf(text: string, offset: number): Pick<SyntaxProblem, 'line' | 'column'> {
+  const lines = text.slice(0, offset).split('\n');
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}

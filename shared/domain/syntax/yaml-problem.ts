@@ -10,10 +10,15 @@ import {
   Parser,
   type YAMLMap,
 } from 'yaml';
-import { SYNTAX_BOUNDS, type SyntaxProblem, TOO_DEEP } from './syntax-problem.ts';
+import { placeOf, SYNTAX_BOUNDS, type SyntaxProblem, TOO_DEEP } from './syntax-problem.ts';
+
+/** Control characters that YAML 1.2 allows nowhere, not even in quotes (c-printable, and nb-json in quotes). */
+const CONTROL = /[^\P{Cc}\t\n\r\u{7f}-\u{9f}]/u;
 
 /** Describes the first syntax error of YAML 1.2 with any number of documents. Tags can have any name. */
 export function yamlProblem(text: string): SyntaxProblem | undefined {
+  const control = text.search(CONTROL);
+  if (control >= 0) return { ...placeOf(text, control), what: "control characters aren't allowed" };
   const lines = new LineCounter();
   // The library compares every key of a map with all others, which takes minutes for a large map.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });
@@ -37,6 +42,9 @@ function describe({ message, code }: { message: string; code: string }): string 
   const words = code === 'MISSING_CHAR' ? message : message.replace(/(:\s| \\).*$/s, '');
   return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 }
+
+/** YAML allows such keys, but few programs do, and a template that wasn't rendered looks like one: `{{ .Vars.x }}`. */
+const COLLECTION_KEY = "a key can't be a map or list; put quotes around text that begins with { or [";
 
 interface Problem {
   offset: number;
@@ -73,6 +81,8 @@ class Walk {
     if (depth > SYNTAX_BOUNDS.depth) return { offset, what: TOO_DEEP };
     const repeated = isMap(node) ? repeatedKey(node) : undefined;
     if (repeated) return { offset: repeated.range?.[0] ?? offset, what: 'map keys must be unique' };
+    const collection = isMap(node) ? node.items.map(({ key }) => key).find(isCollection) : undefined;
+    if (collection) return { offset: collection.range?.[0] ?? offset, what: COLLECTION_KEY };
     for (const item of node.items) {
       const problem = this.findProblem(item, depth + 1);
       if (problem) return problem;
