@@ -3,9 +3,10 @@ import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
+import { listConverted, requireRoot } from './inspect-checkout.ts';
 import { listCheckout, readCommit } from './list-checkout.ts';
 import { planCheckout } from './plan-checkout.ts';
-import { checkContent, readDelivered } from './read-delivered.ts';
+import { type CheckedOut, checkContent, readDelivered } from './read-delivered.ts';
 import type { GatewaySyncManifest } from './read-gateway-sync.ts';
 import { unmatchedChecks } from './unmatched-checks.ts';
 import { createTree, writeTreeFile } from './write-tree.ts';
@@ -35,29 +36,34 @@ export interface CheckedTree {
 interface Checkout {
   directory: string;
   gatewaySync: GatewaySyncManifest;
+  /** Ref for templates. If undefined, spec.git.ref, or the range. */
+  ref: string | undefined;
   /** Empty directory to write the files to, if they have no problem. */
   output: string | undefined;
 }
 
 /** Plans and checks the files of a checkout as an agent does before it delivers them. */
 export async function checkCheckout(
-  { directory, gatewaySync, output }: Checkout,
+  { directory, gatewaySync, ref = specRef(gatewaySync.spec.git), output }: Checkout,
   pod: PlannedPod,
 ): Promise<CheckedTree> {
   const { spec, metadata } = gatewaySync;
   const { labels, ...names } = pod;
+  await requireRoot(directory);
   const commit = await readCommit(directory);
-  const entries = await listCheckout(directory, { submodules: spec.git.submodules ?? false });
+  const submodules = spec.git.submodules ?? false;
+  const entries = await listCheckout(directory, { submodules });
   const identity = { ...names, podUid: '', crName: metadata.name };
-  const plan = planCheckout(gatewaySync, entries, { identity, labels, ref: specRef(spec.git), commit });
+  const plan = planCheckout(gatewaySync, entries, { identity, labels, ref, commit });
   if (plan.kind === 'problems') {
-    const missing = entries.flatMap(({ kind, path }) => (kind === 'submodule' && spec.git.submodules ? [path] : []));
+    const missing = entries.flatMap(({ kind, path }) => (kind === 'submodule' && submodules ? [path] : []));
     const hint = missing.length > 0 ? [`not checked out: ${missing.join(', ')}; run git submodule update --init`] : [];
     return { files: [], checked: 0, problems: [...plan.problems, ...hint], notes: [] };
   }
+  const checkout = { directory, converted: await listConverted(directory) };
   const unmatched = unmatchedChecks(spec.sync, pod.profile, plan.files);
-  const problems = [...(await findProblems(directory, plan)), ...unmatched.problems];
-  if (problems.length === 0 && output !== undefined) await writeTree(directory, output, plan);
+  const problems = [...(await findProblems(checkout, plan)), ...unmatched.problems];
+  if (problems.length === 0 && output !== undefined) await writeTree(checkout, output, plan);
   return { files: plan.files, checked: plan.checks.length, problems, notes: unmatched.notes };
 }
 
@@ -67,11 +73,11 @@ interface Planned {
   values: TemplateValues;
 }
 
-async function findProblems(directory: string, { files, checks, values }: Planned): Promise<string[]> {
+async function findProblems(checkout: CheckedOut, { files, checks, values }: Planned): Promise<string[]> {
   const checkOf = new Map(checks.map((check) => [check.file, check]));
   const problems: string[] = [];
   for (const file of files) {
-    const delivered = await readDelivered(directory, file, values);
+    const delivered = await readDelivered(checkout, file, values);
     const check = checkOf.get(file);
     if (delivered.kind === 'problem') problems.push(delivered.problem);
     else if (check) problems.push(...checkContent(delivered.content, check));
@@ -79,10 +85,10 @@ async function findProblems(directory: string, { files, checks, values }: Planne
   return problems;
 }
 
-async function writeTree(directory: string, output: string, { files, values }: Planned): Promise<void> {
+async function writeTree(checkout: CheckedOut, output: string, { files, values }: Planned): Promise<void> {
   await createTree(output);
   for (const file of files) {
-    const delivered = await readDelivered(directory, file, values);
+    const delivered = await readDelivered(checkout, file, values);
     if (delivered.kind === 'content') await writeTreeFile(join(output, file.path), delivered.content, file);
   }
 }

@@ -26,7 +26,8 @@ export async function readCommit(directory: string): Promise<string> {
   return (await git(directory, ['rev-parse', '--verify', 'HEAD'])).trim();
 }
 
-async function git(directory: string, args: string[]): Promise<string> {
+/** Returns the output of a git command in a directory. Throws `Problem`. */
+export async function git(directory: string, args: string[]): Promise<string> {
   try {
     const { stdout } = await run('git', ['-C', directory, ...args], { maxBuffer: MAX_OUTPUT_BYTES });
     return stdout;

@@ -13,15 +13,22 @@ import { messageOf } from '../../shared/errors.ts';
 /** Content of a file as the agent would deliver it, or the problem. */
 export type DeliveredContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; problem: string };
 
+/** A checkout, and its files whose line endings git has converted to CRLF. */
+export interface CheckedOut {
+  directory: string;
+  converted: ReadonlySet<string>;
+}
+
 /** Reads a file of a checkout, and renders it as the agent does. */
 export async function readDelivered(
-  directory: string,
+  { directory, converted }: CheckedOut,
   file: DesiredFile,
   values: TemplateValues,
 ): Promise<DeliveredContent> {
   const { source, template, patches } = file;
-  const read = await readFile(join(directory, source));
-  if (typeof read === 'string') return { kind: 'problem', problem: `${source}: ${read}` };
+  const onDisk = await readFile(join(directory, source));
+  if (typeof onDisk === 'string') return { kind: 'problem', problem: `${source}: ${onDisk}` };
+  const read = converted.has(source) ? withoutReturns(onDisk) : onDisk;
   if (LFS_POINTER.test(read.toString('latin1', 0, 64))) return { kind: 'problem', problem: `${source}: ${NO_CONTENT}` };
   if (read.length > MAX_RENDERED_BYTES) {
     if (patches) return { kind: 'problem', problem: tooLargeForPatch(file) };
@@ -37,6 +44,9 @@ export async function readDelivered(
 
 const LFS_POINTER = /^version https:\/\/git-lfs\.github\.com\/spec\//;
 const NO_CONTENT = 'the checkout contains a Git LFS pointer instead of the content: run git lfs pull';
+
+const withoutReturns = (content: Buffer): Buffer =>
+  Buffer.from(content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
 
 /** Returns the content, or the message of an error. Doesn't follow a link, which git wouldn't have checked out. */
 async function readFile(path: string): Promise<Buffer | string> {

@@ -14,7 +14,7 @@ export const check = makeCommand({
   name: 'check',
   summary: 'Check a checkout, and list the files that a gateway would get from it',
   details: [
-    'Runs the mappings, templates, patches, and checks of a profile on the files that git tracks in a checkout, with the content that they have on disk. The result is what an agent would deliver to an empty volume. Does not access a cluster.',
+    'Runs the mappings, templates, patches, and checks of a profile on the files that git tracks in a checkout, with the content that they have on disk, and the line endings that git stores. The result is what an agent would deliver to an empty volume. Does not access a cluster.',
     'Lists all problems on stderr and exits with 1 if there are any. An unknown field and a check of the profile that matches no file are problems as well. Otherwise, lists the files, or writes them to a new directory for other programs, such as nginx -t, and prints on stderr how many of them were checked.',
   ],
   examples: [
@@ -44,6 +44,11 @@ export const check = makeCommand({
       valueHint: 'KEY=VALUE',
       description: 'Label of the pod, for {{ .Labels.KEY }}. Can be repeated.',
     },
+    ref: {
+      type: 'string',
+      valueHint: 'REF',
+      description: 'Ref, for {{ .Ref }}. Default: spec.git.ref. With spec.git.semver, specify the tag.',
+    },
     profile: { type: 'string', valueHint: 'NAME', description: 'Profile. Default: default.' },
     output: {
       type: 'string',
@@ -52,13 +57,17 @@ export const check = makeCommand({
     },
   },
   run: async ({ args, words, host }): Promise<ExitStatus> => {
-    const { directory, output, profile = 'default', pod = 'gateway-0' } = args;
+    const { directory, output, ref, profile = 'default', pod = 'gateway-0' } = args;
     const labels = readLabels(words);
     const gatewaySync = readGatewaySync(await readManifest(args.file, host));
     const gatewayName = args.gateway ?? labels.get('app.kubernetes.io/name') ?? pod;
+    const { semver } = gatewaySync.spec.git;
+    if (ref === undefined && semver !== undefined) {
+      say(`note: {{ .Ref }} is the range ${semver} here, but a tag on gateways. Specify the tag with --ref.`, host);
+    }
     const { namespace = 'default' } = gatewaySync.metadata;
     const { files, checked, problems, notes } = await checkCheckout(
-      { directory, gatewaySync, output },
+      { directory, gatewaySync, ref, output },
       { gatewayName, podName: pod, profile, namespace, labels },
     );
     for (const problem of problems) say(problem, host);

@@ -41,9 +41,10 @@ async function startRepository(t: TestContext, given = files) {
   const checkout = path.join(sandbox.directory, 'checkout');
   await git(sandbox.directory, ['clone', '-q', repository.path, checkout]);
   const output = path.join(sandbox.directory, 'tree');
-  const check = (more: string[] = [], settings: object = profile, defaults: object = {}) => {
+  const check = (more: string[] = [], settings: object = profile, others: { defaults?: object; git?: object } = {}) => {
+    const { defaults = {}, git = { ref: 'main' } } = others;
     const sync = { defaults, profiles: { default: settings } };
-    const spec = { git: { repo, ref: 'main' }, gateway: { port: 8080 }, sync };
+    const spec = { git: { repo, ...git }, gateway: { port: 8080 }, sync };
     const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
     return runCli(['check', '-f', '-', ...more, checkout], { input: async () => JSON.stringify(manifest) });
   };
@@ -158,9 +159,40 @@ suite('kubectl stoker check', () => {
     const { check } = await startRepository(t);
     const { checks: _, ...inheriting } = profile;
     const defaults = { checks: [{ files: '**/*.toml', format: 'toml' }] };
-    const { status, notes } = await check(['--gateway', 'edge'], inheriting, defaults);
+    const { status, notes } = await check(['--gateway', 'edge'], inheriting, { defaults });
     const words = 'note: defaults.checks[0].files: **/*.toml matches no file\n3 files, 0 of them checked\n';
     assert.deepEqual([status, notes], [0, words]);
+  });
+
+  test('writes the line endings that git stores, as an agent does', async (t) => {
+    const crlf = { ...files, '.gitattributes': '*.txt text eol=crlf\n', 'shared/a.txt': '1\n2\n', 'shared/b.txt': '' };
+    const { target, sandbox, checkout, output, check } = await startRepository(t, crlf);
+    assert.equal(await readFile(path.join(checkout, 'shared/a.txt'), 'utf8'), '1\r\n2\r\n');
+    await writeFile(path.join(checkout, 'shared/run.sh'), '#!/bin/sh\n');
+    await check(['--gateway', 'edge', '--output', output]);
+    await sandbox.sync(target);
+    assert.deepEqual(await readTree(output), await readTree(sandbox.data));
+  });
+
+  test('needs the root of the repository', async (t) => {
+    const { checkout } = await startRepository(t);
+    const manifest = { kind: 'GatewaySync', metadata: { name: 'gw' } };
+    const sync = { profiles: { default: profile } };
+    const text = JSON.stringify({ ...manifest, spec: { git: { repo: 'https://git.example.com/a', ref: 'x' }, sync } });
+    const { notes } = await runCli(['check', '-f', '-', path.join(checkout, 'sites/edge')], {
+      input: async () => text,
+    });
+    assert.match(notes, /^error: .*\/sites\/edge is the directory sites\/edge\/ of a repository: specify its root\n/);
+  });
+
+  test('takes the tag that a range chooses, for {{ .Ref }}', async (t) => {
+    const { output, check } = await startRepository(t);
+    const range = { git: { semver: '~1.4' } };
+    const without = await check(['--gateway', 'edge'], profile, range);
+    assert.match(without.notes, /^note: .*~1\.4.*--ref/);
+    const { notes } = await check(['--gateway', 'edge', '--ref', 'v1.4.2', '--output', output], profile, range);
+    assert.doesNotMatch(notes, /note/);
+    assert.match((await readTree(output))['config/c.json'] ?? '', /"ref": "v1\.4\.2"/);
   });
 
   test('reads files on disk, without those that git ignores or that became links', async (t) => {
