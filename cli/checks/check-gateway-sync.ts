@@ -91,6 +91,15 @@ const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boole
 
 const FOREIGN = 'remove the webhook from that repository, or add the repository to spec.webhook.repositories';
 
+/** Returns the remedy. The hub of a follower accepts repositories and requests, and the follower doesn't. */
+function remedyOf(kind: 'request' | 'push', { outcome, repo }: Echo, { webhook, git }: GatewaySync['spec']): string {
+  const from = kind === 'request' ? webhook.from : undefined;
+  if (repo !== undefined && !isAcceptedRepository(repo, { webhook, git }))
+    return from ? `${FOREIGN} of ${from}` : FOREIGN;
+  const { todo } = OUTCOMES[outcome as Unfinished];
+  return from ? todo.replace('NAME', from) : todo;
+}
+
 function checkIntents(gatewaySync: GatewaySync, now: number): Finding[] {
   const { lastRequest, lastPush } = gatewaySync.status ?? {};
   return [
@@ -117,10 +126,9 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
         page: REQUESTS,
       }),
     ];
-  const { words, todo, isFault } = OUTCOMES[echo.outcome];
+  const { words, isFault } = OUTCOMES[echo.outcome];
   const make = isFault ? failed : warning;
-  const isForeign = echo.repo !== undefined && !isAcceptedRepository(echo.repo, spec);
-  return [make(check, `${says} ${words}${message}`, { todo: isForeign ? FOREIGN : todo, page: REQUESTS })];
+  return [make(check, `${says} ${words}${message}`, { todo: remedyOf(kind, echo, spec), page: REQUESTS })];
 }
 
 /** Checks for a request in the annotations that isn't in the status yet. */

@@ -38,8 +38,11 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
       says: `replaced by a newer request for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]}`,
     };
   if (spec.paused) return { kind: 'failed', says: 'paused: the request waits until kubectl stoker resume' };
-  if (lastRequest?.at !== asked.at || lastRequest.ref !== asked.ref)
-    return { kind: 'waiting', says: 'waiting for the controller' };
+  const source = status.conditions?.find(({ type }) => type === 'WebhookSource');
+  const isHandled = lastRequest?.at === asked.at && lastRequest.ref === asked.ref;
+  if (!isHandled && spec.webhook.from !== undefined && source?.status === 'False')
+    return { kind: 'failed', says: `${asked.ref} is not handled: ${source.message}` };
+  if (!isHandled) return { kind: 'waiting', says: 'waiting for the controller' };
   const { outcome, message = '' } = lastRequest;
   const isSettled = outcome === 'Applied' || (outcome === 'Ignored' && asked.isRefresh);
   if (outcome === 'Pending') return { kind: 'waiting', says: `querying the git server${message && `: ${message}`}` };

@@ -28,7 +28,8 @@ export function hubOf(follower: ObservedGatewaySync, find: FindGatewaySync): Hub
   }
   const { webhook, git } = hub.spec;
   if (webhook.from !== undefined) {
-    const message = explain(`${name} has spec.webhook.from as well; specify ${webhook.from} instead`);
+    const remedy = webhook.from === follower.name ? 'remove it from one of the two' : `specify ${webhook.from} instead`;
+    const message = explain(`${name} has spec.webhook.from as well; ${remedy}`);
     return { kind: 'problem', reason: 'HubFollowsAnother', message };
   }
   // As for a delivery: only the paths are compared, and spec.webhook.repositories adds mirrors.

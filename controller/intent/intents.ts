@@ -79,7 +79,7 @@ function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined, fromE
   const { status } = gatewaySync;
   if (!source.request || isDone(source.request, status.lastRequest, status)) return undefined;
   if (hub && source.request.by === REFRESHED_BY) return undefined;
-  const request = open(source, source.request);
+  const request = open(source, source.request, hub?.gatewaySync.name);
   // A hub whose annotations are older than itself was restored or cloned with them.
   const since = hub ? Math.max(fromEditedAt, source.createdAt, fromEditedAtOf(source)) : fromEditedAt;
   return request.madeAt < since ? undefined : request;
@@ -162,25 +162,27 @@ const stale = 'the annotation is older than this resource, which was restored or
 function open<TAnnotations extends RequestAnnotations>(
   gatewaySync: ObservedGatewaySync,
   asked: TAnnotations & Origin,
+  hub?: string,
 ): Open<TAnnotations> {
   const madeAt = timeOf(asked, gatewaySync.createdAt);
-  return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }) };
+  return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }, hub) };
 }
 
 function whyIgnored(
   { spec, status, createdAt }: ObservedGatewaySync,
   { applied: isApplied, madeAt, repo }: Origin & { madeAt: number; repo?: string },
+  hub: string | undefined,
 ): string | undefined {
   if (isApplied) return applied;
   if (isUnseen(status) && madeAt < createdAt) return stale;
   // The receiver's admission policy prevents this, but it may not be installed.
-  if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo);
+  if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo, hub);
   return undefined;
 }
 
-/** Explains why a delivery about another repository is ignored, and how to accept it. */
-export const otherRepository = (repo: string): string =>
-  `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories`;
+/** Explains why a delivery about another repository is ignored, and how to accept it, for a follower at its hub. */
+export const otherRepository = (repo: string, hub?: string): string =>
+  `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories${hub === undefined ? '' : ` of GatewaySync ${hub}`}`;
 
 /** The API server stores whole seconds. */
 const SECOND_MS = 1_000;

@@ -145,7 +145,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
     if (!current || !type || isEqual(previous, current)) return [];
     const { ref, repo, outcome, message } = current;
     const text = message ? `${ref}: ${message}` : ref;
-    if (repo !== undefined && message === otherRepository(repo))
+    if (repo !== undefined && message?.startsWith(otherRepository(repo)))
       return [{ type, reason: 'OtherRepository', message: text, repository: repo }];
     // Any push makes the controller look for a newer tag in the range, so a push to a branch needs no attention.
     const isUsual = name === 'Push' && message === followedMessage(after);

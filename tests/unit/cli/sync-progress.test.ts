@@ -27,10 +27,16 @@ const counts = {
   skewed: 0,
 };
 
-const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false } = {}): GatewaySync =>
+interface Given {
+  id?: string;
+  paused?: boolean;
+  from?: string;
+}
+
+const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false, from }: Given = {}): GatewaySync =>
   gatewaySyncOf({
     metadata: { annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' } },
-    spec: { paused },
+    spec: { paused, webhook: { ...(from !== undefined && { from }) } },
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
   });
 
@@ -41,6 +47,19 @@ suite('the progress of a request', () => {
       gatewaySync(ready('True', 'from before')),
       'waiting',
       /waiting for the controller/,
+    ],
+    [
+      'its hub is unsuitable',
+      gatewaySync(
+        {
+          conditions: [
+            { type: 'WebhookSource', status: 'False', reason: 'x', message: 'from', lastTransitionTime: asked.at },
+          ],
+        },
+        { from: 'hub' },
+      ),
+      'failed',
+      /v2 is not handled: from/,
     ],
     ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /querying the git server: why/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],

@@ -140,6 +140,8 @@ export const CHANGES: Record<string, Change> = {
   'a push about another repository': ({ resource }) => { resource.status.lastPush = { ref: 'refs/heads/x', repo: 'team/unrelated', outcome: 'Ignored' }; },
   'a request that is Ignored': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Ignored', message: 'why' }; },
   'a request that is Failed': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Failed', message: 'why' }; },
+  'a request about another repository, for a hub': ({ resource }) => { resource.spec.webhook.from = 'hub'; resource.status.lastRequest = { ref: 'v1', repo: 'team/unrelated', outcome: 'Ignored', message: 'why' }; },
+  'a request for a hub that is Failed': ({ resource }) => { resource.spec.webhook.from = 'hub'; resource.status.lastRequest = { ref: 'v1', outcome: 'Failed', message: 'why' }; },
   'a request that is Superseded': ({ resource }) => { resource.status.lastRequest = { ref: 'v1', outcome: 'Superseded', message: 'why' }; },
   'a push that is ignored without a message': ({ resource }) => { resource.status.lastPush = { ref: 'refs/heads/x', outcome: 'Ignored' }; },
   "a request that isn't handled": ({ resource }) => { resource.metadata.annotations = { 'sync.io/request-id': '1', 'sync.io/requested-ref': 'v1', 'sync.io/requested-at': EARLY }; },

@@ -137,7 +137,9 @@ suite('a resource with spec.webhook.from', () => {
     const mirrored = { ...request(10), repo: 'acme/site' };
     const hub = (repositories: string[]) => hubWith({ repositories, request: mirrored });
     assert.deepEqual(endIn(followed({}, hub(['acme/site']))), ['v1', 'Applied']);
-    assert.deepEqual(endIn(followed({ repositories: ['acme/site'] }, hub([]))), ['main', 'Ignored']);
+    const ignored = followed({ repositories: ['acme/site'] }, hub([]));
+    assert.deepEqual(endIn(ignored), ['main', 'Ignored']);
+    assert.match(ignored.lastRequest?.message ?? '', /add it to spec\.webhook\.repositories of GatewaySync hub$/);
   });
 });
 
@@ -159,6 +161,12 @@ suite('a follower keeps what it follows', () => {
       if (!asked.repo) assert.deepEqual(endIn(status), ['v1', 'Applied']);
       else assert.deepEqual(endIn(status), ['main', 'Superseded']);
     });
+
+  test('and shows the remedy if its hub follows it', () => {
+    const message = (from: string) => sourceIn(followed({}, hubWith({ from })))?.message ?? '';
+    assert.match(message('main'), /has spec\.webhook\.from as well; specify main instead/);
+    assert.match(message('app'), /has spec\.webhook\.from as well; remove it from one of the two/);
+  });
 
   test('but not a request that waits for the git server', () => {
     const pending = resourceOf({ from: 'hub', fromWritten: 5 });
