@@ -153,19 +153,20 @@ const userWarning = (container: string) =>
   `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its image; set runAsUser so that both own the same files`;
 
 /** The pod's processes are never shared silently, because a program that must be process 1 would stop working. */
-function processWarnings({ spec: pod }: AdmittedPod, { git, gateway }: SidecarInput['spec']): string[] {
+function processWarnings({ spec: pod }: AdmittedPod, { gateway }: SidecarInput['spec']): string[] {
   const isShared = pod.shareProcessNamespace === true;
   return [
     ...(gateway.signals && !isShared ? [unsharedWarning] : []),
-    ...(git.auth && (gateway.signals || isShared) ? [exposureWarning] : []),
+    ...(gateway.signals || isShared ? [exposureWarning] : []),
   ];
 }
 
 const unsharedWarning =
   "sync agent: spec.gateway.reload.signal requires shareProcessNamespace: true in the pod, so the agent can't send the signal; add it to the pod template, unless a program must be process 1";
 
+/** Each sidecar mounts the token of its service account, even if the resource names no Secrets. */
 const exposureWarning =
-  "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted Secrets, such as the credential in spec.git.auth";
+  "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted files: the token of its service account, and the Secrets in spec.git and spec.gateway";
 
 /**
  * Returns the problem of a mount with `subPath` that is bound to one tree of an atomic destination, or that can't reach

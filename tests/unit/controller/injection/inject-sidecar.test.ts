@@ -143,13 +143,14 @@ suite('an injected pod', () => {
   const signal = { name: 'SIGHUP', process: 'nginx' };
   const token = { token: { secretRef: { name: 'token', key: 'value' } } };
   const unshared = /spec\.gateway\.reload\.signal requires shareProcessNamespace: true/;
-  const exposed = /the gateway can read the sidecar's environment and mounted Secrets, .* spec\.git\.auth$/;
+  const exposed =
+    /the gateway can read the sidecar's environment and mounted files: .* service account, and .* spec\.git and spec\.gateway$/;
   const signalling = { gateway: { reload: { signal } } };
   const processes: [what: string, spec: { git?: object; gateway?: object }, isShared: boolean, warnings: RegExp[]][] = [
-    ['a signal without a shared process namespace', signalling, false, [unshared]],
-    ['that and a credential', { ...signalling, git: token }, false, [unshared, exposed]],
-    ['a signal in a shared process namespace', signalling, true, []],
+    ['a signal without a shared process namespace', signalling, false, [unshared, exposed]],
+    ['a signal in a shared process namespace', signalling, true, [exposed]],
     ['a credential in a shared process namespace', { git: token }, true, [exposed]],
+    ['no credential in a shared process namespace', {}, true, [exposed]],
     ['a credential in its own process namespace', { git: token }, false, []],
   ];
   for (const [what, { git, ...spec }, shareProcessNamespace, expected] of processes)
