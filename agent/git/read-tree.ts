@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { directoriesOf } from '../../shared/domain/relative-path.ts';
+import { directoriesOf, isWithin } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { attributesFilesAbove } from '../plan/content-attributes.ts';
+import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { otherKind } from './find-fault.ts';
@@ -12,7 +12,7 @@ export interface TreeRequest {
   commit: string;
   /** Paths to list with everything below; `''` for the whole tree. */
   sources: string[];
-  /** Whether to list the `.gitattributes` of the directories above the sources as well. */
+  /** Whether to list the `.gitattributes` of the directories above the sources that exist as well. */
   withAttributes?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -27,27 +27,85 @@ const kinds: Record<string, TreeEntry['kind'] | undefined> = {
 const DIRECTORY = '040000';
 
 /**
- * Lists the files of a commit below the sources with git ls-tree(1), and calls `onEntry` with each file and directory.
- * It throws to stop git, because a commit of a few objects can list more of them than fit into any memory. If a source
- * is missing, links and submodules on the way to it are listed as well: they could be the reason.
+ * Lists the files of a commit below the sources with git ls-tree(1), and calls `onEntry` with each file and directory,
+ * and with each further path that it queries. It throws to stop git, because a commit of a few objects can list more of
+ * them than fit into any memory. If a source is missing because of a link or submodule on the way to it, that is listed
+ * as well.
  */
 export async function listTree(git: Git, request: TreeRequest, onEntry: OnEntry): Promise<TreeEntry[]> {
-  const paths = request.sources.includes('') ? [] : request.sources;
+  const isWhole = request.sources.includes('');
+  const paths = isWhole ? [] : outermost(request.sources);
+  const search = new PathSearch(paths);
+  const onFound: OnEntry = (path, kind) => {
+    onEntry(path, kind);
+    search.take(path);
+  };
   // Includes directories, because git can traverse any number of them without finding a file.
-  const more = request.withAttributes && paths.length > 0 ? attributesFilesAbove(paths) : [];
-  const entries = await list(git, { ...request, args: ['-r', '-t'], paths: [...paths, ...more] }, onEntry);
-  const missing = new Set(paths);
-  for (const { path } of entries) {
-    if (missing.size === 0) return entries;
-    for (const found of [path, ...directoriesOf(path)]) missing.delete(found);
+  const entries = await list(git, { ...request, args: ['-r', '-t'], paths: isWhole ? 'all' : paths }, onFound);
+  for (const path of morePaths(request, search)) onEntry(path, 'directory');
+  const others = await list(git, { ...request, args: [], paths: morePaths(request, search) }, onEntry);
+  return [...entries, ...others.filter(({ kind, path }) => kind !== 'file' || isAttributesFile(path))];
+}
+
+/** Returns the paths at which links, submodules, and attributes files can be: one by one, because they can be long. */
+function* morePaths({ withAttributes }: TreeRequest, search: PathSearch): Generator<string> {
+  yield* search.absent().sort();
+  if (!withAttributes || search.found.size === 0) return;
+  for (const path of attributesFilesAbove([...search.found])) {
+    if (!search.found.has(path)) yield path;
   }
-  return [...entries, ...(await listAbove(git, { ...request, sources: [...missing] }, onEntry))];
+}
+
+/** Returns the paths that aren't at or below another one, sorted. */
+function outermost(paths: string[]): string[] {
+  const kept: string[] = [];
+  let prefixes: string[] = [];
+  for (const path of paths.toSorted()) {
+    prefixes = prefixes.filter((prefix) => path.startsWith(prefix));
+    if (prefixes.some((prefix) => isWithin(path, prefix))) continue;
+    prefixes.push(path);
+    kept.push(path);
+  }
+  return kept;
+}
+
+/** Finds the first directory on the way to each path that a commit doesn't contain. */
+class PathSearch {
+  readonly found = new Set<string>();
+  /** The paths by the first place on the way to them that hasn't been found yet. */
+  readonly #pending = new Map<string, string[]>();
+
+  constructor(paths: string[]) {
+    for (const path of paths) this.#await(path, 0);
+  }
+
+  /** Takes an entry. git lists a directory before its entries. */
+  take(place: string): void {
+    const paths = this.#pending.get(place) ?? [];
+    this.#pending.delete(place);
+    for (const path of paths) {
+      if (path === place) this.found.add(path);
+      else this.#await(path, place.length + 1);
+    }
+  }
+
+  /** Returns the places above the paths that weren't found. */
+  absent(): string[] {
+    return [...this.#pending].flatMap(([place, paths]) => (paths.includes(place) ? [] : [place]));
+  }
+
+  #await(path: string, from: number): void {
+    const end = path.indexOf('/', from);
+    const place = end === -1 ? path : path.slice(0, end);
+    const paths = this.#pending.get(place);
+    if (paths) paths.push(path);
+    else this.#pending.set(place, [path]);
+  }
 }
 
 /** Lists links and submodules at the paths of the directories above the sources. */
 export async function listAbove(git: Git, request: TreeRequest, onEntry: OnEntry): Promise<TreeEntry[]> {
-  const paths = [...new Set(request.sources.flatMap(directoriesOf))];
-  if (paths.length === 0) return [];
+  const paths = [...new Set(request.sources.flatMap(directoriesOf))].sort();
   const found = await list(git, { ...request, args: [], paths }, onEntry);
   return found.filter(({ kind }) => kind !== 'file');
 }
@@ -69,7 +127,8 @@ export async function hasFewEntries(
 
 interface Listed extends TreeRequest {
   args: string[];
-  paths: string[];
+  /** Sorted, so that few batches have paths in the same directory. */
+  paths: Iterable<string> | 'all';
 }
 
 /**
@@ -82,7 +141,7 @@ async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, o
   // Without --format, which quotes some paths. The target of a tag can be a bare tree.
   const command = ['ls-tree', '-z', '--full-tree', ...args, `${commit}^{commit}`, '--'];
   const entries: TreeEntry[] = [];
-  for (const batch of batchesOf(paths)) {
+  for (const batch of paths === 'all' ? [[]] : batchesOf(paths)) {
     for await (const records of recordsFrom(git, gitDir, [...command, ...batch], signal)) {
       for (const record of records) {
         const { mode, object, name } = parseRecord(record);
@@ -94,21 +153,19 @@ async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, o
   return entries;
 }
 
-/** Sorted, so that few batches have paths in the same directory. */
-function batchesOf(paths: string[]): string[][] {
+function* batchesOf(paths: Iterable<string>): Generator<string[]> {
   let batch: string[] = [];
-  const batches = [batch];
   let length = 0;
-  for (const path of paths.toSorted()) {
+  for (const path of paths) {
     length += path.length + 1;
     if (batch.length === MAX_ARGUMENTS.paths || (batch.length > 0 && length > MAX_ARGUMENTS.length)) {
+      yield batch;
       batch = [];
-      batches.push(batch);
       length = path.length + 1;
     }
     batch.push(path);
   }
-  return batches;
+  if (batch.length > 0) yield batch;
 }
 
 const TAB = 0x09;

@@ -7,8 +7,8 @@ export const isAttributesFile = (path: string): boolean =>
   path === ATTRIBUTES_FILE || path.endsWith(`/${ATTRIBUTES_FILE}`);
 
 /** Returns the paths of attributes files in the directories above these paths, which apply to them as well. */
-export function attributesFilesAbove(paths: string[]): string[] {
-  return ['', ...allDirectories(paths)].map((directory) => joinPath(directory, ATTRIBUTES_FILE));
+export function* attributesFilesAbove(paths: string[]): Generator<string> {
+  for (const directory of ['', ...allDirectories(paths)]) yield joinPath(directory, ATTRIBUTES_FILE);
 }
 
 /** Attributes that make git change content at checkout, and the text that a file needs to set one. */

@@ -24,6 +24,8 @@ export interface ResolverInput {
   modules: ReadonlySet<string>;
   /** Whether submodules can be followed. */
   submodules: boolean;
+  /** Called with each path that is requested; throws if there are too many. */
+  onRequest: (path: string) => void;
 }
 
 /** Resolves links within a commit, and collects what it needs to know for that. */
@@ -32,15 +34,17 @@ export class LinkResolver implements WalkContext {
   readonly submodules: boolean;
   readonly #texts: ReadonlyMap<string, LinkText>;
   readonly #modules: ReadonlySet<string>;
+  readonly #onRequest: (path: string) => void;
   readonly #resolved = new Map<string, Resolved>();
   #requests: LinkRequests = { texts: new Set(), paths: new Set() };
   #names = 0;
 
-  constructor({ tree, texts, modules, submodules }: ResolverInput) {
+  constructor({ tree, texts, modules, submodules, onRequest }: ResolverInput) {
     this.tree = tree;
     this.submodules = submodules;
     this.#texts = texts;
     this.#modules = modules;
+    this.#onRequest = onRequest;
   }
 
   /** Returns the requests since the last call, which must be fulfilled before the next link is resolved. */
@@ -74,6 +78,7 @@ export class LinkResolver implements WalkContext {
   }
 
   request(path: string): Resolved {
+    if (!this.#requests.paths.has(path)) this.#onRequest(path);
     this.#requests.paths.add(path);
     return { kind: 'unknown' };
   }

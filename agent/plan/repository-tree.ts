@@ -44,6 +44,7 @@ export class RepositoryTree {
 
   /** Whether the entry at the path and everything below it are known. */
   isListed(path: string): boolean {
+    if (this.#listed.has(path)) return true;
     for (const place of [...directoriesOf(path), path].reverse()) {
       if (this.#listed.has(place)) return true;
       if (this.entryAt(place)?.kind === 'submodule') return false;
@@ -54,15 +55,27 @@ export class RepositoryTree {
 
   /** Returns the index of the first entry whose path isn't before this text. */
   #firstFrom(text: string): number {
-    let low = 0;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#entries[middle] as TreeEntry).path < text) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.#entries.length, (index) => (this.#entries[index] as TreeEntry).path >= text);
   }
+}
+
+/** Returns a check whether one of these paths is at or below a place. It doesn't keep the directories of the paths. */
+export function leadTo(paths: string[]): (place: string) => boolean {
+  const sorted = paths.toSorted();
+  const firstFrom = (text: string) => sorted[firstIndex(sorted.length, (index) => (sorted[index] as string) >= text)];
+  return (place) => firstFrom(place) === place || (firstFrom(`${place}/`)?.startsWith(`${place}/`) ?? false);
+}
+
+/** Returns the first index for which the condition is true, if it is true for all later ones. */
+function firstIndex(count: number, condition: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (condition(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function byPath(a: TreeEntry, b: TreeEntry): number {

@@ -1,4 +1,4 @@
-import { directoriesOf, isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/relative-path.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { describeBrokenLinks } from '../plan/describe-broken-links.ts';
 import { type FollowInput, followLinks, type Unfollowed } from '../plan/follow-links.ts';
@@ -7,7 +7,7 @@ import { type LinkText, linkText, MAX_LINK_BYTES } from '../plan/link-text.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { MAX_LEVELS } from '../plan/path-walk.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
-import { RepositoryTree } from '../plan/repository-tree.ts';
+import { leadTo, RepositoryTree } from '../plan/repository-tree.ts';
 import { readBlobs } from './read-blobs.ts';
 import { type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
@@ -74,8 +74,8 @@ class Lister {
 
   /** Lists paths that links lead to: with submodules on the way to them, but without those below. */
   async listTargets(paths: string[]): Promise<TreeEntry[]> {
-    const needed = new Set(paths.flatMap((path) => [path, ...directoriesOf(path)]));
-    return await this.list(paths, (path) => !needed.has(path));
+    const isNeeded = leadTo(paths);
+    return await this.list(paths, (path) => !isNeeded(path));
   }
 
   async readTexts(blobs: Iterable<string>): Promise<void> {
@@ -99,14 +99,16 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
   const { tree, sources, isExcluded, lister } = scope;
   const { submodules } = lister.input.aim.intent;
   const { texts, modules } = lister;
-  const resolver = new LinkResolver({ tree, texts, modules, submodules });
+  const onRequest = (path: string) => lister.input.budget.takeText(path);
+  const resolver = new LinkResolver({ tree, texts, modules, submodules, onRequest });
   const survey = (): Unfollowed => followLinks({ sources, isExcluded, resolver, onEntry: () => {}, onCopy: () => {} });
   let unfollowed = survey();
   let requests = resolver.takeRequests();
   for (let level = 0; requests.texts.size > 0 || (requests.paths.size > 0 && level < MAX_LEVELS); ) {
     if (requests.texts.size > 0) await lister.readTexts(requests.texts);
     else {
-      tree.add(await lister.listTargets(outermost(requests.paths)), [...requests.paths]);
+      const paths = [...requests.paths];
+      tree.add(await lister.listTargets(paths), paths);
       level += 1;
     }
     unfollowed = survey();
@@ -117,9 +119,4 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
   const onEntry = (entry: TreeEntry) => void entries.push(entry);
   followLinks({ sources, isExcluded, resolver, onEntry, onCopy: lister.input.budget.take });
   return { entries, listed: tree.entries };
-}
-
-/** Returns the paths that aren't below another one. */
-function outermost(paths: ReadonlySet<string>): string[] {
-  return [...paths].filter((path) => !directoriesOf(path).some((directory) => paths.has(directory)));
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
+import { importable, runInSmallHeap } from '../support/small-heap.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 const MIB = 1024 ** 2;
@@ -81,5 +82,21 @@ suite('a commit that lists too many files to count', { timeout: 60_000 }, () => 
     const syncing = sandbox.sync({ ...target, profile: mapped('bomb') }, stopping.signal);
     setTimeout(() => stopping.abort(reason), 500);
     await assert.rejects(syncing, reason);
+  });
+
+  test('needs little memory for paths that are missing', async (t) => {
+    const server = await gitServerFor(t);
+    const { path, commit } = await server.createRepository('x');
+    const id = await commit({ files: { ok: 'x' } });
+    const listed = await runInSmallHeap(`
+      import { Git } from ${importable('shared/io/git/git.ts')};
+      import { listTree } from ${importable('agent/git/read-tree.ts')};
+      const directories = 'directory/'.repeat(125);
+      const sources = ['ok', ...Array.from({ length: 5_000 }, (_, n) => \`\${n}/\${directories}f\`)];
+      const request = { gitDir: ${JSON.stringify(path)}, commit: '${id}', sources, withAttributes: true };
+      const entries = await listTree(new Git(process.env), request, () => {});
+      console.log(entries.map((entry) => entry.path).join());
+    `);
+    assert.equal(listed, 'ok');
   });
 });

@@ -230,6 +230,11 @@ suite('links are errors', () => {
     assert.ok(message.indexOf('to excludePatterns') < 1_024 && message.length < 1_600, message);
   });
 
+  test('whose message shows the end of a long target', () => {
+    const { message } = followLinksIn({ l: link(`${'directory/'.repeat(20)}missing.conf`) });
+    assert.match(message, /l -> directory\/directory\/….*\/directory\/missing\.conf \(no such file/);
+  });
+
   test('whose exclude pattern excludes exactly the link', () => {
     const name = fc.string({ minLength: 1, unit: 'grapheme' }).filter((text) => !/[/\0]|^\.{1,2}$/.test(text));
     fc.assert(

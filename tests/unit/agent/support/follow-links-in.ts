@@ -36,7 +36,7 @@ export function followLinksIn(given: Tree, options: Options = {}): Result {
   const all = Object.entries(given).map(([path, entry]) => entryOf(path, entry, contents));
   const list = (paths: string[]) => paths.flatMap((path) => listed(all, path));
   const tree = new RepositoryTree(sources, list(sources));
-  const resolver = new LinkResolver({ tree, texts, modules: new Set(modules), submodules });
+  const resolver = new LinkResolver({ tree, texts, modules: new Set(modules), submodules, onRequest: () => {} });
   const input = { sources, isExcluded: excludeFilter(excludes), resolver };
   const survey = () => followLinks({ ...input, onEntry: () => {}, onCopy: () => {} });
   let levels = 0;

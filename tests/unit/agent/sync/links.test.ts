@@ -139,6 +139,19 @@ suite('symbolic links in the repository', () => {
     assert.ok(fetches.length <= 4, `${fetches.length} fetches`);
   });
 
+  test('are rejected if the paths to missing targets need more memory than the agent has', async (t) => {
+    const { repo, commit } = await gitSandbox(t, 'links');
+    const target = (n: number) => link(`../o${n}/${`${'y'.repeat(22)}/`.repeat(125)}z`);
+    const names = Array.from({ length: 700 }, (_, n) => [`m/l${n}`, target(n)]);
+    const id = await commit({ files: Object.fromEntries(names) });
+    const syncWith = async (heapMib: number) => {
+      const sandbox = await createSandbox(t, { heapBytes: heapMib * 1024 ** 2 });
+      await sandbox.sync({ repo, commit: id, profile: mapped('m') });
+    };
+    await assert.rejects(syncWith(23), { code: 'sync.TooManyFiles' });
+    await assert.rejects(syncWith(32), /can't be followed.*m\/l0 -> .*\/z \(no such file.*and 695 more/);
+  });
+
   test('lead to files in Git LFS', async (t) => {
     const server = await gitServerFor(t);
     const lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
