@@ -3,9 +3,11 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import { type DriftedFile, driftOf } from '../plan/drift-of.ts';
-import type { Applied } from '../plan/manifest.ts';
+import type { Applied, Manifest } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import type { DesiredTree } from '../plan/plan-input.ts';
+import type { DataRoot } from '../volume/data-root.ts';
+import { scanRoots } from '../volume/scan-roots.ts';
 import { scanTree } from '../volume/scan-tree.ts';
 import { addContents, type Candidate } from './contents.ts';
 import { type InspectionScope, withLookup } from './inspection-scope.ts';
@@ -19,8 +21,9 @@ export async function inspectDrift({ resource, dependencies, signal }: Inspectio
   if (!applied) throw notComplete();
   const algorithm = applied.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(dependencies.root, { desired: NOTHING, manifest, algorithm, signal });
+  const links = await driftedLinks(manifest, dependencies.root);
   const all = driftOf(manifest, live);
-  const drifted = all.slice(0, INSPECTION.changes);
+  const drifted = all.slice(0, INSPECTION.changes - links.length);
   const { ref, commit } = applied;
   const more = all.length - drifted.length;
   return await withLookup(commit, { resource, dependencies, signal }, async (scope) => {
@@ -30,8 +33,23 @@ export async function inspectDrift({ resource, dependencies, signal }: Inspectio
       const isOwn = own === undefined || own.has(file.record.source);
       return candidateOf(file, isOwn ? undefined : 'submodule');
     });
-    return { ref, commit, changes: await addContents(candidates, scope.dependencies, signal), more };
+    const changes = await addContents([...links, ...candidates], scope.dependencies, signal);
+    return { ref, commit, changes, more };
   });
+}
+
+/** Links to trees that were removed or replaced. Their files are unchanged, but programs don't find them. */
+async function driftedLinks(manifest: Manifest, root: DataRoot): Promise<Candidate[]> {
+  const live = await scanRoots(root, manifest.trees.keys(), manifest);
+  const candidates: Candidate[] = [];
+  for (const [path, { tree }] of manifest.trees) {
+    const entry = live.get(path);
+    if (entry?.kind === 'link' && entry.tree === tree) continue;
+    const isMissing = entry === undefined || entry.kind === 'absent';
+    const [kind, reason] = isMissing ? (['delete', 'Missing'] as const) : (['modify', 'Drifted'] as const);
+    candidates.push({ change: { path, kind, reason }, before: undefined, after: undefined, leftOut: 'noFile' });
+  }
+  return candidates.slice(0, INSPECTION.changes);
 }
 
 const notComplete = () =>

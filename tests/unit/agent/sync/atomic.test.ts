@@ -159,6 +159,16 @@ suite('a destination with publish: atomic', () => {
       changes.map(({ path: file, before, after }) => [file, before?.text, after?.text]),
       [['dags/a', '1', 'x']],
     );
+    fs.unlinkSync(path.join(sandbox.data, 'dags'));
+    const missing = await sandbox.inspect({ kind: 'drift' }, { repo, commit: first, profile: atomic });
+    assert.deepEqual(
+      missing.changes.map(({ path: file, reason, leftOut }) => [file, reason, leftOut]),
+      [
+        ['dags', 'Missing', 'noFile'],
+        ['dags/a', 'Drifted', undefined],
+      ],
+    );
+    fs.symlinkSync(path.relative(sandbox.data, tree), path.join(sandbox.data, 'dags'));
     const diff = await sandbox.inspect({ kind: 'diff', commit: second }, { repo, commit: second, profile: atomic });
     assert.deepEqual(
       diff.changes.map(({ path: file, after }) => [file, after?.text]),
