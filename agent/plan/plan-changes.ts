@@ -63,7 +63,10 @@ export function planChanges(given: PlanInput): PlanResult {
   const disowned = unwantedPaths(input);
   const trees = planTrees(input, [...judged.writes.map(({ path }) => path), ...disowned]);
   const conflicts = [
-    ...mounted.problems(desired, trees.publications),
+    ...mounted.problems(
+      desired,
+      trees.publications.filter(({ to }) => to !== 'nothing'),
+    ),
     ...findConflicts(input),
     ...judged.conflicts,
     ...trees.problems,

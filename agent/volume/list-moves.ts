@@ -11,8 +11,9 @@ import { fingerprintOf, sha256Of } from './scan-tree.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
 /**
- * Lists the moves of a plan, in order: removals of obstacles, new files, then removals of undesired files. `staged` are
- * the records of the new files; the returned records also list the files that they displace.
+ * Lists the moves of a plan, in order: removals of obstacles, new files, removals of undesired files, then exchanges of
+ * links to trees. `staged` are the records of the new files; the returned records also list the files that they
+ * displace.
  */
 export async function listMoves(
   { changes, directories }: Plan,
@@ -36,6 +37,7 @@ export async function listMoves(
   for (const change of changes) {
     if (change.kind === 'restore' && !isIn(change.path, trees)) lists.coming.push(...(await list.restore(change)));
   }
+  const isExchange = ({ from, to }: PublishMove) => from === 'link' && to === 'link';
   const moves = [
     ...lists.before,
     ...published
@@ -44,10 +46,12 @@ export async function listMoves(
       .reverse(),
     ...removals(directories.clear, root),
     ...directories.create.map((path): Move => ({ kind: 'makeFolder', path })),
-    ...published.filter(({ to }) => to !== 'nothing').sort(byLength),
+    ...published.filter((move) => move.to !== 'nothing' && !isExchange(move)).sort(byLength),
     ...lists.coming,
     ...lists.after,
     ...removals(directories.prune, root),
+    // Last, so that readers don't see a tree if another move fails.
+    ...published.filter(isExchange),
   ];
   return { moves, records: list.records };
 }

@@ -42,12 +42,12 @@ export class TreePublisher implements Disposable {
   publish(move: PublishMove, directory: Directory): void {
     const { path, to, tree, from, leaves = '' } = move;
     const [, name] = split(path);
-    if (from === 'link' && treeAt(directory, path) !== leaves) throw changed(path);
     if (to === 'link' && tree !== undefined) this.#enter(tree);
     if (from === 'link' && to === 'link' && tree !== undefined) {
-      this.#exchange(tree, directory, path);
+      this.#exchange(leaves, tree, { directory, path });
       return;
     }
+    if (from === 'link' && treeAt(directory, path) !== leaves) throw changed(path);
     if (from === 'link') directory.unlink(name);
     if (from === 'directory') this.#moveAway(move, directory, name);
     this.#arrive(move, directory);
@@ -59,7 +59,7 @@ export class TreePublisher implements Disposable {
     const [, name] = split(path);
     if (directory) {
       if (tree !== undefined && treeAt(directory, path) === tree) {
-        if (from === 'link') this.#exchange(leaves, directory, path);
+        if (from === 'link') this.#exchange(tree, leaves, { directory, path });
         else directory.unlink(name);
       }
       this.#withdraw(move, directory, name);
@@ -77,13 +77,14 @@ export class TreePublisher implements Disposable {
     this.#trees.permitBelow(tree, READ_ONLY);
   }
 
-  /** Replaces a link by another one, atomically. */
-  #exchange(tree: string, directory: Directory, path: string): void {
+  /** Replaces a link by another one, atomically. Throws if another entry has taken its place. */
+  #exchange(previous: string, next: string, { directory, path }: { directory: Directory; path: string }): void {
     const [, name] = split(path);
     const { staging } = this.#stores;
-    staging.unlink(tree);
-    symlinkSync(linkTarget(path, tree), staging.at(tree));
-    renameSync(staging.at(tree), directory.at(name));
+    staging.unlink(next);
+    symlinkSync(linkTarget(path, next), staging.at(next));
+    if (treeAt(directory, path) !== previous) throw changed(path);
+    renameSync(staging.at(next), directory.at(name));
   }
 
   #moveAway(move: PublishMove, directory: Directory, name: string): void {

@@ -3,7 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { createRepository } from '../support/git-sandbox.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf } from '../support/tree-files.ts';
 
@@ -134,4 +136,52 @@ test('a foreign link in the place of a file of the agent is named when the path 
   await sandbox.sync({ repo, commit, profile: { mappings: [mappingOf('other', 'dags')] } });
   await sandbox.sync({ repo, commit, profile: atomic });
   assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1' });
+});
+
+test('a failing file keeps readers from seeing a tree that is withdrawn', async (t) => {
+  const { url: repo, commit } = await createRepository('exchanged-last');
+  const first = await commit({ files: { 'dags/a': '1', f: '1' } });
+  const second = await commit({ files: { 'dags/a': '2', f: '2' } });
+  const sandbox = await createSandbox(t);
+  const profile = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' }), mappingOf('f', 'f')] };
+  await sandbox.sync({ repo, commit: first, profile });
+  const link = path.join(sandbox.data, 'dags');
+  const { ino } = fs.lstatSync(link);
+  const end = mockCalls(t, ['renameSync'], (_, args, real) => {
+    if (String(args[1]).endsWith('/f')) throw codedError('EIO', 'broken');
+    return real(...args);
+  });
+  await assert.rejects(sandbox.sync({ repo, commit: second, profile }), /broken/);
+  end();
+  assert.equal(fs.lstatSync(link).ino, ino, 'the link was never replaced');
+  await sandbox.sync({ repo, commit: second, profile });
+  assert.deepEqual(below(treeOf(sandbox)), { a: '2' });
+});
+
+test('a file that replaces the link while the new tree is moved stays', async (t) => {
+  const { repo, first, second } = await commits('exchanged-race');
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ repo, commit: first, profile: atomic });
+  const link = path.join(sandbox.data, 'dags');
+  const end = mockCalls(t, ['symlinkSync'], (_, args, real) => {
+    if (String(args[0]).includes('.sync-agent/trees/')) {
+      fs.unlinkSync(link);
+      fs.writeFileSync(link, 'theirs');
+    }
+    return real(...args);
+  });
+  await assert.rejects(sandbox.sync({ repo, commit: second, profile: atomic }), /dags changed during the sync/);
+  end();
+  assert.equal(fs.readFileSync(link, 'utf8'), 'theirs');
+});
+
+test('an atomic destination that contains a mount can be unmapped', async (t) => {
+  const { repo, first: commit } = await commits('unmapped-mount');
+  const mounts: string[] = [];
+  const sandbox = await createSandbox(t, { mounts });
+  await sandbox.sync({ repo, commit, profile: atomic });
+  mounts.push('dags/cache');
+  await sandbox.restart();
+  await sandbox.sync({ repo, commit, profile: other });
+  assert.deepEqual(await sandbox.files(), { other: '1' });
 });
