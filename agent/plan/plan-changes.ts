@@ -6,7 +6,7 @@ import { MountedPaths } from './mounted-paths.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
-import { type Publication, planTrees } from './trees.ts';
+import { type Publication, planTrees, rootOf } from './trees.ts';
 
 /** One change of one file. `existing` is the entry seen during the scan; nothing else is replaced. */
 export type Change =
@@ -62,6 +62,10 @@ export function planChanges(given: PlanInput): PlanResult {
   const mounted = new MountedPaths(input.mounts ?? [], input.folding);
   const disowned = unwantedPaths(input);
   const trees = planTrees(input, [...judged.writes.map(({ path }) => path), ...disowned]);
+  const replaced = trees.publications.flatMap(({ path, to }) => (to === 'nothing' ? [] : [path]));
+  const left = judged.left.filter((path) => rootOf(path, replaced) !== undefined);
+  // A tree is built from recorded files, so a changed one must be written again.
+  if (left.length > 0) return planChanges({ ...given, unlinkable: new Set([...(given.unlinkable ?? []), ...left]) });
   const conflicts = [
     ...mounted.problems(
       desired,
@@ -73,8 +77,9 @@ export function planChanges(given: PlanInput): PlanResult {
   ];
   if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const retained = [...desired.retained].filter((path) => manifest.files.has(path));
-  const left = desired.files.size + desired.retained.size + (input.untouched ?? 0);
-  if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
+  const remaining = desired.files.size + desired.retained.size + (input.untouched ?? 0);
+  if (remaining === 0 && disowned.length > 0 && !settings.allowEmpty)
+    return refused('NothingLeft', [nothingLeft(disowned)]);
   const overflow = displacedProblem(judged.writes, input);
   if (overflow) return refused('TakenOverFull', [overflow]);
   const deletes = planDeletes(input).filter(({ path }) => !mounted.touches(path));
@@ -112,6 +117,7 @@ function judgeFiles(input: PlanInput) {
   const corrected: OwnedFile[] = [];
   const drift: Drift[] = [];
   const conflicts: string[] = [];
+  const left: string[] = [];
   let unchanged = 0;
   for (const file of desired.files.values()) {
     const { path } = file;
@@ -120,12 +126,13 @@ function judgeFiles(input: PlanInput) {
       unchanged += 1;
       if (judged.record !== manifest.files.get(path)) corrected.push(judged.record);
     } else if (judged.kind === 'refused') conflicts.push(judged.problem);
-    else if (judged.kind !== 'left') writes.push({ path, file, ...judged });
+    else if (judged.kind === 'left') left.push(path);
+    else writes.push({ path, file, ...judged });
     if (!('reason' in judged)) continue;
     const { kind, reason } = judged;
     if (reason === 'Drifted' || reason === 'Missing') drift.push({ path, reason, isRepaired: kind !== 'left' });
   }
-  return { writes, corrected, drift, conflicts, unchanged };
+  return { writes, corrected, drift, conflicts, left, unchanged };
 }
 
 /** Retains files that are no longer mapped (`prune: false`), as for a missing optional source. */

@@ -3,6 +3,7 @@ import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { type Plan, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
+import { rootOf, treeRoots } from '../plan/trees.ts';
 import { planInputOf } from './plan-sync.ts';
 import { keysHashOf } from './provide-content.ts';
 import { recipeOf, type SyncAim } from './sync-aim.ts';
@@ -26,17 +27,24 @@ export async function planFromManifest(aim: SyncAim, dependencies: SyncDependenc
   const { manifest } = aim;
   if (!(await isRecorded(aim, dependencies))) return undefined;
   new MemoryBudget(dependencies.heapBytes, { manifest }); // throws if the memory limit was lowered
-  const result = planChanges(await planInputOf({ desired: asDesired(manifest), manifest }, aim, dependencies));
+  const desired = asDesired(manifest, treeRoots(aim.mappings));
+  const result = planChanges(await planInputOf({ desired, manifest }, aim, dependencies));
   if (result.kind !== 'plan') return undefined;
   const { unchanged, publications } = result.plan;
   const isRight = unchanged === manifest.files.size && publications.length === 0;
   return isRight ? result.plan : undefined;
 }
 
-function asDesired({ files }: Manifest): DesiredTree {
+/** Files in a tree whose destination is no longer mapped remain there, as with `prune: false`. */
+function asDesired({ files, trees }: Manifest, wanted: readonly string[]): DesiredTree {
+  const unmapped = [...trees.keys()].filter((path) => !wanted.includes(path));
   const desired = new Map<string, DesiredFile>();
-  for (const [path, record] of files) desired.set(path, fileOf(record));
-  return { files: desired, directories: allDirectories(files.keys()), retained: new Set() };
+  const retained = new Set<string>();
+  for (const [path, record] of files) {
+    if (rootOf(path, unmapped) === undefined) desired.set(path, fileOf(record));
+    else retained.add(path);
+  }
+  return { files: desired, directories: allDirectories(desired.keys()), retained };
 }
 
 /** The steps of patches aren't needed, because a file that must be written isn't right. */

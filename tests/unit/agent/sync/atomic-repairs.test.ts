@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { createRepository } from '../support/git-sandbox.ts';
@@ -184,4 +185,50 @@ test('an atomic destination that contains a mount can be unmapped', async (t) =>
   await sandbox.restart();
   await sandbox.sync({ repo, commit, profile: other });
   assert.deepEqual(await sandbox.files(), { other: '1' });
+});
+
+suite('a dry run lists the same changes as a sync if', () => {
+  for (const drift of ['ignore', 'report'] as const) {
+    test(`a file in a tree was changed (drift: ${drift})`, async (t) => {
+      const { repo, first, second } = await commits(`dry-drift-${drift}`);
+      const sandbox = await createSandbox(t);
+      const profile = { ...atomic, drift };
+      await sandbox.sync({ repo, commit: first, profile });
+      fs.writeFileSync(path.join(treeOf(sandbox), 'a'), 'x');
+      const dry = await sandbox.sync({ repo, commit: second, profile: { ...profile, dryRun: true } });
+      const { plan } = await sandbox.sync({ repo, commit: second, profile });
+      assert.deepEqual(pathsOf(dry.plan), ['dags/a', 'dags/b']);
+      assert.deepEqual(pathsOf(plan), ['dags/a', 'dags/b']);
+      assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '2' });
+    });
+  }
+
+  test('publish: atomic is added while a file differs', async (t) => {
+    const { repo, first: commit } = await commits('dry-added');
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit, profile: { mappings: [mappingOf('dags', 'dags')] } });
+    fs.writeFileSync(path.join(sandbox.data, 'dags/a'), 'x');
+    const profile = { ...atomic, drift: 'ignore' as const };
+    const dry = await sandbox.sync({ repo, commit, profile: { ...profile, dryRun: true } });
+    const { plan } = await sandbox.sync({ repo, commit, profile });
+    assert.deepEqual([pathsOf(dry.plan), pathsOf(plan)], [['dags/a'], ['dags/a']]);
+    await sandbox.removeTrees();
+    assert.deepEqual(ownContents(sandbox, 'taken-over'), ['x']);
+  });
+});
+
+const pathsOf = ({ changes }: Plan): string[] => changes.map((change) => change.path).sort();
+
+test('a tree that is no longer mapped needs no git after a restart with prune: false', async (t) => {
+  const { repo, first: commit } = await commits('unmapped-restart');
+  const sandbox = await createSandbox(t);
+  const profile = { ...other, prune: false };
+  await sandbox.sync({ repo, commit, profile: { ...atomic, prune: false } });
+  await sandbox.sync({ repo, commit, profile });
+  fs.rmSync(sandbox.repo, { recursive: true });
+  fs.mkdirSync(sandbox.repo);
+  await sandbox.restart();
+  const { isWithoutGit } = await sandbox.sync({ repo, commit, profile });
+  assert.equal(isWithoutGit, true);
+  assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1' });
 });
