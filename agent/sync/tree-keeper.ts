@@ -34,7 +34,7 @@ export class TreeKeeper implements Chore {
     this.#note(trees);
   }
 
-  async run(): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     if (this.dueMs > 0) return;
     const { root, lock, gateway, log } = this.#dependencies;
     const trees = await retiredTrees(root).catch(() => []);
@@ -43,9 +43,9 @@ export class TreeKeeper implements Chore {
       const isLast = !trees.some((other) => other !== tree && isNewer(other, tree));
       const isDue = this.#ageOf(tree) >= this.#keepMs && !(isLast && gateway.isPending);
       if (isDue && lock.isHeld) {
-        await removeRetired(tree, root).catch((err) => {
+        await removeRetired(tree, root, signal).catch((err) => {
           left.push(tree);
-          log.warn({ err, tree: tree.tree }, 'earlier tree not removed yet');
+          if (!signal.aborted) log.warn({ err, tree: tree.tree }, 'earlier tree not removed yet');
         });
       } else left.push(tree);
     }

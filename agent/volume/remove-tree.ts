@@ -16,6 +16,7 @@ interface RemoveOptions {
   stores: Stores;
   /** Checks whether a file is also at its path in the volume or in another tree. If omitted, every other name counts. */
   isElsewhere?: (file: Buffer, path: string) => boolean;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -44,11 +45,12 @@ class Remover {
   }
 
   async remove(parent: Directory, name: string, { path, depth }: Place): Promise<void> {
-    const { isElsewhere = () => true } = this.#options;
+    const { isElsewhere = () => true, signal } = this.#options;
     {
       using directory = parent.open(name);
       directory.permit(0o755);
       for (const raw of directory.rawNames()) {
+        signal?.throwIfAborted();
         const text = Buffer.from(raw, 'latin1').toString('utf8');
         const entry = { path: path === '' ? text : `${path}/${text}`, depth: depth + 1 };
         const file = directory.rawPath(raw);
@@ -65,13 +67,13 @@ class Remover {
 
   /** Moves an entry to `taken-over`. The same content of this path is kept once. */
   async #keep(file: Buffer, path: string): Promise<void> {
-    const { destination, stores } = this.#options;
+    const { destination, stores, signal } = this.#options;
     const before = statOf(file);
-    const sha256 = before?.isFile() ? await readHash(file) : undefined;
+    const sha256 = before?.isFile() ? await readHash(file, signal) : undefined;
     const usual = displacedName(`${destination}/${path}`, 1);
     const name = sha256 === undefined ? usual : `${sha256.slice(0, 16)}-${usual}`;
     const kept = stores.takenOver.at(name);
-    const isKept = sha256 !== undefined && statOf(kept)?.isFile() && (await readHash(kept)) === sha256;
+    const isKept = sha256 !== undefined && statOf(kept)?.isFile() && (await readHash(kept, signal)) === sha256;
     const isUntouched = before !== undefined && isUnchanged(file, fingerprintOf(before));
     // Renamed, not removed, because a program that has the file open might write to it.
     if (isKept && isUntouched && !isSameFile(file, kept)) renameSync(file, kept);
@@ -80,9 +82,9 @@ class Remover {
 }
 
 /** Hashes a file. Undefined if its content is unknown: a large sparse file isn't read, and others can be unreadable. */
-async function readHash(file: PathLike): Promise<string | undefined> {
+async function readHash(file: PathLike, signal: AbortSignal | undefined): Promise<string | undefined> {
   try {
-    return (await sha256Of(file)) || undefined;
+    return (await sha256Of(file, signal)) || undefined;
   } catch (error) {
     if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;

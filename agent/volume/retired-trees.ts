@@ -83,15 +83,17 @@ export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
   return retired.sort((a, b) => a.retiredAt - b.retiredAt);
 }
 
-/** Removes a retired tree. What the gateway wrote into it goes to `taken-over`. */
-export async function removeRetired(retired: RetiredTree, root: DataRoot): Promise<void> {
+/** Removes a retired tree. What the gateway wrote into it goes to `taken-over`. Continues later if it is aborted. */
+export async function removeRetired(retired: RetiredTree, root: DataRoot, signal?: AbortSignal): Promise<void> {
   const { tree, destination } = retired;
   using trees = root.openAgentDirectory(TREES);
   using names = new OtherNames(retired, trees, root);
   const list = `${tree}${ENDING}`;
   await withStores(root, async (stores) => {
     await unlinkListed(trees.at(list), `${trees.pathOf(tree).slice(root.path.length + 1)}`, root);
-    await removeTree(trees, tree, { destination, stores, isElsewhere: (file, path) => names.include(file, path) });
+    const isElsewhere = (file: Buffer, path: string) => names.include(file, path);
+    signal?.throwIfAborted();
+    await removeTree(trees, tree, { destination, stores, isElsewhere, signal });
   });
   if (!statOf(trees.at(tree))) trees.unlink(list);
 }

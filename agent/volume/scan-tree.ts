@@ -240,8 +240,8 @@ const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEn
 const openFile = (path: PathLike): number => openSync(path, READ_FLAGS);
 
 /** Hashes the content of a file in chunks. Undefined if it isn't a file. */
-export async function sha256Of(path: PathLike): Promise<string | undefined> {
-  return (await hashOpen(openFile(path), 'sha256'))?.sha256;
+export async function sha256Of(path: PathLike, signal?: AbortSignal): Promise<string | undefined> {
+  return (await hashOpen(openFile(path), 'sha256', signal))?.sha256;
 }
 
 /** Larger files are read only if they aren't sparse: an empty file can claim to be larger than all disks. */

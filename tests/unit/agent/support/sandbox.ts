@@ -60,7 +60,7 @@ export interface Sandbox {
   /** Housekeeping of the agent after the sync of another commit. */
   tidy(): Promise<void>;
   /** Removes the trees that destinations no longer link to, as the agent does after some time. */
-  removeTrees(): Promise<void>;
+  removeTrees(signal?: AbortSignal): Promise<void>;
   /** Notifies the gateway of changes that it doesn't know about yet. */
   reload(target: Target, signal?: AbortSignal): Promise<boolean>;
   /** The release that the agent considers completely delivered. */
@@ -176,10 +176,10 @@ export async function createSandbox(
       await dependencies.clone.tidy();
       await tidyLfs(dependencies);
     },
-    removeTrees: async () => {
+    removeTrees: async (signal = new AbortController().signal) => {
       const keeper = new TreeKeeper(dependencies, 0);
       await keeper.onSynced();
-      await keeper.run();
+      await keeper.run(signal);
     },
     applied: () => dependencies.manifestFile.readApplied(),
     isAtHand: (target) => isAtHand(intentOf(target), dependencies),

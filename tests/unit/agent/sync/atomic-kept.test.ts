@@ -83,4 +83,17 @@ suite('when a tree is removed,', () => {
     assert.deepEqual(takenOver(sandbox), ['1']);
     assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
   });
+
+  test('a newer sync interrupts it, and it continues later', async (t) => {
+    const { repo, first, second } = await commits('kept-aborted');
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: first, profile: atomic });
+    writeInto(treeOf(sandbox), 'log', 'theirs');
+    await sandbox.sync({ repo, commit: second, profile: atomic });
+    await sandbox.removeTrees(AbortSignal.abort());
+    assert.deepEqual(takenOver(sandbox), []);
+    await sandbox.removeTrees();
+    assert.deepEqual(takenOver(sandbox), ['theirs']);
+    assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
+  });
 });
