@@ -83,8 +83,8 @@ function mountNamespaceOf(table: ProcessTable, pid: string): string | undefined 
 }
 
 /**
- * Returns the oldest process of that name. Of two that started in the same tick, the one with the lower ID is older.
- * Throws {@link TerminalError} if another container has one, because an older sidecar would be signalled instead.
+ * Returns the oldest process of that name, and the one with the lower ID if two started in the same tick. Throws
+ * {@link TerminalError} if another container has one, because an older sidecar would be signalled instead.
  */
 function findOldest(name: string, { processes }: Listing, table: ProcessTable): FoundProcess | undefined {
   const isMeant = ({ pid, comm }: FoundProcess) => isNamed(name, { comm, cmdline: tryRead(table, pid, 'cmdline') });

@@ -166,7 +166,7 @@ const unsharedWarning =
 
 /** Each sidecar mounts the token of its service account, even if the resource names no Secrets. */
 const exposureWarning =
-  "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted files: the token of its service account, and the Secrets in spec.git and spec.gateway";
+  "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted files, such as the token of its service account and the Secrets in spec.git and spec.gateway";
 
 /**
  * Returns the problem of a mount with `subPath` that is bound to one tree of an atomic destination, or that can't reach

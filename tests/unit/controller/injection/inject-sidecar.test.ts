@@ -144,7 +144,7 @@ suite('an injected pod', () => {
   const token = { token: { secretRef: { name: 'token', key: 'value' } } };
   const unshared = /spec\.gateway\.reload\.signal requires shareProcessNamespace: true/;
   const exposed =
-    /the gateway can read the sidecar's environment and mounted files: .* service account, and .* spec\.git and spec\.gateway$/;
+    /the gateway can read the sidecar's environment and mounted files, .* service account and .* spec\.git and spec\.gateway$/;
   const signalling = { gateway: { reload: { signal } } };
   const processes: [what: string, spec: { git?: object; gateway?: object }, isShared: boolean, warnings: RegExp[]][] = [
     ['a signal without a shared process namespace', signalling, false, [unshared, exposed]],
