@@ -51,12 +51,12 @@ export async function checkCheckout(
   const { labels, ...names } = pod;
   await requireRoot(directory);
   const commit = await readCommit(directory);
-  const submodules = spec.git.submodules ?? false;
-  const entries = await listCheckout(directory, { submodules });
+  const listing = await listCheckout(directory, { submodules: spec.git.submodules ?? false });
   const identity = { ...names, podUid: '', crName: metadata.name };
-  const plan = planCheckout(gatewaySync, entries, { identity, labels, ref, commit });
+  const plan = await planCheckout(gatewaySync, { directory, listing }, { identity, labels, ref, commit });
   if (plan.kind === 'problems') {
-    const missing = entries.flatMap(({ kind, path }) => (kind === 'submodule' && submodules ? [path] : []));
+    const submodules = spec.git.submodules ? listing.entries.filter(({ kind }) => kind === 'submodule') : [];
+    const missing = submodules.map(({ path }) => path);
     const hint = missing.length > 0 ? [`not checked out: ${missing.join(', ')}; run git submodule update --init`] : [];
     return { files: [], checked: 0, problems: [...plan.problems, ...hint], notes: [] };
   }

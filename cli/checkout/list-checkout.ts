@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
+import { joinPath } from '../../shared/domain/relative-path.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { Problem } from '../client/problem.ts';
 
@@ -9,10 +12,34 @@ const MAX_OUTPUT_BYTES = 512 * 1024 ** 2;
 
 const KINDS: Record<string, TreeEntry['kind'] | undefined> = { '120000': 'link', '160000': 'submodule' };
 
+/** The files that git tracks in a checkout. */
+export interface CheckoutListing {
+  /** Includes submodules that aren't checked out or not followed. */
+  entries: TreeEntry[];
+  /** Paths of the submodules whose files are included. */
+  modules: Set<string>;
+}
+
 /** Lists the files that git tracks in a directory, which it considers the root of the repository. Throws `Problem`. */
-export async function listCheckout(directory: string, { submodules }: { submodules: boolean }): Promise<TreeEntry[]> {
-  const more = submodules ? ['--recurse-submodules'] : [];
-  const output = await git(directory, ['ls-files', '-z', '--stage', ...more]);
+export async function listCheckout(
+  directory: string,
+  { submodules }: { submodules: boolean },
+): Promise<CheckoutListing> {
+  const entries: TreeEntry[] = [];
+  const modules = new Set<string>();
+  for (const entry of await listFiles(directory)) {
+    const { kind, path } = entry;
+    if (kind === 'submodule' && submodules && existsSync(join(directory, path, '.git'))) {
+      const module = await listCheckout(join(directory, path), { submodules });
+      for (const inner of ['', ...module.modules]) modules.add(joinPath(path, inner));
+      for (const inner of module.entries) entries.push({ ...inner, path: joinPath(path, inner.path) });
+    } else entries.push(entry);
+  }
+  return { entries, modules };
+}
+
+async function listFiles(directory: string): Promise<TreeEntry[]> {
+  const output = await git(directory, ['ls-files', '-z', '--stage']);
   return output.split('\0').flatMap((record) => {
     const [, mode = '', blob = '', path = ''] = /^(\d+) ([0-9a-f]+) \d\t(.*)$/s.exec(record) ?? [];
     if (path === '') return [];

@@ -1,13 +1,15 @@
 import { desiredTree } from '../../agent/plan/desired-tree.ts';
 import { excludeFilter } from '../../agent/plan/exclude-filter.ts';
 import { type FileToCheck, matchChecks } from '../../agent/plan/files-to-check.ts';
-import type { DesiredFile, TreeEntry } from '../../agent/plan/plan-input.ts';
+import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import { type TemplateSources, templateValues } from '../../agent/plan/template-values.ts';
 import { renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { globProblems } from '../../shared/domain/validate-profiles.ts';
 import { Problem } from '../client/problem.ts';
+import { followCheckout } from './follow-checkout.ts';
+import type { CheckoutListing } from './list-checkout.ts';
 import type { GatewaySyncManifest } from './read-gateway-sync.ts';
 
 /** The files that a gateway would get from a checkout, without their content. */
@@ -16,18 +18,30 @@ export type CheckoutPlan =
   | { kind: 'plan'; files: DesiredFile[]; checks: FileToCheck[]; values: TemplateValues };
 
 /** Plans the files of an empty gateway, with the same code as the agent. Throws `Problem` if the profile is missing. */
-export function planCheckout(
+export async function planCheckout(
   { spec }: GatewaySyncManifest,
-  entries: TreeEntry[],
+  { directory, listing }: { directory: string; listing: CheckoutListing },
   sources: Omit<TemplateSources, 'vars'>,
-): CheckoutPlan {
+): Promise<CheckoutPlan> {
   const profile = findProfile(spec.sync, sources.identity.profile);
   const values = templateValues({ ...sources, vars: profile.vars });
   const rendered = renderMappings(profile.mappings, values);
   const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...globProblems(profile)];
   if (rendered.kind === 'problems' || problems.length > 0) return { kind: 'problems', problems };
   const isExcluded = excludeFilter(profile.excludePatterns);
-  const result = desiredTree({ mappings: rendered.mappings, entries, isExcluded, owned: [] });
+  const { mappings } = rendered;
+  const scope = {
+    directory,
+    sources: mappings.map(({ source }) => source),
+    isExcluded,
+    submodules: spec.git.submodules ?? false,
+  };
+  const followed =
+    profile.links === 'refuse'
+      ? { kind: 'entries' as const, entries: listing.entries }
+      : await followCheckout(listing, scope);
+  if (followed.kind === 'problems') return followed;
+  const result = desiredTree({ mappings, entries: followed.entries, isExcluded, owned: [] });
   if (result.kind === 'problems') return result;
   const files = [...result.tree.files.values()];
   return { kind: 'plan', files, checks: matchChecks(profile.checks, files), values };

@@ -14,7 +14,7 @@ export const check = makeCommand({
   name: 'check',
   summary: 'Check a checkout, and list the files that a gateway would get from it',
   details: [
-    'Runs the mappings, templates, patches, and checks of a profile on the files that git tracks in a checkout, with the content that they have on disk, and the line endings that git stores. The result is the tree that an agent would deliver to an empty volume. It can differ if .gitattributes sets filters, encodings, or ident. The limits on time and memory do not apply. Does not access a cluster.',
+    'Runs the mappings, templates, patches, and checks of a profile on the files that git tracks in a checkout, with the content that they have on disk, and the line endings that git stores. Follows symbolic links within the checkout. The result is the tree that an agent would deliver to an empty volume. It can differ if .gitattributes sets filters, encodings, or ident. The limits on time and memory do not apply. Does not access a cluster.',
     'Lists all problems on stderr and exits with 1 if there are any. An unknown field and a check of the profile that matches no file are problems as well. Otherwise, lists the files, or writes them to a new directory for other programs, such as nginx -t, and prints on stderr how many of them were checked.',
   ],
   examples: [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
@@ -48,7 +48,7 @@ async function startRepository(t: TestContext, given = files) {
     const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
     return runCli(['check', '-f', '-', ...more, checkout], { input: async () => JSON.stringify(manifest) });
   };
-  return { target: { repo, commit: id, profile }, sandbox, checkout, output, check };
+  return { target: { repo, commit: id, profile }, commit, sandbox, checkout, output, check };
 }
 
 async function readTree(root: string): Promise<Record<string, string>> {
@@ -210,7 +210,60 @@ suite('kubectl stoker check', () => {
     await symlink('/etc/passwd', path.join(checkout, 'sites/edge/e'));
     await git(checkout, ['add', 'sites/edge/e']);
     const link = await check(['--gateway', 'edge']);
-    assert.match(link.notes, /sites\/edge\/e is a symbolic link/);
+    assert.match(link.notes, /can't be followed.*sites\/edge\/e -> \/etc\/passwd \(an absolute path\)/);
+    const refused = await check(['--gateway', 'edge'], { ...profile, links: 'refuse' });
+    assert.match(refused.notes, /sites\/edge\/e is a symbolic link/);
+  });
+
+  test('follows symbolic links as an agent does, but to the targets on disk', async (t) => {
+    const links = {
+      'releases/2/a': 'a2',
+      'releases/2/run': { content: 'run', executable: true },
+      'releases/3/a': 'a3',
+      current: { symlink: 'releases/2' },
+      'sites/a': { symlink: '../current/a' },
+      'sites/all': { symlink: '../current' },
+    };
+    const { target, sandbox, output, checkout, check } = await startRepository(t, links);
+    const linked = { mappings: [mapping('current', 'c'), mapping('sites', 's')] };
+    assert.equal((await check(['--output', output], linked)).status, 0);
+    await sandbox.sync({ ...target, profile: linked });
+    const tree = await readTree(output);
+    assert.deepEqual(tree, await readTree(sandbox.data));
+    assert.equal(tree['s/all/run'], '755 run');
+    await rm(path.join(checkout, 'current'));
+    await symlink('releases/3', path.join(checkout, 'current'));
+    const { output: rows } = await check([], linked);
+    assert.match(rows, /s\/all\/a +0644 +releases\/3\/a\n/);
+    await rm(path.join(checkout, 'current'));
+    assert.match((await check([], linked)).notes, /can't be followed.*ENOENT/);
+  });
+
+  test('follows symbolic links into submodules that are checked out, but not out of them', async (t) => {
+    const { commit, checkout, check } = await startRepository(t, { 'd/l': { symlink: '../lib/dir' }, x: 'x' });
+    const inner = { 'dir/a': 'a', 'dir/sub/b': 'b' };
+    await commit({ files: { lib: { submodule: '1'.repeat(40) } } });
+    await git(checkout, ['pull', '-q', '--ff-only']);
+    const settings = { mappings: [mapping('d', '.')] };
+    assert.match((await check([], settings)).notes, /in submodule lib, which needs spec\.git\.submodules: true/);
+    const submodules = { git: { ref: 'main', submodules: true } };
+    const missing = await check([], settings, submodules);
+    assert.match(
+      missing.notes,
+      /in a submodule that isn't checked out\nnot checked out: lib; run git submodule update/,
+    );
+    const lib = path.join(checkout, 'lib');
+    await git(checkout, ['init', '-q', lib]);
+    for (const [name, content] of Object.entries(inner)) {
+      await mkdir(path.dirname(path.join(lib, name)), { recursive: true });
+      await writeFile(path.join(lib, name), content);
+    }
+    await git(lib, ['add', '.']);
+    const { output } = await check([], settings, submodules);
+    assert.match(output, /l\/a +0644 +lib\/dir\/a\nl\/sub\/b +0644 +lib\/dir\/sub\/b\n/);
+    await symlink('../../x', path.join(lib, 'dir/out'));
+    await git(lib, ['add', '.']);
+    assert.match((await check([], settings, submodules)).notes, /d\/l\/out -> \.\.\/\.\.\/x \(outside submodule lib\)/);
   });
 
   test('never mixes the files with others, and needs a checkout', async (t) => {

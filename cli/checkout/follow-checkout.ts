@@ -1,0 +1,60 @@
+import { readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeBrokenLinks } from '../../agent/plan/describe-broken-links.ts';
+import { followLinks, type Unfollowed } from '../../agent/plan/follow-links.ts';
+import { LinkResolver } from '../../agent/plan/link-resolver.ts';
+import { type LinkText, linkText, MAX_LINK_BYTES } from '../../agent/plan/link-text.ts';
+import type { TreeEntry } from '../../agent/plan/plan-input.ts';
+import { RepositoryTree } from '../../agent/plan/repository-tree.ts';
+import { messageOf } from '../../shared/errors.ts';
+import type { CheckoutListing } from './list-checkout.ts';
+
+export interface LinkScope {
+  /** Root of the checkout. */
+  directory: string;
+  /** Sources of the mappings. */
+  sources: string[];
+  isExcluded: (path: string) => boolean;
+  submodules: boolean;
+}
+
+/** Entries below the sources, with those that links lead to in the place of the links. */
+export type Followed = { kind: 'entries'; entries: TreeEntry[] } | { kind: 'problems'; problems: string[] };
+
+/** Follows the links of a checkout as the agent does in a commit, with the targets that they have on disk. */
+export async function followCheckout({ entries, modules }: CheckoutListing, scope: LinkScope): Promise<Followed> {
+  const { directory, submodules } = scope;
+  // On disk, links with the same blob can have different targets.
+  const own = entries.map((entry) => (entry.kind === 'link' ? { ...entry, blob: entry.path } : entry));
+  const tree = new RepositoryTree([''], own);
+  const texts = new Map<string, LinkText>();
+  const resolver = new LinkResolver({ tree, texts, modules, submodules, onRequest: () => {} });
+  for (;;) {
+    const { unfollowed, entries: followed } = attempt(scope, resolver);
+    const requests = resolver.takeRequests();
+    for (const path of requests.texts) texts.set(path, await readLink(join(directory, path)));
+    if (requests.texts.size > 0) continue;
+    if (requests.paths.size > 0) {
+      const paths = [...requests.paths];
+      return { kind: 'problems', problems: paths.map((path) => `${path}: in a submodule that isn't checked out`) };
+    }
+    if (unfollowed.total === 0) return { kind: 'entries', entries: followed };
+    return { kind: 'problems', problems: [describeBrokenLinks(unfollowed, texts)] };
+  }
+}
+
+function attempt({ sources, isExcluded }: LinkScope, resolver: LinkResolver) {
+  const entries: TreeEntry[] = [];
+  const onEntry = (entry: TreeEntry) => void entries.push(entry);
+  const unfollowed: Unfollowed = followLinks({ sources, isExcluded, resolver, onEntry, onCopy: () => {} });
+  return { unfollowed, entries };
+}
+
+async function readLink(path: string): Promise<LinkText> {
+  try {
+    const text = await readlink(path, { encoding: 'buffer' });
+    return linkText(text.length > MAX_LINK_BYTES ? undefined : text);
+  } catch (error) {
+    return { kind: 'broken', text: '…', reason: messageOf(error) };
+  }
+}
