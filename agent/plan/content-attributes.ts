@@ -1,4 +1,4 @@
-import { allDirectories, joinPath } from '../../shared/domain/relative-path.ts';
+import { directoriesOf, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 
 /** Name of files in the format of gitattributes(5). */
 const ATTRIBUTES_FILE = '.gitattributes';
@@ -6,9 +6,20 @@ const ATTRIBUTES_FILE = '.gitattributes';
 export const isAttributesFile = (path: string): boolean =>
   path === ATTRIBUTES_FILE || path.endsWith(`/${ATTRIBUTES_FILE}`);
 
-/** Returns the paths of attributes files in the directories above these paths, which apply to them as well. */
+/**
+ * Returns the paths of attributes files in the directories above these paths, which apply to them as well. One by one,
+ * because a set would keep a copy of each.
+ */
 export function* attributesFilesAbove(paths: string[]): Generator<string> {
-  for (const directory of ['', ...allDirectories(paths)]) yield joinPath(directory, ATTRIBUTES_FILE);
+  yield ATTRIBUTES_FILE;
+  let before = '';
+  for (const path of paths.toSorted()) {
+    for (const directory of directoriesOf(path)) {
+      const isShared = before !== directory && isWithin(before, directory);
+      if (!isShared) yield joinPath(directory, ATTRIBUTES_FILE);
+    }
+    before = path;
+  }
 }
 
 /** Attributes that make git change content at checkout, and the text that a file needs to set one. */

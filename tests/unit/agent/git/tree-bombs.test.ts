@@ -99,4 +99,17 @@ suite('a commit that lists too many files to count', { timeout: 60_000 }, () => 
     `);
     assert.equal(listed, 'ok');
   });
+
+  test('needs little memory for the attributes above many long paths', async () => {
+    const count = await runInSmallHeap(`
+      import { attributesFilesAbove } from ${importable('agent/plan/content-attributes.ts')};
+      const directories = 'a long directory name/'.repeat(125);
+      let count = 0;
+      for (const path of attributesFilesAbove(Array.from({ length: 800 }, (_, n) => \`\${n}/\${directories}f\`))) {
+        if (path.endsWith('/.gitattributes')) count += 1;
+      }
+      console.log(count);
+    `);
+    assert.equal(Number(count), 800 * 126);
+  });
 });
