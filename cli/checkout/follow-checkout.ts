@@ -9,7 +9,7 @@ import { RepositoryTree } from '../../agent/plan/repository-tree.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 
-export interface LinkScope {
+interface CheckoutScope {
   /** Root of the checkout. */
   directory: string;
   /** Sources of the mappings. */
@@ -19,10 +19,10 @@ export interface LinkScope {
 }
 
 /** Entries below the sources, with those that links lead to in the place of the links. */
-export type Followed = { kind: 'entries'; entries: TreeEntry[] } | { kind: 'problems'; problems: string[] };
+type Followed = { kind: 'entries'; entries: TreeEntry[] } | { kind: 'problems'; problems: string[] };
 
 /** Follows the links of a checkout as the agent does in a commit, with the targets that they have on disk. */
-export async function followCheckout({ entries, modules }: CheckoutListing, scope: LinkScope): Promise<Followed> {
+export async function followCheckout({ entries, modules }: CheckoutListing, scope: CheckoutScope): Promise<Followed> {
   const { directory, submodules } = scope;
   // On disk, links with the same blob can have different targets.
   const own = entries.map((entry) => (entry.kind === 'link' ? { ...entry, blob: entry.path } : entry));
@@ -43,7 +43,7 @@ export async function followCheckout({ entries, modules }: CheckoutListing, scop
   }
 }
 
-function attempt({ sources, isExcluded }: LinkScope, resolver: LinkResolver) {
+function attempt({ sources, isExcluded }: CheckoutScope, resolver: LinkResolver) {
   const entries: TreeEntry[] = [];
   const onEntry = (entry: TreeEntry) => void entries.push(entry);
   const unfollowed: Unfollowed = followLinks({ sources, isExcluded, resolver, onEntry, onCopy: () => {} });
