@@ -112,7 +112,9 @@ suite('a clone fetches only mapped files', () => {
     const files = { 'config/1': '1', 'config/2': '2', readme: 'r' };
     await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
     assert.deepEqual(git.commands, [
-      ...['init', 'fetch', 'ls-tree'],
+      ...['init', 'fetch'],
+      // The mapped files, and then .gitattributes above them.
+      ...['ls-tree', 'ls-tree'],
       // The first file is missing, as are the others, and the commit is small: all of its small files.
       ...['cat-file', 'cat-file', 'ls-tree', 'fetch'],
       // Which of them are there now, and their content.
