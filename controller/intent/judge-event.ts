@@ -3,6 +3,7 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';
+import { TAGS } from './newest-in-range.ts';
 import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** Judgement of one request or push, without comparing it with others. */
@@ -103,5 +104,5 @@ function namesOf(ref: string, refs: AdvertisedRefs): string[] {
 function mayFollow(asked: string, names: string[], { allowedRefs, specRef, keptRef }: RefPolicy) {
   if (names.some((name) => name === specRef || name === keptRef)) return 'yes';
   if (allowedRefs.length > 0) return matchAllowedRefs(allowedRefs, [asked, ...names]);
-  return names.some((name) => name.startsWith('refs/tags/')) ? 'yes' : 'no';
+  return names.some((name) => name.startsWith(TAGS)) ? 'yes' : 'no';
 }
