@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import { Slots } from '../../shared/domain/slots.ts';
-import { startGuarded } from '../testbed/guarded-process.ts';
+import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts';
 import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
 import { longestFirst } from './longest-first.ts';
 import { sharesOf } from './shares-of.ts';
@@ -27,6 +27,8 @@ export interface RunOptions {
   concurrency: number;
   /** Prints the output of a process when it exits. If omitted, the process prints while it runs. */
   print?: ((output: string) => void) | undefined;
+  /** Milliseconds without output after which a process is ended; default: 600,000, twice the limit of a test. */
+  silenceMs?: number;
 }
 
 /** Prints the output of a process at once, so that it isn't mixed with others'. */
@@ -57,7 +59,7 @@ export async function runSharedTests(files: string[], { concurrency, ...options 
 
 /** The runner is guarded: it ends with this process, and all its test files end with it. */
 async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>): Promise<Tally> {
-  const { group, flags, env, print } = options;
+  const { group, flags, env, print, silenceMs = 600_000 } = options;
   const heading = `\n== ${group} (test files: ${files.length})\n`;
   const directory = await makeTemporaryDirectory('test-run-');
   try {
@@ -77,15 +79,12 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
     const runner = startGuarded(process.execPath, [...args, ...flags, ...files], {
       cwd: root,
       env: environment,
-      output: print ? 'pipe' : 'inherit',
+      output: 'pipe',
     });
     runner.child.ref();
-    const { stdout, stderr } = runner.child;
-    if (stdout && stderr) {
-      const output = await Promise.all([text(stdout), text(stderr)]);
-      print?.([heading, ...output].join(''));
-    }
+    const isSilent = await followOutput(runner, { heading, print, silenceMs });
     const { code, signal } = await runner.exited;
+    if (isSilent) throw new Error(`no test ended, and nothing was printed, for ${silenceMs / 1000} s`);
     const json = await readFile(file, 'utf8').catch(() => '');
     const end = signal ?? `status ${code}`;
     // A test that exits the process also ends the reporter, regardless of the status.
@@ -96,4 +95,31 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
   } finally {
     await directory.remove();
   }
+}
+
+/**
+ * Prints the output of a process, and returns when it ends. A process that prints nothing for too long is killed: what a
+ * test left open, such as the output of a program that survived it, would keep the process running forever.
+ */
+async function followOutput(
+  { child, killAll }: GuardedProcess,
+  { heading, print, silenceMs }: { heading: string; print: RunOptions['print']; silenceMs: number },
+): Promise<boolean> {
+  const chunks: string[] = [heading];
+  let isSilent = false;
+  const timer = setTimeout(() => {
+    isSilent = true;
+    void killAll();
+  }, silenceMs);
+  const follow = async (stream: Readable | null, show: NodeJS.WriteStream) => {
+    for await (const chunk of stream?.setEncoding('utf8') ?? []) {
+      timer.refresh();
+      if (print) chunks.push(chunk as string);
+      else show.write(chunk as string);
+    }
+  };
+  await Promise.all([follow(child.stdout, process.stdout), follow(child.stderr, process.stderr)]);
+  clearTimeout(timer);
+  print?.(chunks.join(''));
+  return isSilent;
 }

@@ -24,6 +24,8 @@ export interface GuardedProcess {
   hasExited(): boolean;
   /** Sends SIGTERM and, after a grace period in milliseconds (5,000), SIGKILL; resolves when the process is gone. */
   stop(graceMs?: number): Promise<ProcessEnd>;
+  /** Kills the process with all that it started, even if it has exited; resolves when the process is gone. */
+  killAll(): Promise<ProcessEnd>;
 }
 
 /**
@@ -55,7 +57,8 @@ export function startGuarded(command: string, args: string[], options: ProcessOp
 }
 
 function describe(child: ChildProcess, command: string): GuardedProcess {
-  if (child.pid === undefined) throw new Error(`${command} could not be started: no /bin/sh`);
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${command} could not be started: no /bin/sh`);
   const watcher = child.stdio[3] as Socket;
   const exited = new Promise<ProcessEnd>((resolve) => {
     child.once('exit', (code, signal) => {
@@ -70,7 +73,7 @@ function describe(child: ChildProcess, command: string): GuardedProcess {
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
     child,
-    pid: child.pid,
+    pid,
     exited,
     hasExited,
     stop: async (graceMs = 5_000) => {
@@ -79,7 +82,20 @@ function describe(child: ChildProcess, command: string): GuardedProcess {
       const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
       return await exited.finally(() => clearTimeout(timer));
     },
+    killAll: () => {
+      child.ref();
+      killGroup(pid);
+      return exited;
+    },
   };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Returns the last lines of a log file, for error messages. */

@@ -1,3 +1,4 @@
+import { readlink } from 'node:fs/promises';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import type { Scope } from '../support/program.ts';
@@ -33,8 +34,9 @@ export async function makeProcessNamespace(scope: Scope): Promise<ProcessNamespa
   // As the kubelet's pause container, which has ID 1.
   const holder = startGuarded('unshare', [...UNSHARE, 'sleep', 'infinity'], { output: 'inherit' });
   scope.after(() => holder.stop(0));
-  const enter = ['nsenter', `--pid=/proc/${holder.pid}/ns/pid_for_children`];
-  const [command = '', ...args] = enter;
-  await until(() => runCommand(command, [...args, 'true']).then(() => true), { describe: 'a process namespace' });
-  return { container: [...enter, 'unshare', '--mount-proc', '--'] };
+  const namespace = `/proc/${holder.pid}/ns/pid_for_children`;
+  // Before that, it is ours.
+  const ours = await readlink('/proc/self/ns/pid');
+  await until(() => readlink(namespace), { describe: 'a process namespace', accept: (its) => its !== ours });
+  return { container: ['nsenter', `--pid=${namespace}`, 'unshare', '--mount-proc', '--'] };
 }

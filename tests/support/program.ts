@@ -36,7 +36,7 @@ export interface ProgramOptions {
 
 /**
  * Runs a bundle (`dist/receiver.mjs`, relative to the checkout) with this Node and an environment of PATH, HOME, `env`, and,
- * unless its memory is limited, the compile cache of this test run. It is killed after the test.
+ * unless its memory is limited, the compile cache of this test run. After the test it is killed with all that it started.
  */
 export function startProgram(
   t: Scope,
@@ -56,7 +56,8 @@ export function startProgram(
     ...(cwd && { cwd }),
   });
   const program = follow(guarded);
-  t.after(() => program.kill());
+  // A command that runs the program, such as nsenter, doesn't take it along when it is killed.
+  t.after(() => guarded.killAll());
   return program;
 }
 

@@ -36,3 +36,19 @@ for (const status of [0, 3]) {
     for (const file of ended) assert.ok(failed[1]?.file.includes(file));
   });
 }
+
+test('a process that neither ends nor prints is killed, with the programs that it left', async (t) => {
+  const directory = await makeTemporaryDirectory('silent-');
+  t.after(() => directory.remove());
+  const file = path.join(directory.path, 'silent.test.cjs');
+  await writeFile(
+    file,
+    `${passing} require('node:child_process').spawn('sleep', ['600'], { stdio: 'inherit' }).unref();`,
+  );
+  const options = { group: 'unit', flags: [], env: { NODE_TEST_CONTEXT: undefined }, concurrency: 1, print: () => {} };
+  const { failed } = await runSharedTests([file], { ...options, silenceMs: 2_000 });
+  assert.deepEqual(
+    failed.map(({ error }) => error),
+    ['no test ended, and nothing was printed, for 2 s'],
+  );
+});
