@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +12,12 @@ import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** Mapping of each lane: the whole repository, or a directory, in which case the clone is a partial one. */
-const SOURCES = ['.', 'tree'] as const;
-const LANES = SOURCES.length;
+const MAPPINGS = [
+  { source: '.', publish: 'files' },
+  { source: 'tree', publish: 'files' },
+  { source: 'tree', publish: 'atomic' },
+] as const;
+const LANES = MAPPINGS.length;
 /** How long each lane runs; longer if it has not killed often enough by then. */
 const TIME_MS = Number(process.env.KILL_TEST_SECONDS ?? '40') * 1000;
 const RUNS_IN_A_ROUND = 5;
@@ -33,7 +37,7 @@ function tree(n: number): Files {
 }
 
 /** The files at the lane's source; next to a directory, some are unmapped and omitted from fetches. */
-function committed(files: Files, source: (typeof SOURCES)[number], n: number): Files {
+function committed(files: Files, source: (typeof MAPPINGS)[number]['source'], n: number): Files {
   if (source === '.') return files;
   const moved = Object.entries(files).map(([name, text]) => [`${source}/${name}`, text]);
   return { ...Object.fromEntries(moved), 'other/n': `${n}`, 'other/large': `${n}`.repeat(100_000) };
@@ -47,6 +51,29 @@ async function readFiles(directory: string): Promise<Files> {
       files.sort().map(async (file) => [path.relative(directory, file), await readFile(file, 'utf8')] as const),
     ),
   );
+}
+
+/** The same without the tree that `config` links to, because its files are listed there as well. */
+async function visibleFiles(data: string): Promise<Files> {
+  const tree = await readlink(path.join(data, 'config')).catch(() => undefined);
+  const files = Object.entries(await readFiles(data));
+  return Object.fromEntries(files.filter(([name]) => tree === undefined || !name.startsWith(`${tree}/`)));
+}
+
+/** Removes the files in `taken-over` from the list, and returns their contents. */
+function takenOver(files: Files): string[] {
+  const names = Object.keys(files).filter((name) => name.startsWith('.sync-agent/taken-over/'));
+  const texts = names.map((name) => files[name] ?? '');
+  for (const name of names) delete files[name];
+  return texts.sort();
+}
+
+/** Writes a file into a tree as the gateway can, and returns its content. */
+async function writeIntoTree(directory: string, round: number): Promise<string> {
+  const text = `written in round ${`${round}`.padStart(6, '0')}`;
+  await chmod(directory, 0o755);
+  await writeFile(path.join(directory, 'written'), text);
+  return text;
 }
 
 /** Runs one sync, and kills it after some time if it has not ended by then; `ms` counts from its beginning. */
@@ -77,15 +104,21 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
   });
   after(() => programs.remove());
 
-  for (const [lane, source] of SOURCES.entries()) {
-    test(`delivers exactly the wanted tree of ${source}`, { timeout: TIME_MS + 300_000 }, async (t) => {
+  for (const [lane, { source, publish }] of MAPPINGS.entries()) {
+    test(`delivers exactly the wanted tree of ${source} (publish: ${publish})`, {
+      timeout: TIME_MS + 300_000,
+    }, async (t) => {
       const directory = await temporaryDirectory(t, 'kill-');
       const server = await gitServerFor(t);
       const repository = await server.createRepository('killed');
       const data = path.join(directory, 'data');
-      await mkdir(path.join(data, 'config'), { recursive: true });
-      const own = { 'own.db': 'of the gateway', 'config/own': 'of the gateway, too' };
+      await mkdir(data);
+      const own: Files = { 'own.db': 'of the gateway', 'config/own': 'of the gateway, too' };
+      // A directory with such a file is never replaced.
+      if (publish === 'atomic') delete own['config/own'];
+      else await mkdir(path.join(data, 'config'));
       for (const [name, text] of Object.entries(own)) await writeFile(path.join(data, name), text);
+      const written: string[] = [];
       let kills = 0;
       let before = {} as Files;
       let longestMs = 150;
@@ -100,16 +133,18 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
         const gone = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
         const commit = await repository.commit({ files: { ...gone, ...inRepository } });
         before = inRepository;
-        const order = { repo: repository.url, commit, source, data, clone: path.join(directory, 'repo') };
+        const order = { repo: repository.url, commit, source, publish, data, clone: path.join(directory, 'repo') };
         if ((await run(program, order, Math.random() * longestMs)).killed) kills += 1;
         if (n % RUNS_IN_A_ROUND !== RUNS_IN_A_ROUND - 1) continue;
         longestMs = (await run(program, order)).ms * 1.2;
-        const { '.sync-agent/manifest.jsonl': manifest, ...left } = await readFiles(data);
+        const { '.sync-agent/manifest.jsonl': manifest, ...left } = await visibleFiles(data);
         for (const name of ['agent.lock', 'owner.json']) delete left[`.sync-agent/${name}`];
+        assert.deepEqual(takenOver(left), written, `round ${n}`);
         const wanted = Object.entries(files).map(([name, text]) => [`config/${name}`, text]);
         assert.deepEqual(left, { ...Object.fromEntries(wanted), ...own }, `round ${n}`);
         const parsed = await parseManifest([Buffer.from(manifest ?? '')]);
         assert.equal(parsed.kind === 'manifest' && parsed.manifest.applied?.commit, commit);
+        if (publish === 'atomic') written.push(await writeIntoTree(path.join(data, 'config'), n));
       }
       t.diagnostic(`killed ${kills} times`);
       assert.ok(kills >= KILLS_AT_LEAST, `killed only ${kills} times`);

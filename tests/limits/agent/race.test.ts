@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, suite, type TestContext, test } from 'node:test';
@@ -9,10 +9,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
-import { commitOf, treeOf } from '../../integration/agent/support/race-tree.ts';
+import {
+  ATOMIC,
+  atomicTreeOf,
+  commitOf,
+  commitsOf,
+  readTree,
+  treeOf,
+} from '../../integration/agent/support/race-tree.ts';
 
 /** Agents on one volume, in each lane. */
-const LANES = [2, 3, 10];
+const LANES = [
+  { count: 2, isAtomic: false },
+  { count: 3, isAtomic: false },
+  { count: 10, isAtomic: false },
+  { count: 3, isAtomic: true },
+];
 /** Rounds of each lane, unless time runs out after some; RACE_TEST_ROUNDS sets a number without a time limit. */
 const ROUNDS = Number(process.env.RACE_TEST_ROUNDS ?? '30');
 const ROUNDS_AT_LEAST = 3;
@@ -42,10 +54,9 @@ class Agent {
   readonly problems: string[] = [];
   isStopped = false;
 
-  constructor(program: string, data: string, name: string) {
-    this.name = name;
-    const order = JSON.stringify({ data, name });
-    this.#child = spawn(process.execPath, [program, order], { stdio: ['pipe', 'pipe', 'inherit'] });
+  constructor(program: string, order: { data: string; name: string; isAtomic: boolean }) {
+    this.name = order.name;
+    this.#child = spawn(process.execPath, [program, JSON.stringify(order)], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#child.stdin?.on('error', () => {});
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const said = JSON.parse(line) as Answer & { problem?: string };
@@ -93,6 +104,10 @@ async function readFiles(directory: string): Promise<Record<string, string>> {
   return Object.fromEntries(files.sort());
 }
 
+/** Without the files behind the link, which can change while they are read one by one. */
+const withoutTree = (files: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(files).filter(([name]) => !name.startsWith(`${ATOMIC}/`)));
+
 /** The owner that the volume names; the file might be an earlier agent's. */
 async function ownerOf(data: string): Promise<string | undefined> {
   const text = await readFile(path.join(data, '.sync-agent/owner.json'), 'utf8').catch(() => '');
@@ -107,18 +122,26 @@ async function until(isReady: () => boolean, timeoutMs: number): Promise<void> {
   }
 }
 
+interface LaneOptions {
+  data: string;
+  theirs: Record<string, string>;
+  isAtomic: boolean;
+}
+
 class Lane {
   readonly #program: string;
   readonly #data: string;
   readonly #theirs: Record<string, string>;
+  readonly #isAtomic: boolean;
   readonly #agents: Agent[] = [];
   readonly counts = { killed: 0, stopped: 0 };
   #names = 0;
 
-  constructor(program: string, data: string, theirs: Record<string, string>) {
+  constructor(program: string, { data, theirs, isAtomic }: LaneOptions) {
     this.#program = program;
     this.#data = data;
     this.#theirs = theirs;
+    this.#isAtomic = isAtomic;
   }
 
   start(count: number): void {
@@ -128,7 +151,7 @@ class Lane {
   /** Each new agent belongs to a new pod. */
   #spawn(): Agent {
     this.#names += 1;
-    return new Agent(this.#program, this.#data, `pod${this.#names}`);
+    return new Agent(this.#program, { data: this.#data, name: `pod${this.#names}`, isAtomic: this.#isAtomic });
   }
 
   /** Kills one, or stops one; most often the one that has the volume. */
@@ -148,9 +171,11 @@ class Lane {
     }
   }
 
-  /** In all cases, each file is complete and from one commit, and files of others stay. */
+  /** In all cases, each file is complete and from one commit, all files of a tree are from one, and files of others stay. */
   async checkFiles(): Promise<void> {
-    const { ...files } = await readFiles(this.#data);
+    const commits = this.#isAtomic ? commitsOf(readTree(this.#data)) : [];
+    assert.ok([...commits].length <= 1, `mixed: ${[...commits]}`);
+    const files = withoutTree(await readFiles(this.#data));
     for (const [name, text] of Object.entries(this.#theirs)) {
       assert.equal(files[name], text, name);
       delete files[name];
@@ -223,9 +248,15 @@ class Lane {
     const manifest = await readFile(path.join(this.#data, '.sync-agent/manifest.jsonl'));
     const parsed = await parseManifest([manifest]);
     if (parsed.kind !== 'manifest' || parsed.manifest.applied?.commit !== commit) return false;
-    const wanted = { ...treeOf(commit), ...this.#theirs };
     const files = await readFiles(this.#data);
-    assert.deepEqual(files, wanted);
+    if (!this.#isAtomic) {
+      assert.deepEqual(files, { ...treeOf(commit), ...this.#theirs });
+      return true;
+    }
+    assert.deepEqual(withoutTree(files), this.#theirs);
+    assert.deepEqual(readTree(this.#data), atomicTreeOf(commit));
+    const link = await readlink(path.join(this.#data, ATOMIC));
+    assert.deepEqual(await readdir(path.join(this.#data, '.sync-agent/trees')), [path.basename(link)]);
     return true;
   }
 
@@ -252,13 +283,13 @@ suite('agents on one volume that are killed and stopped at random', { concurrenc
   });
   after(() => programs.remove());
 
-  const makeLane = async (t: TestContext) => {
+  const makeLane = async (t: TestContext, isAtomic = false) => {
     const directory = await makeTemporaryDirectory('race-');
     const data = path.join(directory.path, 'data');
     await mkdir(path.join(data, 'd1'), { recursive: true });
     const theirs = { 'own.db': 'of the gateway', 'd1/own': 'of the gateway, too' };
     for (const [name, text] of Object.entries(theirs)) await writeFile(path.join(data, name), text);
-    const lane = new Lane(program, data, theirs);
+    const lane = new Lane(program, { data, theirs, isAtomic });
     t.after(async () => {
       await lane.end();
       await directory.remove();
@@ -266,10 +297,11 @@ suite('agents on one volume that are killed and stopped at random', { concurrenc
     return lane;
   };
 
-  for (const count of LANES) {
-    test(`deliver only whole files, and one commit in the end, with ${count} agents`, timeout, async (t) => {
+  for (const { count, isAtomic } of LANES) {
+    const whole = isAtomic ? 'trees' : 'files';
+    test(`deliver only whole ${whole}, and one commit in the end, with ${count} agents`, timeout, async (t) => {
       const deadline = performance.now() + TIME_MS;
-      const lane = await makeLane(t);
+      const lane = await makeLane(t, isAtomic);
       lane.start(count);
       await lane.settle(1);
       let rounds = 0;

@@ -6,22 +6,26 @@ import { pino } from 'pino';
 import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../../../../agent/plan/plan-input.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
+import { UnlinkableError } from '../../../../agent/volume/build-trees.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { hasJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { removeRetired, retiredTrees } from '../../../../agent/volume/retired-trees.ts';
+import { scanRoots } from '../../../../agent/volume/scan-roots.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allDirectories } from '../../../../shared/domain/relative-path.ts';
-import { treeOf } from './race-tree.ts';
+import { ATOMIC, atomicTreeOf, treeOf } from './race-tree.ts';
 
 /** Given as JSON in the first argument. */
 interface Order {
   data: string;
   name: string;
+  isAtomic?: boolean;
 }
 
-const { data, name } = JSON.parse(process.argv[2] ?? '') as Order;
+const { data, name, isAtomic = false } = JSON.parse(process.argv[2] ?? '') as Order;
 const log = pino({ level: 'silent' });
 const root = await DataRoot.open(data);
 const identity = { podName: name, podUid: name, namespace: 'n', crName: 'c', profile: 'd', gatewayName: undefined };
@@ -47,12 +51,21 @@ function desiredTree(files: Record<string, string>): DesiredTree {
   return { files: new Map(entries), directories: allDirectories(Object.keys(files)), retained: new Set() };
 }
 
+/** The files of a commit, by their paths in the volume. */
+function filesOf(commit: string): Record<string, string> {
+  if (!isAtomic) return treeOf(commit);
+  return Object.fromEntries(Object.entries(atomicTreeOf(commit)).map(([path, text]) => [`${ATOMIC}/${path}`, text]));
+}
+
+const wanted = isAtomic ? [ATOMIC] : [];
+
 async function sync(commit: string): Promise<void> {
-  const files = treeOf(commit);
+  const files = filesOf(commit);
   const desired = desiredTree(files);
   const manifest = await manifestFile.read();
-  const live = await scanTree(root, { desired, manifest, algorithm: 'sha1' });
-  const result = planChanges({ desired, manifest, live, values: new Map(), settings });
+  const live = await scanTree(root, { desired, manifest, algorithm: 'sha1', roots: wanted });
+  const roots = { wanted, live: await scanRoots(root, [...wanted, ...manifest.trees.keys()], manifest) };
+  const result = planChanges({ desired, manifest, live, roots, values: new Map(), settings, unlinkable });
   if (result.kind === 'refused') throw new Error(result.problems.join('; '));
   const contentOf = ({ path }: DesiredFile) => Buffer.from(files[path] ?? '');
   const contents = {
@@ -68,6 +81,9 @@ async function sync(commit: string): Promise<void> {
   const target = { root, lock, manifestFile, openContents: () => contents, values: new Map(), log, groupWrite: false };
   await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });
 }
+
+/** Files that can't be linked to the next tree because the gateway changed them. */
+let unlinkable: ReadonlySet<string> = new Set();
 
 /** As before each sync of the agent, undoes an interrupted one first. */
 async function takeVolume(): Promise<void> {
@@ -86,12 +102,15 @@ async function turn(): Promise<void> {
     const commit = `${name}-${commits}`;
     await sync(commit);
     lock.check();
+    for (const tree of await retiredTrees(root)) await removeRetired(tree, root);
+    unlinkable = new Set();
     if (settling > 0) {
       process.stdout.write(`${JSON.stringify({ round: settling, commit })}\n`);
       while (round === settling) await sleep(5);
     } else if (Math.random() < 0.2) await lock.release();
   } catch (error) {
     manifestFile.forget();
+    if (error instanceof UnlinkableError) unlinkable = new Set(error.paths);
     const { name: kind, code } = error as { name: string; code: string };
     const isExpected = kind === 'WaitingError' || code === 'data.changed';
     if (!isExpected) process.stdout.write(`${JSON.stringify({ problem: (error as Error).stack })}\n`);

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { agentConfigSchema } from '../../../../agent/config.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { sync } from '../../../../agent/sync/sync.ts';
+import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -15,12 +16,13 @@ interface Order {
   commit: string;
   /** The source mapped to `config`. */
   source: string;
+  publish: 'files' | 'atomic';
   data: string;
   clone: string;
 }
 
-/** One sync of an agent that then exits: prints `go` at the start, and exits with status 0 after the delivery. */
-async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<void> {
+/** One sync of an agent that then exits: prints `go` at the start, and exits with status 0 after the delivery and the removal of earlier trees. */
+async function syncOnce({ repo, commit, source, publish, data, clone }: Order): Promise<void> {
   const environment = {
     POD_NAME: 'p',
     POD_UID: 'u',
@@ -34,7 +36,7 @@ async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<v
   const git = new Git(process.env);
   const given = { git, http: localHttp(), keyDirectory: '/dev/shm', uid: 0, log, onFetch: () => {} };
   const dependencies = await wireSync(config, given);
-  const mappings = [{ source, destination: 'config', required: true, template: false }];
+  const mappings = [{ source, destination: 'config', required: true, template: false, publish }];
   const profile = resolveProfile({ profiles: { default: { mappings } } }, 'default');
   if (!profile) throw new Error('there is a profile named default');
   const reload = reloadSettings({ gateway: undefined });
@@ -44,6 +46,9 @@ async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<v
   const { signal } = new AbortController();
   // Transient errors are retried, as in the agent's loop.
   await sync(intent, dependencies, signal).catch(() => sync(intent, dependencies, signal));
+  const keeper = new TreeKeeper(dependencies, 0);
+  await keeper.onSynced();
+  await keeper.run(signal);
 }
 
 await syncOnce(JSON.parse(process.argv[2] ?? '') as Order);
