@@ -90,6 +90,17 @@ export class DataRoot {
     return this.#root.openBelow(path);
   }
 
+  /** Opens the parent of the directories with the agent's files; undefined if it is missing. Throws {@link TerminalError} for another kind of entry. */
+  findAgentDirectory(): Directory | undefined {
+    try {
+      return this.#root.open(AGENT_DIRECTORY);
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      throw NO_DIRECTORY.has(code) ? noAgentDirectory(this.agentDirectory, error) : error;
+    }
+  }
+
   /** Opens a directory with the agent's files, and creates it if necessary; `''` is the parent of the others. */
   openAgentDirectory(name: string): Directory {
     if (name === '') return openOwn(this.#root, AGENT_DIRECTORY, PASSABLE);
@@ -114,7 +125,7 @@ function openOwn(parent: Directory, name: string, permissions: number): Director
 const NO_DIRECTORY = new Set(['ENOTDIR', 'data.symbolicLink']);
 
 /** An error for another kind of entry in the place of a directory with the agent's files. */
-export const noAgentDirectory = (path: string, cause: unknown) =>
+const noAgentDirectory = (path: string, cause: unknown) =>
   new TerminalError(`${path} must be a directory because it holds the agent's files: remove it`, {
     code: 'data.agentFolder',
     reason: 'PathConflict',

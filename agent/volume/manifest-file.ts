@@ -26,7 +26,7 @@ import {
 } from '../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
 import { writeText } from './checked-lines.ts';
-import { type DataRoot, noAgentDirectory } from './data-root.ts';
+import type { DataRoot } from './data-root.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { OpenFile } from './open-file.ts';
@@ -122,7 +122,7 @@ export class ManifestFile {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
     this.#root.checkPlace();
     const path = join(this.#root.agentDirectory, NAME);
-    const found = await readFrom(path);
+    const found = await readFrom(this.#root, path);
     if (found === undefined) return none;
     const { size, parsed } = found;
     if (parsed.kind === 'manifest') {
@@ -202,10 +202,12 @@ interface Found {
 }
 
 /** Reads the manifest; undefined if there is none. Neither follows a link nor waits for a pipe. */
-async function readFrom(path: string): Promise<Found | undefined> {
-  await using handle = await open(path, READ_FLAGS).catch((error) => {
+async function readFrom(root: DataRoot, path: string): Promise<Found | undefined> {
+  using directory = root.findAgentDirectory();
+  if (!directory) return undefined;
+  await using handle = await open(directory.at(NAME), READ_FLAGS).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
-    throw error.code === 'ENOTDIR' ? noAgentDirectory(dirname(path), error) : error;
+    throw error;
   });
   const stats = await handle?.stat();
   if (stats?.isDirectory()) throw isDirectory(path);

@@ -1,11 +1,12 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
+import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { BUILDING } from './build-tree.ts';
 import { checkedText, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
-import { type DataRoot, TREES, unlessAbsent } from './data-root.ts';
+import { type DataRoot, TREES } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { hasJournal } from './journal.ts';
@@ -159,7 +160,7 @@ export async function clearBuilding(root: DataRoot): Promise<void> {
 
 /** Checks whether the agent has such a directory; most volumes have no trees. */
 const hasOwn = (root: DataRoot, name: string): boolean =>
-  unlessAbsent(() => lstatSync(`${root.agentDirectory}/${name}`, { throwIfNoEntry: false })) !== undefined;
+  root.lookInside(`${AGENT_DIRECTORY}/${name}`, (path) => lstatSync(path)) !== undefined;
 
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   const handle = await open(path, READ_FLAGS).catch(() => undefined);

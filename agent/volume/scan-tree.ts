@@ -192,7 +192,10 @@ export async function listBelow(
   const found: string[] = [];
   const directories = [directory];
   for (let next = directories.pop(); next !== undefined; next = directories.pop()) {
-    const handle = root.look(next, (path) => opendirSync(path));
+    const handle = unlessAbsent(() => {
+      using opened = root.openDirectory(root.placeOf(next));
+      return opendirSync(opened.at('.'));
+    });
     if (!handle) continue;
     try {
       for (let entry = handle.readSync(); entry; entry = handle.readSync()) {

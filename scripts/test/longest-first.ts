@@ -11,6 +11,7 @@ export const LONGEST = [
   'tests/integration/agent/outages.test.ts',
   'tests/integration/agent/rollout.test.ts',
   'tests/limits/agent/race.test.ts',
+  'tests/limits/agent/hostile-gateway.test.ts',
   'tests/integration/controller/github-app.test.ts',
   'tests/integration/controller/leadership.test.ts',
   'tests/limits/controller/memory.test.ts',

@@ -3,7 +3,11 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { hasJournal, Journal } from '../../../../agent/volume/journal.ts';
+import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { listBelow } from '../../../../agent/volume/scan-tree.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
@@ -55,4 +59,23 @@ suite("the directory of the agent's own files", () => {
       });
     });
   }
+
+  test("isn't read through a link", async (t) => {
+    const { root, own } = await makeRoot(t);
+    const outside = await temporaryDirectory(t, 'outside-');
+    for (const name of ['manifest.jsonl', 'journal.jsonl']) fs.writeFileSync(path.join(outside, name), '{}');
+    fs.symlinkSync(outside, own);
+    const manifestFile = new ManifestFile(root, pino({ level: 'silent' }));
+    await assert.rejects(manifestFile.read(), { code: 'data.agentFolder' });
+    assert.equal(hasJournal(root), false);
+    assert.equal(await Journal.open(root), undefined);
+  });
+});
+
+test('a directory behind a link is never listed', async (t) => {
+  const { root } = await makeRoot(t);
+  const outside = await temporaryDirectory(t, 'outside-');
+  fs.writeFileSync(path.join(outside, 'secret'), '');
+  fs.symlinkSync(outside, path.join(root.path, 'd'));
+  assert.deepEqual(await listBelow(root, 'd', { isOwn: () => false }), []);
 });
