@@ -80,11 +80,8 @@ async function main(): Promise<void> {
       self: () => ({ identity, labels: labelsNow(labelsFile) }),
       findRevision: revisions.find.bind(revisions),
     },
-    sync: async (intent, signal) => {
-      const outcome = await sync(intent, dependencies, AbortSignal.any([waitingEnds, signal]));
-      await treeKeeper.onSynced();
-      return outcome;
-    },
+    sync: (intent, signal) =>
+      sync(intent, dependencies, AbortSignal.any([waitingEnds, signal])).finally(() => treeKeeper.onSyncEnd()),
     isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // a sync reports the reason
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,

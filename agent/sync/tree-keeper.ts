@@ -7,7 +7,10 @@ const KEEP_MS = 10_000;
 
 type KeeperDependencies = Pick<SyncDependencies, 'root' | 'lock' | 'gateway' | 'log'>;
 
-/** Removes earlier trees: 10 s after they were replaced, and the last one only after the gateway was notified. */
+/**
+ * Removes earlier trees: 10 s after they were replaced. The last one, and the last one whose sync was undone, only after
+ * the gateway was notified.
+ */
 export class TreeKeeper implements Chore {
   readonly #dependencies: KeeperDependencies;
   readonly #keepMs: number;
@@ -24,8 +27,8 @@ export class TreeKeeper implements Chore {
     return Math.max(0, this.#dueAt - performance.now());
   }
 
-  /** Notes the trees that a sync replaced. */
-  async onSynced(): Promise<void> {
+  /** Notes the trees that a sync replaced, or that were withdrawn because it failed. */
+  async onSyncEnd(): Promise<void> {
     const { root, log } = this.#dependencies;
     const trees = await retiredTrees(root).catch((err) => {
       log.warn({ err }, 'earlier trees not listed');
@@ -68,4 +71,4 @@ export class TreeKeeper implements Chore {
 }
 
 const isNewer = (one: RetiredTree, other: RetiredTree): boolean =>
-  one.destination === other.destination && one.retiredAt > other.retiredAt;
+  one.destination === other.destination && one.isUndone === other.isUndone && one.retiredAt > other.retiredAt;

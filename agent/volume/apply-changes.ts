@@ -49,7 +49,14 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     const staged = await stageAll(plan, target);
     const manifest = await manifestFile.read();
     const permissions = target.groupWrite ? 0o775 : undefined;
-    const built = await buildTrees({ plan, manifest, root, commit: applied.commit, permissions: permissions ?? 0o755 });
+    const built = await buildTrees({
+      plan,
+      manifest,
+      root,
+      commit: applied.commit,
+      staged,
+      permissions: permissions ?? 0o755,
+    });
     await target.beforeMoves?.();
     target.signal?.throwIfAborted();
     const listed = await listMoves(plan, staged, manifest, { root, published: built.moves });

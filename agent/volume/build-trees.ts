@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TransientError } from '../../shared/errors.ts';
-import type { Manifest, TreeRecord } from '../plan/manifest.ts';
+import type { Manifest, OwnedFile, TreeRecord } from '../plan/manifest.ts';
 import { displacedName } from '../plan/next-manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { type Publication, rootOf } from '../plan/trees.ts';
@@ -38,6 +38,8 @@ interface TreesInput extends Pick<BuildOptions, 'root' | 'permissions'> {
   plan: Plan;
   manifest: Manifest;
   commit: string;
+  /** Records of the staged files, in the order of the plan. */
+  staged: readonly OwnedFile[];
 }
 
 /**
@@ -54,6 +56,7 @@ export async function buildTrees(input: TreesInput): Promise<BuiltTrees> {
   const unlinkable: string[] = [];
   for (const tree of trees) unlinkable.push(...(await buildTree(tree, { ...input, retained })));
   if (unlinkable.length > 0) throw new UnlinkableError(unlinkable);
+  for (const tree of trees) if (tree.to === 'link') await writeRetired(undoneList(tree, input.staged), root);
   const moves = publications.map((publication) => moveOf(publication, trees, root));
   for (const { path: destination, leaves, to } of moves) {
     // A file that the volume itself has from now on can lose that name before this tree is removed.
@@ -141,6 +144,17 @@ function* leftIn(destination: string, kept: ReadonlySet<string>, { files }: Mani
     yield { path: record.path.slice(destination.length + 1), seen: seenFile(record) };
   }
 }
+
+/** Readers can see a tree before its sync is undone. Its unchanged files are also in the previous tree. */
+const undoneList = ({ name, path, staged }: NewTree, records: readonly OwnedFile[]) => ({
+  tree: name,
+  destination: path,
+  isUndone: true,
+  files: [...staged].flatMap(([file, number]) => {
+    const record = records[number];
+    return record ? [{ path: file.slice(path.length + 1), seen: seenFile(record) }] : [];
+  }),
+});
 
 function nextTrees(moves: readonly PublishMove[], manifest: Manifest): Map<string, TreeRecord> {
   const trees = new Map(manifest.trees);

@@ -9,9 +9,6 @@ import { statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
 import { linkTarget, treeAt } from './tree-link.ts';
 
-/** Permissions with which a directory can be moved. */
-const WRITABLE = 0o755;
-
 /** Exchanges links to trees, and undoes that. */
 export class TreePublisher implements Disposable {
   readonly #root: DataRoot;
@@ -53,22 +50,20 @@ export class TreePublisher implements Disposable {
     this.#arrive(move, directory);
   }
 
-  /** Restores the previous entry unless another one has taken its place. The new tree returns to `building`. */
+  /**
+   * Restores the previous entry unless another one has taken its place. A tree that was moved to `trees` stays there,
+   * because readers might have seen it, and is removed like a previous one.
+   */
   undo(move: PublishMove, directory: Directory | undefined): void {
-    const { path, to, tree, from, leaves = '' } = move;
+    const { path, tree, from, leaves = '' } = move;
     const [, name] = split(path);
-    if (directory) {
-      if (tree !== undefined && treeAt(directory, path) === tree) {
-        if (from === 'link') this.#exchange(tree, leaves, { directory, path });
-        else directory.unlink(name);
-      }
-      this.#withdraw(move, directory, name);
-      if (!statOf(directory.at(name))) this.#comeBack(move, directory, name);
+    if (!directory) return;
+    if (tree !== undefined && treeAt(directory, path) === tree) {
+      if (from === 'link') this.#exchange(tree, leaves, { directory, path });
+      else directory.unlink(name);
     }
-    if (to === 'link' && tree !== undefined && statOf(this.#trees.at(tree))?.isDirectory()) {
-      this.#trees.permitBelow(tree, WRITABLE);
-      renameSync(this.#trees.at(tree), this.#building.at(tree));
-    }
+    this.#withdraw(move, directory, name);
+    if (!statOf(directory.at(name))) this.#comeBack(move, directory, name);
   }
 
   /** Moves a complete tree to where links lead. */

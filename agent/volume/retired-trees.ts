@@ -19,7 +19,11 @@ import { linkedTree } from './tree-link.ts';
 
 const ENDING = '.jsonl';
 
-const headerLine = v.object({ destination: ownPath, retiredAt: v.number() });
+const headerLine = v.object({
+  destination: ownPath,
+  retiredAt: v.number(),
+  isUndone: v.exactOptional(v.boolean()),
+});
 const fileLine = v.object({
   path: ownPath,
   seen: v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() }),
@@ -30,6 +34,8 @@ interface RetiredFiles {
   destination: string;
   /** The agent's files that no other tree has, by their paths in the tree. */
   files: Iterable<{ path: string; seen: SeenFile }>;
+  /** Whether the list is for a new tree whose sync might be undone. */
+  isUndone?: boolean;
 }
 
 /** A tree that its destination no longer links to. */
@@ -37,10 +43,15 @@ export interface RetiredTree {
   tree: string;
   destination: string;
   retiredAt: number;
+  /** Whether the sync that published it was undone. */
+  isUndone?: boolean;
 }
 
 /** Lists the agent's files of a tree that is about to be replaced, so that it can be removed later, even after a restart. */
-export async function writeRetired({ tree, destination, files }: RetiredFiles, root: DataRoot): Promise<void> {
+export async function writeRetired(
+  { tree, destination, files, isUndone }: RetiredFiles,
+  root: DataRoot,
+): Promise<void> {
   using trees = root.openAgentDirectory(TREES);
   using staging = root.openAgentDirectory('staging');
   const name = `${tree}${ENDING}`;
@@ -48,7 +59,7 @@ export async function writeRetired({ tree, destination, files }: RetiredFiles, r
   using file = new OpenFile(staging.at(name), 'wx', 0o600);
   const pacer = new Pacer();
   function* lines() {
-    yield { destination, retiredAt: Date.now() };
+    yield { destination, retiredAt: Date.now(), isUndone };
     yield* files;
   }
   for (const text of checkedText(lines())) {
@@ -57,6 +68,12 @@ export async function writeRetired({ tree, destination, files }: RetiredFiles, r
   }
   trees.makeRoom(name);
   renameSync(staging.at(name), trees.at(name));
+}
+
+/** Removes the list of a new tree after its sync. */
+export function dropRetired(tree: string, root: DataRoot): void {
+  using trees = root.openAgentDirectory(TREES);
+  trees.unlink(`${tree}${ENDING}`);
 }
 
 /** Checks whether a tree has a list. */

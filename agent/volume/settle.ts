@@ -7,7 +7,7 @@ import { hasJournal, Journal, removeJournal } from './journal.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { nameAside, putAside } from './put-aside.ts';
-import { clearBuilding } from './retired-trees.ts';
+import { clearBuilding, dropRetired } from './retired-trees.ts';
 import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { type Stores, tryAt, withStores } from './stores.ts';
 import { undoMoves } from './undo-moves.ts';
@@ -65,6 +65,7 @@ export async function clearUp(
   await clearBuilding(root);
   await withStores(root, async (stores, held) => {
     for await (const move of moves) {
+      if (hasEnded && move.kind === 'publish' && move.tree !== undefined) dropRetired(move.tree, root);
       if (move.kind !== 'file') continue;
       await releaseSaved(move, stores);
       if (hasEnded && move.comesFrom !== undefined) dropCopy(move.comesFrom, move.path, { held, stores });

@@ -47,7 +47,7 @@ async function syncOnce({ repo, commit, source, publish, data, clone }: Order): 
   // Transient errors are retried, as in the agent's loop.
   await sync(intent, dependencies, signal).catch(() => sync(intent, dependencies, signal));
   const keeper = new TreeKeeper(dependencies, 0);
-  await keeper.onSynced();
+  await keeper.onSyncEnd();
   await keeper.run(signal);
 }
 

@@ -178,7 +178,7 @@ export async function createSandbox(
     },
     removeTrees: async (signal = new AbortController().signal) => {
       const keeper = new TreeKeeper(dependencies, 0);
-      await keeper.onSynced();
+      await keeper.onSyncEnd();
       await keeper.run(signal);
     },
     applied: () => dependencies.manifestFile.readApplied(),

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
+import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox } from '../support/sandbox.ts';
-import { below, mappingOf, ownContents, treeOf, treesOf } from '../support/tree-files.ts';
+import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 
+const log = pino({ level: 'silent' });
 const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
 const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
 
@@ -157,6 +160,37 @@ test('a failing file keeps readers from seeing a tree that is withdrawn', async 
   assert.equal(fs.lstatSync(link).ino, ino, 'the link was never replaced');
   await sandbox.sync({ repo, commit: second, profile });
   assert.deepEqual(below(treeOf(sandbox)), { a: '2' });
+});
+
+test('a tree that readers have seen before its sync was undone stays like a previous one', async (t) => {
+  const { url: repo, commit } = await createRepository('undone-tree');
+  const first = await commit({ files: { 'dags/a': '1', 'dags/same': '1', 'x/b': '1' } });
+  const second = await commit({ files: { 'dags/a': '2', 'x/b': '2' } });
+  const sandbox = await createSandbox(t);
+  const profile = { mappings: ['dags', 'x'].map((path) => mappingOf(path, path, { publish: 'atomic' })) };
+  await sandbox.sync({ repo, commit: first, profile });
+  const earlier = treeOf(sandbox);
+  let seen = '';
+  const end = mockCalls(t, ['renameSync'], (_, args, real) => {
+    if (!String(args[1]).endsWith('/x')) return real(...args);
+    seen = treeOf(sandbox);
+    throw codedError('EIO', 'broken');
+  });
+  await assert.rejects(sandbox.sync({ repo, commit: second, profile }), /broken/);
+  end();
+  assert.equal(treeOf(sandbox), earlier);
+  assert.deepEqual(below(seen), { a: '2', same: '1' }, 'a reader can finish');
+  writeInto(seen, 'cache', 'written');
+  const waiting = { root: sandbox.root, lock: { isHeld: true }, gateway: { isPending: true }, log };
+  const keeper = new TreeKeeper(waiting as never, 0);
+  await keeper.onSyncEnd();
+  await keeper.run(t.signal);
+  assert.deepEqual(below(seen), { a: '2', same: '1', cache: 'written' }, 'the gateway was not notified');
+  await sandbox.sync({ repo, commit: second, profile });
+  assert.deepEqual(below(treeOf(sandbox)), { a: '2', same: '1' });
+  await sandbox.removeTrees();
+  assert.deepEqual(treesOf(sandbox).sort(), ['dags', 'x'].map((each) => path.basename(treeOf(sandbox, each))).sort());
+  assert.deepEqual(ownContents(sandbox, 'taken-over'), ['written']);
 });
 
 test('a file that replaces the link while the new tree is moved stays', async (t) => {
