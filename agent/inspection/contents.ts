@@ -44,7 +44,11 @@ export async function addContents(
   return changes;
 }
 
-const isSecret = ({ path, source = '' }: InspectedChange): boolean => looksSecret(path) || looksSecret(source);
+const isSecret = ({ path, source = '', before, after }: InspectedChange): boolean =>
+  looksSecret(path) || looksSecret(source) || [before, after].some(isPrivate);
+
+/** Checks whether a mapping keeps other users of the gateway from reading the file. */
+const isPrivate = (side: InspectedChange['before']): boolean => side?.mode !== undefined && (side.mode & 0o004) === 0;
 
 const bytesOf = ({ before, after }: InspectedChange): number =>
   Buffer.byteLength(before?.text ?? '') + Buffer.byteLength(after?.text ?? '');

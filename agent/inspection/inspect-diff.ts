@@ -65,15 +65,20 @@ function candidateOf(change: Change, { files }: Manifest): Candidate {
   const record = files.get(path);
   const source = file?.source ?? record?.source;
   const existing = 'existing' in change ? change.existing : undefined;
-  const before = existing?.kind === 'file' ? { executable: existing.executable } : undefined;
+  const isSet = file?.mode !== undefined || record?.mode !== undefined;
+  const before = existing?.kind === 'file' ? sideOf(existing, isSet) : undefined;
   const leftOut = whyNot(change, { file, existing, isOurs: record !== undefined && !record.found });
   return {
-    change: withoutUndefined({ path, kind, reason, source, before, after: file && { executable: file.executable } }),
+    change: withoutUndefined({ path, kind, reason, source, before, after: file && sideOf(file, isSet) }),
     before: before && { kind: 'disk', path },
     after: file && { kind: 'blob', blob: file.blob, isInLfs: file.lfs === true },
     leftOut: leftOut ?? (record && isRendered(record) ? 'template' : undefined),
   };
 }
+
+/** Returns the mode of a file; all bits only if a mapping sets them. */
+const sideOf = ({ executable, mode }: Pick<DesiredFile, 'executable' | 'mode'>, isSet: boolean) =>
+  withoutUndefined({ executable, mode: isSet ? mode : undefined });
 
 interface Circumstances {
   file: DesiredFile | undefined;

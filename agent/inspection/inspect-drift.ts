@@ -59,7 +59,7 @@ const notComplete = () =>
   });
 
 function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | undefined): Candidate {
-  const { path, source, blob, executable, lfs = false } = record;
+  const { path, source, blob, executable, mode, lfs = false } = record;
   const isFile = live?.kind === 'file';
   return {
     change: withoutUndefined({
@@ -67,8 +67,8 @@ function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | u
       source,
       reason,
       kind: live ? ('modify' as const) : ('delete' as const),
-      before: { executable },
-      after: isFile ? { executable: live.executable } : undefined,
+      before: withoutUndefined({ executable, mode }),
+      after: isFile ? withoutUndefined({ executable: live.executable, mode: mode && live.mode }) : undefined,
     }),
     before: { kind: 'blob', blob, isInLfs: lfs },
     after: isFile ? { kind: 'disk', path } : undefined,

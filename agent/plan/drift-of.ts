@@ -1,3 +1,4 @@
+import { hasMode } from './file-mode.ts';
 import type { Manifest, OwnedFile } from './manifest.ts';
 import type { LiveEntry, LiveTree } from './plan-input.ts';
 
@@ -19,8 +20,8 @@ export function driftOf({ files }: Manifest, live: LiveTree): DriftedFile[] {
   return drifted;
 }
 
-function reasonOf({ sha256, executable }: OwnedFile, live: LiveEntry | undefined): DriftedFile['reason'] | undefined {
+function reasonOf(record: OwnedFile, live: LiveEntry | undefined): DriftedFile['reason'] | undefined {
   if (!live) return 'Missing';
-  if (live.kind !== 'file' || live.sha256 !== sha256) return 'Drifted';
-  return live.executable === executable ? undefined : 'ModeChanged';
+  if (live.kind !== 'file' || live.sha256 !== record.sha256) return 'Drifted';
+  return hasMode(live, record, { record, groupWrite: record.groupWrite ?? false }) ? undefined : 'ModeChanged';
 }

@@ -1,6 +1,7 @@
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
+import { hasMode } from './file-mode.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
 
@@ -65,7 +66,7 @@ function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, v
   const content = contents?.get(path);
   const isAsFound = found?.found && live.sha256 === found.sha256 && !compareSource(file, found, values);
   const isRight = isAsFound || isSameContent(file, live, content);
-  if (isRight && live.executable === file.executable) {
+  if (isRight && hasMode(live, file, { record: undefined, groupWrite: settings.groupWrite })) {
     const basis = isAsFound ? { record: found, content: found } : { record: undefined, content };
     const record = recordOf(file, live, basis);
     return { kind: 'right', record: record === found ? record : { ...record, found: true } };
@@ -114,11 +115,12 @@ interface Basis {
 /** Judges a file with the right content: its mode and record remain. */
 function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
   const { record } = basis;
-  if (live.executable !== file.executable) {
-    if (record?.executable === file.executable) return drifted(file.path, live, input);
-    return { kind: 'modify', reason: 'ModeChanged', existing: live };
+  const { groupWrite } = input.settings;
+  if (!hasMode(live, file, { record, groupWrite })) {
+    const isSame = record?.executable === file.executable && record.mode === file.mode;
+    return isSame ? drifted(file.path, live, input) : { kind: 'modify', reason: 'ModeChanged', existing: live };
   }
-  if (Boolean(record?.groupWrite) !== input.settings.groupWrite) {
+  if (file.mode === undefined && Boolean(record?.groupWrite) !== groupWrite) {
     return { kind: 'modify', reason: 'ModeChanged', existing: live };
   }
   return { kind: 'right', record: recordOf(file, live, basis) };
@@ -126,7 +128,7 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
 
 /** Returns the same object if the record is unchanged. */
 function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis): OwnedFile {
-  const { path, source, link, blob, executable } = file;
+  const { path, source, link, blob, executable, mode } = file;
   const { sha256, fingerprint } = live;
   const isRecorded =
     record &&
@@ -134,11 +136,20 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis)
     record.source === source &&
     record.link === link &&
     record.executable === executable &&
+    record.mode === mode &&
     record.fingerprint === fingerprint;
   if (isRecorded) return record;
   const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
   const { groupWrite, displaced } = record ?? {};
-  const optional = withoutUndefined({ link, inputs, patches, lfs, groupWrite: groupWrite || undefined, displaced });
+  const optional = withoutUndefined({
+    link,
+    mode,
+    inputs,
+    patches,
+    lfs,
+    groupWrite: groupWrite || undefined,
+    displaced,
+  });
   return { path, source, blob, sha256, executable, fingerprint, ...optional };
 }

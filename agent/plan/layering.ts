@@ -26,15 +26,17 @@ function singleDestination({ source, destination, intoDirectory }: RenderedMappi
 
 /** Returns the desired file for an entry at its destination. */
 export function desiredFile(entry: TreeEntry, { mapping, inside, destination }: Place): DesiredFile {
-  const { path, target, blob, executable } = entry;
+  const { path, target, blob } = entry;
+  const { mode } = mapping;
   const patches = patchesFor(mapping.patches, inside);
   const file: DesiredFile = {
     path: destination,
     source: target ?? path,
     blob,
-    executable,
+    executable: mode === undefined ? entry.executable : (mode & 0o100) !== 0,
     template: mapping.template,
   };
+  if (mode !== undefined) file.mode = mode;
   if (target !== undefined) file.link = path;
   if (patches) file.patches = patches;
   return file;

@@ -44,6 +44,8 @@ export interface OwnedFile {
   /** SHA-256 of the delivered content. */
   sha256: string;
   executable: boolean;
+  /** Its permission bits, if the mapping set them. */
+  mode?: number | undefined;
   /** Whether it was written with write permission for the group. */
   groupWrite?: boolean | undefined;
   fingerprint: Fingerprint;

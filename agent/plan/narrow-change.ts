@@ -80,11 +80,13 @@ class Draft {
   takeTemplates(): boolean {
     const { manifest, mappings, values, prune } = this.#input;
     const mayBeLeft = !prune || mappings.some(({ required }) => !required);
-    for (const { path, source, blob, executable, inputs, patches } of manifest.files.values()) {
+    for (const { path, source, blob, executable, mode, inputs, patches } of manifest.files.values()) {
       if (!inputs || this.files.has(path) || this.gone.has(path)) continue;
       if (inputsHash(inputs.keys, values) === inputs.hash) continue;
       if (patches || mayBeLeft) return false;
-      this.files.set(path, { path, source, blob, executable, template: true });
+      const file: DesiredFile = { path, source, blob, executable, template: true };
+      if (mode !== undefined) file.mode = mode;
+      this.files.set(path, file);
     }
     return true;
   }

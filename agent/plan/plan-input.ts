@@ -32,6 +32,8 @@ export interface DesiredFile {
   link?: string;
   blob: string;
   executable: boolean;
+  /** Permission bits, if the mapping sets them. */
+  mode?: number | undefined;
   template: boolean;
   /** JSON patches of its content, rendered. */
   patches?: FilePatches;
@@ -52,6 +54,8 @@ export interface DesiredTree {
 export interface LiveFile {
   kind: 'file';
   executable: boolean;
+  /** Permission and special bits; undefined on a volume that doesn't keep them. Only set if they matter. */
+  mode?: number | undefined;
   /** The manifest's own object if the file is unchanged. */
   fingerprint: Fingerprint;
   sha256: string;

@@ -7,8 +7,8 @@ export interface NameFolding {
 
 /** Differences between kinds of volumes. */
 export interface VolumeTraits extends NameFolding {
-  /** Whether files keep their executable bit. */
-  keepsModes: boolean;
+  /** Whether files keep their modes, or only the executable bit. */
+  keepsModes: boolean | 'executable';
 }
 
 /** Traits of most volumes. */

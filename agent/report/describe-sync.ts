@@ -14,10 +14,12 @@ export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: 
   return outcome.kind === 'planned' ? plannedFinding(outcome) : syncedFinding(outcome, drift);
 }
 
-function plannedFinding({ intent, plan, ignored }: SyncOutcome<'synced' | 'planned'>): Finding {
+function plannedFinding({ intent, plan, ignored, ignoresModes = false }: SyncOutcome<'synced' | 'planned'>): Finding {
   const { commit, ref } = intent;
   const planned = `dry run: ${plan.changes.length} changes would deliver commit ${commit} (${ref})`;
-  const message = [planned, gaps(plan), ignoredAttributes(ignored)].filter(Boolean).join('; ');
+  const message = [planned, gaps(plan), ignoredAttributes(ignored), ignoresModes && IGNORED_MODES]
+    .filter(Boolean)
+    .join('; ');
   return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
 }
 
@@ -29,13 +31,14 @@ function gaps({ publications }: Plan): string | undefined {
 }
 
 function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {
-  const { intent, reloadError, ignored, pointers, lockWeakness } = outcome;
+  const { intent, reloadError, ignored, ignoresModes = false, pointers, lockWeakness } = outcome;
   const failure = reloadError ? describeFailure(reloadError) : undefined;
   const messages = [
     failure &&
       `files of commit ${intent.commit} (${intent.ref}) delivered; gateway not notified yet: ${failure.message}`,
     describeDrift(drift, intent),
     ignoredAttributes(ignored),
+    ignoresModes && IGNORED_MODES,
     plainPointers(pointers),
     lockWeakness && `the data volume is not locked (${lockWeakness}): make sure that no other pod syncs to it`,
   ].filter(Boolean);
@@ -66,6 +69,9 @@ function ignoredAttributes(ignored: ReadonlyMap<string, string> = new Map()): st
   const files = [...ignored].map(([file, attributes]) => `${file} (${attributes})`);
   return `.gitattributes has no effect, so these files may differ from a checkout: ${firstOf(files)}`;
 }
+
+const IGNORED_MODES =
+  "mode in a mapping has no effect, because the data volume doesn't keep the permissions of files: use another kind of volume, or a mount option";
 
 /** If the repository's .gitattributes were lost, the gateway needs the content instead. */
 function plainPointers(pointers: string[] = []): string | undefined {

@@ -21,6 +21,8 @@ interface Ended extends OfIntent {
   pointers?: string[];
   /** Reason why the volume's lock doesn't keep other agents out; omitted if it does. */
   lockWeakness?: string | undefined;
+  /** A mapping sets a mode, and the volume doesn't keep modes. */
+  ignoresModes?: boolean;
   /** All files were right already, and the clone still lacks the commit. */
   isWithoutGit?: boolean;
   /** Author of the commit, if files changed and git could read it. */

@@ -48,8 +48,9 @@ function asDesired({ files, trees }: Manifest, wanted: readonly string[]): Desir
 }
 
 /** The steps of patches aren't needed, because a file that must be written isn't right. */
-function fileOf({ path, source, link, blob, executable, inputs, patches, lfs }: OwnedFile): DesiredFile {
+function fileOf({ path, source, link, blob, executable, mode, inputs, patches, lfs }: OwnedFile): DesiredFile {
   const file: DesiredFile = { path, source, blob, executable, template: inputs !== undefined };
+  if (mode !== undefined) file.mode = mode;
   if (link !== undefined) file.link = link;
   if (patches !== undefined) file.patches = { steps: [], hash: patches };
   if (lfs) file.lfs = true;

@@ -103,9 +103,12 @@ async function outcomeOf(
   intent: Intent,
   dependencies: SyncDependencies,
 ): Promise<SyncOutcome<'synced' | 'planned'>> {
-  if (intent.profile.dryRun) return { kind: 'planned', intent, plan };
-  const { weakness: lockWeakness } = dependencies.lock;
-  return { kind: 'synced', intent, plan, pointers: await plainPointers(dependencies), lockWeakness };
+  const { root, manifestFile, lock } = dependencies;
+  const hasModes = intent.profile.mappings.some(({ mode }) => mode !== undefined);
+  const ignoresModes = hasModes && root.traitsBy(await manifestFile.read()).keepsModes !== true;
+  if (intent.profile.dryRun) return { kind: 'planned', intent, plan, ignoresModes };
+  const pointers = await plainPointers(dependencies);
+  return { kind: 'synced', intent, plan, ignoresModes, pointers, lockWeakness: lock.weakness };
 }
 
 /** Returns the repository paths of Git LFS pointers that were delivered unchanged because no attribute marks them. */

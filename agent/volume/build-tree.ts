@@ -8,6 +8,7 @@ import type { DataRoot } from './data-root.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { split } from './move.ts';
 import { tryLink } from './put-new.ts';
+import { hasRecordedMode } from './scan-tree.ts';
 
 /** Permissions of directories in a tree: otherwise, programs that write next to what they read would write into it. */
 export const READ_ONLY = 0o555;
@@ -87,8 +88,8 @@ function tryKeep(record: OwnedFile, target: string, source: HeldDirectory, { roo
     throw code === 'EEXIST' ? changed(record.path) : error;
   }
   const stats = lstatSync(target);
-  const hasMode = !(root.traits?.keepsModes ?? true) || ((stats.mode & 0o100) !== 0) === record.executable;
-  const isRecorded = hasMode && isSameFingerprint(record.fingerprint, stats);
+  const isRecorded =
+    hasRecordedMode(stats, record, root.traits?.keepsModes ?? true) && isSameFingerprint(record.fingerprint, stats);
   if (stats.isFile() && (isRecorded || retained.has(record.path))) return true;
   unlinkSync(target);
   return false;

@@ -28,6 +28,7 @@ const fileLine = v.object({
   lfs: v.optional(v.boolean()),
   sha256: v.string(),
   executable: v.optional(v.boolean(), false),
+  mode: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(0o777))),
   groupWrite: v.optional(v.literal(true)),
   found: v.optional(v.literal(true)),
   displaced: v.optional(v.object({ name: keptName, size: v.number() })),
@@ -49,7 +50,11 @@ const endLine = v.object({
       recipe: v.optional(v.string()),
       keys: v.optional(v.string()),
       volume: v.optional(
-        v.object({ case: v.union([v.boolean(), v.literal('ascii')]), unicode: v.boolean(), keepsModes: v.boolean() }),
+        v.object({
+          case: v.union([v.boolean(), v.literal('ascii')]),
+          unicode: v.boolean(),
+          keepsModes: v.union([v.boolean(), v.literal('executable')]),
+        }),
       ),
     }),
   ),

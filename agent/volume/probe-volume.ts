@@ -38,13 +38,15 @@ function probeAccented(directory: Directory): { isFolded: boolean; isNormalized:
   }
 }
 
-/** Sets and removes the executable bit, as git does for `core.fileMode`: some volumes ignore this, others reject it. */
-function keepsModes(path: string): boolean {
-  return [0o755, 0o644].every((mode) => {
-    using file = new OpenFile(path, 'r');
+/** Sets modes, as git does for `core.fileMode`: some volumes ignore this or a part of the bits, others reject it. */
+function keepsModes(path: string): VolumeTraits['keepsModes'] {
+  using file = new OpenFile(path, 'r');
+  const modes = [0o755, 0o640, 0o400].map((mode) => {
     setMode(file.descriptor, mode);
-    return (lstatSync(path).mode & 0o100) === (mode & 0o100);
+    return { mode, found: lstatSync(path).mode & 0o7777 };
   });
+  if (modes.every(({ mode, found }) => found === mode)) return true;
+  return modes.every(({ mode, found }) => (found & 0o100) === (mode & 0o100)) && 'executable';
 }
 
 function withFile<T>(directory: Directory, name: string, look: () => T): T {

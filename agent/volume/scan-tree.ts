@@ -15,7 +15,8 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
-import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
+import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
+import type { VolumeTraits } from '../plan/volume-traits.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import { forEachLimited } from './for-each.ts';
 import { HeldDirectory } from './held-directory.ts';
@@ -55,8 +56,9 @@ export async function scanTree(root: DataRoot, input: ScanInput): Promise<LiveTr
       live.note(path, undefined);
       continue;
     }
-    const forced = keepsModes ? undefined : (desired.files.get(path)?.executable ?? owned?.executable ?? false);
-    const entry = live.isReachable(path) ? scanEntry(root, path, { owned, forced }) : undefined;
+    const entry = live.isReachable(path)
+      ? scanEntry(root, path, { owned, wanted: desired.files.get(path) ?? owned, keepsModes })
+      : undefined;
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
@@ -124,6 +126,7 @@ interface UnreadFile {
   kind: 'unread';
   path: string;
   executable: boolean;
+  mode: number | undefined;
   fingerprint: Fingerprint;
 }
 
@@ -131,26 +134,30 @@ type ScannedEntry = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> 
 
 interface Expected {
   owned: OwnedFile | undefined;
-  /** Assumed executable bit on a volume that doesn't keep it: the desired one. */
-  forced: boolean | undefined;
+  /** The desired mode, which is assumed on a volume that doesn't keep modes. */
+  wanted: Pick<DesiredFile, 'executable' | 'mode'> | undefined;
+  keepsModes: VolumeTraits['keepsModes'];
 }
 
-function scanEntry(root: DataRoot, path: string, { owned, forced }: Expected): ScannedEntry {
+function scanEntry(root: DataRoot, path: string, { owned, wanted, keepsModes }: Expected): ScannedEntry {
   const stats = root.look(path, lstat);
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };
   if (stats.isDirectory()) return { kind: 'directory' };
   if (!stats.isFile()) return { kind: 'other' };
-  const executable = forced ?? isExecutable(stats);
+  const executable = keepsModes ? isExecutable(stats) : (wanted?.executable ?? false);
+  const mode = keepsModes === true ? stats.mode & ALL_BITS : undefined;
   if (!owned || !provesUntouched(owned.fingerprint, stats)) {
-    return { kind: 'unread', executable, fingerprint: fingerprintOf(stats) };
+    return { kind: 'unread', executable, mode, fingerprint: fingerprintOf(stats) };
   }
-  return executable === owned.executable ? { kind: 'recorded' } : { ...asRecorded(owned), executable };
+  const isRecorded =
+    executable === owned.executable && wanted?.mode === owned.mode && hasRecordedMode(stats, owned, keepsModes);
+  return isRecorded ? { kind: 'recorded' } : { ...asRecorded(owned), executable, mode };
 }
 
-function asRecorded({ inputs, patches, lfs, blob, executable, fingerprint, sha256 }: OwnedFile): LiveFile {
+function asRecorded({ inputs, patches, lfs, blob, executable, mode, fingerprint, sha256 }: OwnedFile): LiveFile {
   const isOther = inputs || patches || lfs !== undefined;
-  return { kind: 'file', executable, fingerprint, sha256, blob: isOther ? undefined : blob };
+  return { kind: 'file', executable, mode, fingerprint, sha256, blob: isOther ? undefined : blob };
 }
 
 /** For a file whose content isn't needed. */
@@ -223,10 +230,10 @@ export async function isUntouched(root: DataRoot, { applied, files, directories,
     if (!root.look(directory, lstat)?.isDirectory()) return false;
     if (pacer.isDue) await pacer.rest();
   }
-  for (const { path, executable, fingerprint } of files.values()) {
-    const stats = root.look(path, lstat);
-    if (!stats?.isFile() || !provesUntouched(fingerprint, stats)) return false;
-    if (keepsModes && isExecutable(stats) !== executable) return false;
+  for (const record of files.values()) {
+    const stats = root.look(record.path, lstat);
+    if (!stats?.isFile() || !provesUntouched(record.fingerprint, stats)) return false;
+    if (!hasRecordedMode(stats, record, keepsModes)) return false;
     if (pacer.isDue) await pacer.rest();
   }
   return true;
@@ -304,6 +311,20 @@ const COARSE_MS = 2_000;
 export function fingerprintOf({ size, mtimeMs, ino }: Stats, takenAt = Date.now()): Fingerprint {
   const isRacy = mtimeMs % 1000 === 0 && Math.abs(takenAt - mtimeMs) < COARSE_MS;
   return isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino };
+}
+
+/** Permission bits, setuid, setgid, and sticky. */
+const ALL_BITS = 0o7777;
+
+/** Checks whether a file has the mode in its record, as far as the volume keeps modes. */
+export function hasRecordedMode(
+  stats: Stats,
+  { executable, mode }: Pick<OwnedFile, 'executable' | 'mode'>,
+  keepsModes: VolumeTraits['keepsModes'],
+): boolean {
+  if (!keepsModes) return true;
+  if (keepsModes === true && mode !== undefined) return (stats.mode & ALL_BITS) === mode;
+  return isExecutable(stats) === executable;
 }
 
 /** Checks the owner's execute permission, the only mode bit that git records. */

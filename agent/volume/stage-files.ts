@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { ContentReader } from '../content/content-reader.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
+import { modeOf } from '../plan/file-mode.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import type { Directory } from './directory.ts';
@@ -42,7 +43,7 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
     if (next) records.push(await stageFile(next, options.directory.at(`${records.length}`), options));
     if (pacer.isDue) await pacer.rest();
   }
-  await flushFiles(records.length, options);
+  await flushFiles(records, options);
   return records;
 }
 
@@ -91,9 +92,6 @@ async function stageFile(file: DesiredFile, temporary: string, options: StagingO
   return recordOf(file, delivered, { descriptor, mode, groupWrite: options.groupWrite });
 }
 
-const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
-  (executable ? 0o755 : 0o644) | (groupWrite ? 0o020 : 0);
-
 /** Returns the record of a written file, and sets its final mode. */
 function recordOf(
   file: DesiredFile,
@@ -108,7 +106,8 @@ function recordOf(
   const record: OwnedFile = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
   if (link !== undefined) record.link = link;
   if (lfs !== undefined) record.lfs = lfs;
-  if (groupWrite) record.groupWrite = true;
+  if (file.mode !== undefined) record.mode = file.mode;
+  else if (groupWrite) record.groupWrite = true;
   return record;
 }
 
@@ -123,10 +122,11 @@ const CONCURRENCY = 16;
 const MANY = 64;
 
 /** Flushes the files to the disk. */
-async function flushFiles(count: number, { directory, fileSystem }: StagingOptions): Promise<void> {
-  if (count >= MANY && (await flushFileSystem(fileSystem))) return;
-  await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    using file = new OpenFile(directory.at(`${index}`), 'r+');
+async function flushFiles(records: OwnedFile[], { directory, fileSystem }: StagingOptions): Promise<void> {
+  if (records.length >= MANY && (await flushFileSystem(fileSystem))) return;
+  await forEachLimited(records.entries(), CONCURRENCY, async ([index, record]) => {
+    const isWritable = (modeOf(record, false) & 0o200) !== 0;
+    using file = new OpenFile(directory.at(`${index}`), isWritable ? 'r+' : 'r');
     await flush(file.descriptor);
   });
 }

@@ -21,7 +21,7 @@ export async function undoMoves(journal: Journal, root: DataRoot): Promise<strin
   const taken: string[] = [];
   await withStores(root, async (stores, held) => {
     using publisher = new TreePublisher(root, stores);
-    const undo = new Undo(stores, journal.hasSameInodes, root.traits?.keepsModes ?? true);
+    const undo = new Undo(stores, journal.hasSameInodes, (root.traits?.keepsModes ?? true) === true);
     for await (const move of journal.moves()) {
       try {
         const [parent, name] = split(move.path);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { FILE_MODE_RULE } from '../domain/file-mode.ts';
 import { BOUNDS } from './bounds.ts';
 import { AGENT_DIRECTORY } from './names.ts';
 
@@ -132,6 +133,10 @@ export const destinationPath = (description: string) =>
     }),
     v.description(description),
   );
+
+/** Permission bits of a file, as an octal number in quotes. */
+export const fileMode = (description: string) =>
+  v.pipe(v.string(), v.maxLength(4), cel(FILE_MODE_RULE), v.description(description));
 
 /** A Go duration string between `min` and `max`, which use the same format; every caller's range includes 90s. */
 export const durationBetween = (min: string, max: string, description: string) =>

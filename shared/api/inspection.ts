@@ -77,6 +77,8 @@ const side = v.object({
   /** Absent if the content is omitted. */
   text: v.optional(v.pipe(v.string(), v.maxLength(INSPECTION.fileBytes))),
   executable: v.boolean(),
+  /** Permission and special bits, if a mapping sets the mode. */
+  mode: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0o7777))),
 });
 
 const path = v.pipe(v.string(), v.maxLength(BOUNDS.path));

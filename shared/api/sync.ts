@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { boundedKeys, cel, destinationPath, integer, name, sourcePath, text } from './fields.ts';
+import { boundedKeys, cel, destinationPath, fileMode, integer, name, sourcePath, text } from './fields.ts';
 
 const patchSchema = v.pipe(
   v.object({
@@ -34,6 +34,11 @@ const mappingSchema = v.pipe(
       true,
     ),
     template: v.optional(v.pipe(v.boolean(), v.description('Render text files as templates.')), false),
+    mode: v.optional(
+      fileMode(
+        'Permissions of the files, as four octal digits in quotes, such as "0600" or "0440". The owner must be able to read them, and others must not be able to write them. Replaces the executable bit in git, and the effect of groupWrite. Directories are unchanged. If omitted, 0644, and 0755 for executable files.',
+      ),
+    ),
     publish: v.optional(
       v.pipe(
         v.picklist(['files', 'atomic']),

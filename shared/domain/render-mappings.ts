@@ -1,5 +1,6 @@
 import { BOUNDS } from '../api/bounds.ts';
 import type { MappingInput } from '../api/sync.ts';
+import { FILE_MODE_RULE, parseFileMode } from './file-mode.ts';
 import { isAgentPath, isGitPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
@@ -16,6 +17,8 @@ export interface RenderedMapping {
   type: 'dir' | 'file' | undefined;
   required: boolean;
   template: boolean;
+  /** Permission bits of the files. If omitted, the usual ones. */
+  mode?: number | undefined;
   /** Whether the destination is a link to a complete tree. If omitted, it isn't. */
   isAtomic?: boolean | undefined;
   patches: RenderedPatch[];
@@ -67,6 +70,8 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
   const isAtomic = mapping.publish === 'atomic';
   if (isAtomic && mapping.type === 'file') tell('.publish: atomic needs a directory as the source, but type is file');
   if (isAtomic && known?.path === '') tell(`.publish: ${ROOT_PROBLEM}`);
+  const mode = mapping.mode === undefined ? undefined : parseFileMode(mapping.mode);
+  if (mapping.mode !== undefined && mode === undefined) tell(`.mode: ${FILE_MODE_RULE.message}`);
   const patches = (mapping.patches ?? []).flatMap((patch, number) => {
     const result = renderPatch(patch, means.values, means.budget);
     if (result.kind === 'patch') return [result.patch];
@@ -82,6 +87,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     type: mapping.type,
     required: mapping.required ?? true,
     template: mapping.template ?? false,
+    ...(mode !== undefined && { mode }),
     ...(isAtomic && { isAtomic }),
     patches,
   };

@@ -1,4 +1,5 @@
 import { type Answer, answerSchema, INSPECTION } from '../api/inspection.ts';
+import { omit } from '../domain/objects.ts';
 import { readJson } from '../domain/read-json.ts';
 import { open, type QuestionKeys, seal } from './sealed-box.ts';
 
@@ -36,8 +37,8 @@ const hasText = ({ before, after }: Change): boolean => before?.text !== undefin
 function withoutText({ before, after, ...change }: Change): Change {
   return {
     ...change,
-    before: before && { executable: before.executable },
-    after: after && { executable: after.executable },
+    before: before && omit(before, 'text'),
+    after: after && omit(after, 'text'),
     leftOut: 'limit',
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -37,6 +37,8 @@ interface Example {
   /** Requests to the gateway. */
   requests?: string[];
   volume: Files;
+  /** Modes of files in the volume, in octal. */
+  modes?: Files;
 }
 
 /** The pages with examples, and the headings that have to have one. */
@@ -104,7 +106,7 @@ async function write(root: string, files: Record<string, string | null>): Promis
 }
 
 async function runExample(t: TestContext, name: string, example: Example): Promise<void> {
-  const { profile, before = {}, drift, gateway, changes, requests, volume } = example;
+  const { profile, before = {}, drift, gateway, changes, requests, volume, modes = {} } = example;
   const { port, requests: received } = await startGateway(t);
   const sandbox = await createSandbox(t, { port });
   const resolved = resolveProfile({ profiles: { default: profile } }, 'default');
@@ -123,6 +125,8 @@ async function runExample(t: TestContext, name: string, example: Example): Promi
   }
   await sandbox.reload(target);
   assert.deepEqual(await sandbox.files(), Object.fromEntries(Object.entries(volume).sort()));
+  for (const [file, mode] of Object.entries(modes))
+    assert.equal((await stat(path.join(sandbox.data, file))).mode & 0o7777, Number.parseInt(mode, 8), file);
   if (changes) assert.deepEqual(describeChanges(plan, changes.length + 1), changes);
   assert.deepEqual(received, requests ?? []);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -111,6 +111,24 @@ suite('a gateway follows its GatewaySync', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
     await pod.settle(commit);
     await untilFiles(pod, { 'other/b': '2' });
+  });
+
+  test('to the mode of a mapping, also when only that changes, and after drift', async (t) => {
+    const repository = await server.createRepository('modes');
+    const commit = await repository.commit({ files: { 'keys/id': { content: 'key', executable: true } } });
+    const specWith = (mode: string) =>
+      profile({ mappings: [{ source: 'keys', destination: '.ssh', mode }], syncPeriod: 5 });
+    const { pod } = await startSyncedPod(t, { repo: repository.url, commit, spec: specWith('0600') });
+    const key = path.join(pod.data, '.ssh/id');
+    const untilMode = (mode: number) =>
+      until(async () => (await stat(key)).mode & 0o7777, { describe: 'the mode', accept: (found) => found === mode });
+    await untilMode(0o600);
+    await pod.setSpec(repository.url, specWith('0440'));
+    await pod.settle(commit);
+    await untilMode(0o440);
+    await chmod(key, 0o644);
+    await untilMode(0o440);
+    assert.deepEqual(await pod.files(), { '.ssh/id': 'key' });
   });
 
   test('after drift, without a request to the git server or the API server', async (t) => {

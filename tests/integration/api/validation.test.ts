@@ -52,7 +52,9 @@ const status = (fields: Json) => ({
   'git.commitStatus': { secretRef: { name: 's', key: 'k' }, ...fields },
 });
 
-const refused: [what: string, changes: Record<string, unknown>, words: RegExp][] = [
+const MODE_WORDS = /(must be four octal digits in quotes, such as "0600"|mode: Too long)/;
+
+const refused: (readonly [what: string, changes: Record<string, unknown>, words: RegExp])[] = [
   ['itself as the source of requests', { 'webhook.from': 'x' }, /spec\.webhook\.from must be another GatewaySync/],
   ['a hub in another namespace', { 'webhook.from': 'other/hub' }, /spec\.webhook\.from in body should match/],
   ['no git', { git: undefined }, /spec\.git: Required/],
@@ -225,6 +227,10 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ["the agent's own directory", mapping({ destination: './.sync-agent/x' }), /keeps its own files/],
   ['a backslash in a path', mapping({ destination: 'a\\b' }), /backslashes/],
   ['an unknown type of mapping', mapping({ type: 'link' }), /supported values: "dir", "file"/],
+  ['a mode without quotes', mapping({ mode: 0o600 }), /mode in body must be of type string: "integer"/],
+  ...['0200', '0602', '0606', '4755', '01600', '600', '0x80', 'u=rw', '', '0680', '0600\n'].map(
+    (mode) => [`the mode ${JSON.stringify(mode)}`, mapping({ mode }), MODE_WORDS] as const,
+  ),
   ['a patch that sets nothing', mapping({ patches: [{ file: 'a.json', set: {} }] }), /at least 1 properties/],
   [
     'a long path in a patch',
@@ -286,7 +292,7 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /exactly one leading \//],
 ];
 
-const accepted: [what: string, changes: Record<string, unknown>][] = [
+const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = [
   ['the least', {}],
   ...RANGES.map((semver): [string, Record<string, unknown>] => [
     `the range ${JSON.stringify(semver)}`,
@@ -381,6 +387,9 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['an interval of several parts', { polling: { enabled: true, interval: '1h30m' } }],
   ['the root as destination', mapping({ destination: '.' })],
   ['templates in paths', mapping({ source: 'gateways/{{ .GatewayName }}', destination: 'projects/{{ .Vars.site }}' })],
+  ...['0400', '0440', '0600', '0640', '0644', '0664', '0755', '0775'].map(
+    (mode) => [`the mode ${mode}`, mapping({ mode })] as const,
+  ),
   ['dots that lead nowhere', mapping({ source: 'a..b/...', destination: '..data' })],
   [
     'everything as large as it may be',

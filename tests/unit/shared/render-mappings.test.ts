@@ -71,6 +71,22 @@ suite('renderMappings', () => {
     assert.deepEqual(patches[0]?.edits, [{ path: ['k'], json: '1' }]);
   });
 
+  test('reads the mode of a mapping, and rejects modes that are unsafe or not four octal digits', () => {
+    const modeOf = (mode: string) => renderMappings([{ source: 'a', destination: 'b', mode }], values);
+    for (const [mode, bits] of Object.entries({ '0400': 0o400, '0600': 0o600, '0640': 0o640, '0775': 0o775 })) {
+      const result = modeOf(mode);
+      assert.equal(result.kind === 'mappings' && result.mappings[0]?.mode, bits);
+    }
+    for (const mode of ['0200', '0602', '0606', '4755', '600', '0o600', '0680', '00600', '0600\n', ' 0600', '']) {
+      const result = modeOf(mode);
+      assert.match(
+        result.kind === 'problems' ? result.problems.join() : '',
+        /^mappings\[0\]\.mode: must be four/,
+        mode,
+      );
+    }
+  });
+
   test('reports all problems, with the number of the mapping and of the patch', () => {
     const given: MappingInput[] = [
       {

@@ -82,9 +82,9 @@ function compare(step: Step): 'narrow' | 'whole' | 'nothing' {
   assert.ok(second.kind === 'tree', 'a commit that cannot be laid out is never narrowed');
   const left = [...manifest.files.values()].filter(({ path }) => !narrowed.manifest.files.has(path));
   assert.equal(narrowed.untouched, left.length);
-  const untouched = left.map(({ path, source, blob, executable, inputs, patches }) => {
+  const untouched = left.map(({ path, source, blob, executable, mode, inputs, patches }) => {
     assert.equal(inputs, undefined, 'a template whose value changed takes part');
-    return { path, source, blob, executable, template: false, patches };
+    return { path, source, blob, executable, template: false, patches, ...(mode !== undefined && { mode }) };
   });
   const all = [...untouched, ...recipes(narrowed.desired)].map((file) => [file.path, file] as const);
   assert.deepEqual(new Map(all), new Map(recipes(second.tree).map((file) => [file.path, file])));
@@ -256,6 +256,7 @@ suite('narrowChange', () => {
       destination: fc.constantFrom('.', 'a', 'a/', 'd'),
       required: fc.boolean(),
       template: fc.boolean(),
+      mode: fc.constantFrom('0600', '0755'),
       patches: fc.constantFrom<Mapping['patches'][]>([], [], [{ file: '**/*.json', set: { a: '1' } }]),
     },
     { requiredKeys: ['source', 'destination'], noNullPrototype: true },

@@ -22,6 +22,15 @@ export function playForcedModes(t: TestContext, code?: string): () => void {
   });
 }
 
+/** Plays a volume that keeps no other bit than the executable one, as some network file systems do. */
+export function playExecutableBit(t: TestContext): () => void {
+  return mockCalls(t, ['lstatSync', 'fstatSync'], (_, args, real) => {
+    const stats = real(...args) as { mode: number | bigint; isFile(): boolean } | undefined;
+    if (typeof stats?.mode === 'number' && stats.isFile()) stats.mode = (stats.mode & ~0o7677) | 0o666;
+    return stats;
+  });
+}
+
 /** Mounts a FUSE file system with commands for an empty source and target directory; undefined if this machine can't. */
 export async function mountFuse(
   t: TestContext,

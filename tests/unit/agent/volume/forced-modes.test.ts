@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
+import { mountFuse, playExecutableBit, playForcedModes } from '../support/forced-modes.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
+import { mappingOf } from '../support/tree-files.ts';
 
 const emptyDirectory = async (t: TestContext): Promise<string> => {
   const directory = await temporaryDirectory(t, 'forced-');
@@ -98,6 +100,27 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       assert.deepEqual(await entriesOf(data), before);
     });
 
+    test('a mode in a mapping changes only the record, and the report has a note', async (t) => {
+      const data = await makeVolume(t);
+      if (data === undefined) return;
+      const { repo, commit, sandbox } = await gitSandbox(t, 'mode', { shared: { data, podUid: 'uid' } });
+      const id = await commit({ files });
+      await sandbox.sync({ repo, commit: id });
+      for (const mode of ['0600', '0400', undefined]) {
+        const target = { repo, commit: id, profile: { mappings: [mappingOf('.', '.', mode ? { mode } : {})] } };
+        for (let look = 0; look < 2; look += 1) {
+          const outcome = await sandbox.sync(target);
+          assert.deepEqual([outcome.plan.changes, outcome.plan.drift], [[], []], `${mode}`);
+          const { message = '' } = describeSync(outcome, []);
+          assert.equal(message.includes("the data volume doesn't keep the permissions of files"), mode !== undefined);
+          assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
+          await sandbox.restart();
+        }
+        const planned = await sandbox.sync({ ...target, profile: { ...target.profile, dryRun: true } });
+        assert.equal(planned.ignoresModes, mode !== undefined);
+      }
+    });
+
     test('groupWrite blocks nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
@@ -129,4 +152,21 @@ test('on a volume that keeps modes, a lost executable bit still counts as drift'
     [['d/run.sh', true]],
   );
   assert.equal((await stat(path.join(sandbox.data, 'd/run.sh'))).mode & 0o100, 0o100);
+});
+
+test('on a volume that keeps only the executable bit, only this bit of a mode counts', async (t) => {
+  const { repo, commit, sandbox } = await gitSandbox(t, 'bit-only');
+  t.after(playExecutableBit(t));
+  const target = { repo, commit: await commit({ files }) };
+  const profile = { mappings: [mappingOf('.', '.', { mode: '0600' })] };
+  const outcome = await sandbox.sync({ ...target, profile });
+  assert.deepEqual([sandbox.root.traits?.keepsModes, outcome.ignoresModes], ['executable', true]);
+  await sandbox.restart();
+  const again = await sandbox.sync({ ...target, profile });
+  assert.deepEqual([again.plan.changes, again.plan.drift], [[], []]);
+  const { plan } = await sandbox.sync(target);
+  assert.deepEqual(
+    plan.changes.map(({ path, reason }) => [path, reason]),
+    [['d/run.sh', 'ModeChanged']],
+  );
 });

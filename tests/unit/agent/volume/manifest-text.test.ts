@@ -56,7 +56,7 @@ suite('parseManifest', () => {
 
   test('reads every property of a file, and of a sync', async () => {
     const displaced = { name: 'a-1.b_2', size: 7 };
-    const full: OwnedFile = { ...file, groupWrite: true, found: true, displaced };
+    const full: OwnedFile = { ...file, mode: 0o600, groupWrite: true, found: true, displaced };
     const bare: OwnedFile = { ...omit(file, 'inputs', 'patches'), path: 'c', source: 'c', executable: false };
     for (const one of [full, bare, ...Object.keys(full).map((key) => ({ ...bare, path: key, ...pick(full, key) }))]) {
       const { manifest } = await read(textOf(update({ files: [one] })));

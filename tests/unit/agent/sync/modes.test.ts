@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
+import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+import { mappingOf, treeOf } from '../support/tree-files.ts';
+
+type Profile = Partial<ResolvedProfile>;
+
+const modeOf = (file: string): string => (statSync(file).mode & 0o7777).toString(8);
+const modeIn = ({ data }: Sandbox, file: string): string => modeOf(path.join(data, file));
+const changesOf = ({ plan }: SyncOutcome<'synced' | 'planned'>): string[] => describeChanges(plan, 100).sort();
+
+/** A profile that delivers `keys` with a mode, or without one. */
+const keysWith = (mode?: string, more: Profile = {}): Profile => ({
+  mappings: [mappingOf('conf', 'conf'), mappingOf('keys', 'keys', mode === undefined ? {} : { mode })],
+  ...more,
+});
+const files = { 'conf/a': '1', 'keys/id': 'key', 'keys/sub/run': { content: '#!', executable: true } };
+
+suite('a mapping with a mode', () => {
+  test('delivers all files with exactly this mode, regardless of git and groupWrite', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'modes');
+    const id = await commit({ files });
+    await sandbox.sync({ repo, commit: id, profile: keysWith('0640', { groupWrite: true }) });
+    assert.deepEqual(
+      ['conf/a', 'keys/id', 'keys/sub/run', 'keys/sub'].map((file) => modeIn(sandbox, file)),
+      ['664', '640', '640', '775'],
+    );
+    const { plan } = await sandbox.sync({ repo, commit: id, profile: keysWith('0640', { groupWrite: true }) });
+    assert.deepEqual([plan.changes, plan.corrected], [[], []]);
+  });
+
+  test('is exact with any umask', async (t) => {
+    for (const mask of [0o000, 0o077]) {
+      const { repo, commit, sandbox } = await gitSandbox(t, 'umask');
+      const umask = process.umask(mask);
+      try {
+        await sandbox.sync({ repo, commit: await commit({ files }), profile: keysWith('0440') });
+      } finally {
+        process.umask(umask);
+      }
+      assert.deepEqual([modeIn(sandbox, 'keys/id'), modeIn(sandbox, 'conf/a')], ['440', '644']);
+    }
+  });
+
+  test('that changes is a change of its files only, in the same commit and after a restart', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'changed');
+    const target = { repo, commit: await commit({ files }) };
+    await sandbox.sync({ ...target, profile: keysWith() });
+    const steps: [mode: string | undefined, changes: string[], modes: [string, string]][] = [
+      ['0600', ['modify keys/id (ModeChanged)', 'modify keys/sub/run (ModeChanged)'], ['600', '600']],
+      ['0400', ['modify keys/id (ModeChanged)', 'modify keys/sub/run (ModeChanged)'], ['400', '400']],
+      ['0644', ['modify keys/id (ModeChanged)', 'modify keys/sub/run (ModeChanged)'], ['644', '644']],
+      [undefined, ['modify keys/sub/run (ModeChanged)'], ['644', '755']],
+      ['0755', ['modify keys/id (ModeChanged)'], ['755', '755']],
+    ];
+    for (const [mode, changes, modes] of steps) {
+      const dry = await sandbox.sync({ ...target, profile: keysWith(mode, { dryRun: true }) });
+      assert.deepEqual(changesOf(dry), changes, `dry run, ${mode}`);
+      const outcome = await sandbox.sync({ ...target, profile: keysWith(mode) });
+      assert.deepEqual(changesOf(outcome), changes, `${mode}`);
+      assert.deepEqual(outcome.plan.drift, [], `${mode}`);
+      assert.deepEqual([modeIn(sandbox, 'keys/id'), modeIn(sandbox, 'keys/sub/run')], modes);
+      await sandbox.restart();
+      assert.deepEqual(changesOf(await sandbox.sync({ ...target, profile: keysWith(mode) })), [], `${mode}`);
+    }
+  });
+
+  test('applies to new and changed files of later commits, and to templates and patches', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'rendered');
+    const patches = [{ file: 'p.json', set: { a: '2' } }];
+    const profile = { mappings: [mappingOf('keys', 'keys', { mode: '0600', template: true, patches })] };
+    const first = { 'keys/t': '{{ .Ref }}', 'keys/p.json': '{"a": 1}' };
+    await sandbox.sync({ repo, commit: await commit({ files: first }), profile });
+    const second = { ...first, 'keys/new': 'x', 'keys/t': '{{ .Ref }}!' };
+    const target = { repo, commit: await commit({ files: second }), profile };
+    await sandbox.sync(target);
+    await sandbox.sync({ ...target, ref: 'other' });
+    assert.deepEqual(await sandbox.files(), { 'keys/new': 'x', 'keys/p.json': '{"a": 2}', 'keys/t': 'other!' });
+    for (const file of ['keys/t', 'keys/p.json', 'keys/new']) assert.equal(modeIn(sandbox, file), '600', file);
+  });
+
+  test('overrides a change of the executable bit in git', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'bit');
+    const profile = keysWith('0600');
+    await sandbox.sync({ repo, commit: await commit({ files }), profile });
+    const next = await commit({ files: { 'keys/id': { content: 'key', executable: true } } });
+    const { plan } = await sandbox.sync({ repo, commit: next, profile });
+    assert.deepEqual([plan.changes, plan.drift], [[], []]);
+  });
+
+  test('gives a file that several mappings deliver the mode of the last one', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'layers');
+    const id = await commit({ files: { 'base/a': '1', 'base/b': '1', 'over/b': '2' } });
+    const base = mappingOf('base', '.', { mode: '0640' });
+    const over = mappingOf('over', '.');
+    await sandbox.sync({ repo, commit: id, profile: { mappings: [base, over] } });
+    assert.deepEqual([modeIn(sandbox, 'a'), modeIn(sandbox, 'b')], ['640', '644']);
+    await sandbox.sync({ repo, commit: id, profile: { mappings: [base, { ...over, mode: '0400' }] } });
+    assert.deepEqual([modeIn(sandbox, 'a'), modeIn(sandbox, 'b')], ['640', '400']);
+    const { plan } = await sandbox.sync({ repo, commit: id, profile: { mappings: [base] } });
+    assert.deepEqual(describeChanges(plan, 9), ['modify b (ContentChanged)']);
+    assert.deepEqual([modeIn(sandbox, 'b'), (await sandbox.files()).b], ['640', '1']);
+  });
+
+  test('makes any other mode of its files drift, which is repaired or reported', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'drift');
+    const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
+    await sandbox.sync(target);
+    for (const mode of [0o644, 0o660, 0o400, 0o4600]) {
+      await sandbox.restart();
+      chmodSync(path.join(sandbox.data, 'keys/id'), mode);
+      const { changes } = await sandbox.inspect({ kind: 'drift' }, target);
+      assert.deepEqual(
+        changes.map(({ path: file, reason, before, after }) => [file, reason, before?.mode, after?.mode]),
+        [['keys/id', 'ModeChanged', 0o600, mode]],
+      );
+      const { plan } = await sandbox.sync(target);
+      assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: true }]);
+      assert.equal(modeIn(sandbox, 'keys/id'), '600');
+    }
+    chmodSync(path.join(sandbox.data, 'keys/id'), 0o644);
+    chmodSync(path.join(sandbox.data, 'conf/a'), 0o600);
+    const { plan } = await sandbox.sync({ ...target, profile: keysWith('0600', { drift: 'report' }) });
+    assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: false }]);
+    assert.deepEqual([modeIn(sandbox, 'keys/id'), modeIn(sandbox, 'conf/a')], ['644', '600']);
+  });
+
+  test('is compared with files that the agent found', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'found');
+    for (const [name, mode] of Object.entries({ same: 0o600, other: 0o644 })) {
+      writeFileSync(path.join(sandbox.data, name), name);
+      chmodSync(path.join(sandbox.data, name), mode);
+    }
+    const id = await commit({ files: { same: 'same', other: 'other' } });
+    const profile: Profile = { mappings: [mappingOf('.', '.', { mode: '0600' })] };
+    await assert.rejects(sandbox.sync({ repo, commit: id, profile: { ...profile, onConflict: 'refuse' } }), /other/);
+    assert.deepEqual(changesOf(await sandbox.sync({ repo, commit: id, profile })), ['modify other (TakenOver)']);
+    assert.equal(modeIn(sandbox, 'other'), '600');
+    assert.equal(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')).length, 1);
+  });
+
+  test('in an atomic destination gives only the affected files a new inode, and keeps the previous tree', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'atomic');
+    const id = await commit({ files: { 'dags/a': '1', 'keys/id': 'key' } });
+    const profileOf = (mode: string) => ({
+      mappings: [mappingOf('dags', 'dags', { publish: 'atomic' }), mappingOf('keys', 'dags/keys', { mode })],
+    });
+    await sandbox.sync({ repo, commit: id, profile: profileOf('0644') });
+    const old = treeOf(sandbox);
+    const before = statSync(path.join(old, 'a'));
+    const { plan } = await sandbox.sync({ repo, commit: id, profile: profileOf('0600') });
+    assert.deepEqual(describeChanges(plan, 9), ['modify dags/keys/id (ModeChanged)']);
+    assert.notEqual(treeOf(sandbox), old);
+    assert.equal(modeOf(path.join(old, 'keys/id')), '644');
+    assert.equal(modeIn(sandbox, 'dags/keys/id'), '600');
+    assert.equal(statSync(path.join(sandbox.data, 'dags/a')).ino, before.ino);
+    chmodSync(path.join(sandbox.data, 'dags/keys/id'), 0o644);
+    const repaired = await sandbox.sync({ repo, commit: id, profile: profileOf('0600') });
+    assert.deepEqual(repaired.plan.drift, [{ path: 'dags/keys/id', reason: 'Drifted', isRepaired: true }]);
+    assert.equal(modeIn(sandbox, 'dags/keys/id'), '600');
+  });
+});
+
+suite('an answer about files with a mode', () => {
+  test('has the modes, and no content of files that others can not read', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'answer');
+    const target = { repo, commit: await commit({ files }), profile: keysWith() };
+    await sandbox.sync(target);
+    const diffWith = async (mode: string) => {
+      const asked = { ...target, profile: keysWith(mode) };
+      const { changes } = await sandbox.inspect({ kind: 'diff', ref: 'main' }, asked);
+      return changes.map(({ path: file, reason, before, after, leftOut }) => [
+        ...[file, reason, before?.mode, after?.mode],
+        leftOut ?? after?.text,
+      ]);
+    };
+    assert.deepEqual(await diffWith('0444'), [
+      ['keys/id', 'ModeChanged', 0o644, 0o444, 'key'],
+      ['keys/sub/run', 'ModeChanged', 0o755, 0o444, '#!'],
+    ]);
+    assert.deepEqual(await diffWith('0640'), [
+      ['keys/id', 'ModeChanged', 0o644, 0o640, 'secret'],
+      ['keys/sub/run', 'ModeChanged', 0o755, 0o640, 'secret'],
+    ]);
+  });
+});
