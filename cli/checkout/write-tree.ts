@@ -1,5 +1,7 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { modeOf } from '../../agent/plan/file-mode.ts';
+import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import { Problem } from '../client/problem.ts';
 
 /** Creates an empty directory for files. Throws `Problem` if it has content, which could be mixed up with them. */
@@ -9,9 +11,15 @@ export async function createTree(directory: string): Promise<void> {
   if (entry !== undefined) throw new Problem(`${directory} isn't empty: specify a new directory for --output`);
 }
 
-/** Writes a file at a path that the plan has checked, with the agent's mode. */
-export async function writeTreeFile(path: string, content: Buffer, { executable }: { executable: boolean }) {
+type FileMode = Pick<DesiredFile, 'executable' | 'mode'>;
+
+/** Returns the mode that an agent gives a file without groupWrite. */
+export const deliveredMode = (file: FileMode): number => modeOf(file, false);
+
+/** Writes a file at a path that the plan has checked, with the mode that an agent gives it. */
+export async function writeTreeFile(path: string, content: Buffer, file: FileMode): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content);
-  await chmod(path, executable ? 0o755 : 0o644);
+  const mode = deliveredMode(file);
+  await writeFile(path, content, { mode });
+  await chmod(path, mode);
 }

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
+import { formatFileMode } from '../../shared/domain/file-mode.ts';
 import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
 import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
+import { deliveredMode } from '../checkout/write-tree.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
@@ -97,7 +99,7 @@ function readLabels(words: readonly string[]): ReadonlyMap<string, string> {
 
 function print(files: readonly PlannedFile[], { print, columns, hasColours }: Host): void {
   const rows = files
-    .map(({ path, source, executable }) => [path, executable ? '0755' : '0644', source])
+    .map((file) => [file.path, formatFileMode(deliveredMode(file)), file.source])
     .sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   const titles = [{ title: 'PATH' }, { title: 'MODE' }, { title: 'SOURCE', dropped: 1 }];
   print(`${drawTable(titles, rows, { columns, ink: inkFor(hasColours) }).join('\n')}\n`);

@@ -33,11 +33,11 @@ function drawGroup(kind: InspectionView['kind'], group: readonly AnswerView[], h
   const { changes, more, problem } = first;
   const lead = ink(problem ? 'red' : 'bold', plain(`${namesOf(group)}: ${says(kind, first)}`));
   if (changes.length === 0) return [lead];
-  const rows = changes.map(({ kind: what, path, source, reason, leftOut }) => [
+  const rows = changes.map(({ kind: what, path, source, reason, mode, leftOut }) => [
     { text: MARKS[what].glyph, colour: MARKS[what].colour },
     path,
     source === path ? '' : source,
-    reason,
+    mode ? `${reason} (${mode})` : reason,
     leftOut && { text: leftOut, colour: 'dim' as const },
   ]);
   const columns = [

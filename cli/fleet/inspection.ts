@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { formatFileMode } from '../../shared/domain/file-mode.ts';
+import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
@@ -125,6 +126,8 @@ export interface AnswerView {
 }
 
 export interface ChangeView extends Pick<InspectedChange, 'path' | 'source' | 'kind' | 'reason'> {
+  /** Change of a mode that a mapping sets, such as `0644 -> 0600`. */
+  mode?: string;
   /** Diff in git's format, with the paths on the gateway. */
   diff?: string;
   /** Reason for a missing diff. */
@@ -186,9 +189,15 @@ function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): Chan
     source,
     kind,
     reason,
+    mode: modeChangeOf(change),
     diff: diff || undefined,
     leftOut: leftOut && WORDS[leftOut],
   });
+}
+
+function modeChangeOf({ before, after }: InspectedChange): string | undefined {
+  if (before?.mode === undefined || after?.mode === undefined || before.mode === after.mode) return undefined;
+  return `${formatFileMode(before.mode)} -> ${formatFileMode(after.mode)}`;
 }
 
 const algorithmOf = (commit: string | undefined): 'sha1' | 'sha256' => (commit?.length === 64 ? 'sha256' : 'sha1');
@@ -197,7 +206,7 @@ const algorithmOf = (commit: string | undefined): 'sha1' | 'sha256' => (commit?.
 function fileChangeOf({ before, after, leftOut, kind }: InspectedChange, path: string): FileChange | undefined {
   const isKnown = [before, after].every((side) => !side || side.text !== undefined);
   if (leftOut || !isKnown || (kind !== 'add' && !before) || (kind !== 'delete' && !after)) return undefined;
-  const version = (side: typeof before) => side && { text: side.text ?? '', executable: side.executable };
+  const version = (side: typeof before) => side && { ...side, text: side.text ?? '' };
   return { path, before: version(before), after: version(after) };
 }
 
@@ -224,12 +233,14 @@ export function repositoryPatch(
     for (const change of answer.changes) {
       const why = whyRefused(change, withDeleted);
       const path = change.source ?? change.path;
-      const file = why ? undefined : fileChangeOf(change, path);
+      const file = why ? undefined : fileChangeOf(withoutModes(change), path);
       if (!file) refused.push({ path, why: `${why ?? WORDS.limit} (${name})` });
       else {
         const text = texts.get(change) ?? unifiedDiff(file, algorithmOf(answer.commit));
         texts.set(change, text);
-        addTo(found, { path, name, text });
+        const isMode = text === '' && change.before?.mode !== undefined;
+        if (isMode) refused.push({ path, why: `the mapping sets its mode, not git (${name})` });
+        else addTo(found, { path, name, text });
       }
     }
   }
@@ -244,6 +255,15 @@ export function repositoryPatch(
     refused.push({ path, why });
   }
   return { text: agreed.map(([, { text }]) => text).join(''), refused };
+}
+
+/** Ignores a mode that a mapping sets, because it isn't in the repository. */
+function withoutModes(change: InspectedChange): InspectedChange {
+  const { before, after } = change;
+  if (before?.mode === undefined) return change;
+  const { executable } = before;
+  const ofGit = { ...change, before: omit(before, 'mode') };
+  return after ? { ...ofGit, after: { ...omit(after, 'mode'), executable } } : ofGit;
 }
 
 interface Found {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { structuredPatch } from 'diff';
+import { formatFileMode } from '../../shared/domain/file-mode.ts';
 
 /** A file before and after a change; undefined if it doesn't exist. */
 export interface FileChange {
@@ -11,6 +12,8 @@ export interface FileChange {
 interface FileVersion {
   text: string;
   executable: boolean;
+  /** All bits of the mode, if a mapping sets it. git itself distinguishes only 0644 and 0755. */
+  mode?: number | undefined;
 }
 
 /** Context lines around a change. */
@@ -46,8 +49,10 @@ export function unifiedDiff({ path, before, after }: FileChange, algorithm: 'sha
   return `${lines.join('\n')}\n`;
 }
 
-const modeOf = (version: FileVersion | undefined): string | undefined =>
-  version && (version.executable ? '100755' : '100644');
+function modeOf(version: FileVersion | undefined): string | undefined {
+  if (!version) return undefined;
+  return `10${formatFileMode(version.mode ?? (version.executable ? 0o755 : 0o644))}`;
+}
 
 function idOf(version: FileVersion | undefined, algorithm: 'sha1' | 'sha256'): string {
   if (!version) return '0'.repeat(algorithm === 'sha1' ? 40 : 64);

@@ -11,3 +11,6 @@ export const FILE_MODE_RULE = {
 /** Returns the permission bits of a mode in a mapping; undefined if it isn't valid. */
 export const parseFileMode = (mode: string): number | undefined =>
   new RegExp(VALID).test(mode) ? Number.parseInt(mode, 8) : undefined;
+
+/** Formats the bits of a mode as in a mapping, such as `0600`. */
+export const formatFileMode = (mode: number): string => mode.toString(8).padStart(4, '0');

@@ -80,6 +80,21 @@ suite('kubectl stoker check', () => {
     assert.equal(tree['config/run.sh'], '755 #!/bin/sh\n');
   });
 
+  test('gives files the mode of their mapping, even if the umask or git differs', async (t) => {
+    const { target, sandbox, output, check } = await startRepository(t);
+    const mappings = [mapping('shared', 'config', { mode: '0600' }), mapping('shared/b.bak', 'b', { mode: '0444' })];
+    const settings = { ...profile, mappings, excludePatterns: [] };
+    assert.equal((await check(['--output', output], settings)).status, 0);
+    await sandbox.sync({ ...target, profile: settings });
+    const tree = await readTree(output);
+    assert.deepEqual(tree, await readTree(sandbox.data));
+    assert.deepEqual([tree['config/run.sh'], tree.b], ['600 #!/bin/sh\n', '444 x']);
+    const { output: table } = await check([], settings);
+    assert.match(table, /^config\/run\.sh +0600 +shared\/run\.sh$/m);
+    const { status, notes } = await check([], { mappings: [mapping('shared', 'config', { mode: '0666' })] });
+    assert.deepEqual([status, /mappings\[0\]\.mode: must be four octal digits/.test(notes)], [1, true], notes);
+  });
+
   test('lists the files with their sources', async (t) => {
     const { check } = await startRepository(t);
     const labels = ['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge'];

@@ -187,6 +187,18 @@ suite('a patch for the repository', () => {
     assert.match(patchOf({ a: answer(gone) }, true).text, /^deleted file mode 100644$/m);
   });
 
+  test('never contains a mode that a mapping sets', () => {
+    const moded = { before: { ...version('1\n'), mode: 0o444 }, after: { text: '1\n', executable: true, mode: 0o744 } };
+    assert.deepEqual(patchOf({ a: answer(change(moded)) }), {
+      text: '',
+      refused: [{ path: 'config/a', why: 'the mapping sets its mode, not git (a)' }],
+    });
+    const changed = { ...moded, after: { ...moded.after, text: '2\n' } };
+    assert.deepEqual(patchOf({ a: answer(change(changed)) }), patchOf({ a: answer(change()) }));
+    const { after: _, ...gone } = change({ ...moded, kind: 'delete' });
+    assert.match(patchOf({ a: answer(gone) }, true).text, /^deleted file mode 100644$/m);
+  });
+
   test('never changes files outside the repository', () => {
     for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', '']) {
       const { text, refused } = patchOf({ a: answer(change({ source })) });
@@ -309,6 +321,13 @@ suite('the output of diff and drift', () => {
     );
     const unchanged = answerView({ name: 'a', pod: 'a-0' }, { changes: [], more: 0 });
     assert.deepEqual(unchanged, { gateway: 'a', pod: 'a-0', changes: [], more: 0 });
+  });
+
+  test('shows the change of a mode that a mapping sets, even if the content is hidden', () => {
+    const sides = { before: { executable: false, mode: 0o644 }, after: { executable: false, mode: 0o4600 } };
+    const hidden = answer(change({ ...sides, reason: 'ModeChanged', leftOut: 'secret' }));
+    const lines = drawInspection(viewOf({ a: hidden }), hostOf(undefined)).join('\n');
+    assert.match(lines, /^~ +etc\/a +config\/a +ModeChanged \(0644 -> 4600\) +looks like a secret$/m);
   });
 
   test('contains changes that several gateways share once', () => {

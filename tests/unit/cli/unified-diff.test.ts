@@ -77,6 +77,9 @@ suite('a unified diff', () => {
     assert.equal(unifiedDiff({ path: 'x', before: after, after }), '');
     const mode = ['diff --git a/x b/x', 'old mode 100644', 'new mode 100755', ''];
     assert.equal(unifiedDiff({ path: 'x', before: after, after: { ...after, executable: true } }), mode.join('\n'));
+    const exact = ['diff --git a/x b/x', 'old mode 100644', 'new mode 100440', ''];
+    assert.equal(unifiedDiff({ path: 'x', before: after, after: { ...after, mode: 0o440 } }), exact.join('\n'));
+    assert.equal(unifiedDiff({ path: 'x', before: after, after: { ...after, mode: 0o644 } }), '');
   });
 
   test('works for any file name', () => {
