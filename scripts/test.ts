@@ -22,7 +22,7 @@ const groups = new Map<string, BinaryName[]>([
   ['limits', CONTROL_PLANE],
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
-  ['servers', [...CONTROL_PLANE, 'prometheus']],
+  ['servers', [...CONTROL_PLANE, 'prometheus', 'promtool']],
   ['browser', CONTROL_PLANE],
   ['gitops', CONTROL_PLANE],
 ]);

@@ -1,39 +1,19 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
-import { parse } from 'yaml';
-import { git } from '../../../scripts/testbed/git-command.ts';
-import { runCommand } from '../../../scripts/testbed/run-command.ts';
+import { suite, test } from 'node:test';
+import { documented, makeCheckout, page } from '../../support/documented-checks.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const page = await readFile(path.join(import.meta.dirname, '../../../docs/how-to/check-files.md'), 'utf8');
-const [gatewaySync = '', github = '', gitlab = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) => text);
+/** The commands of both examples, with the variables of one gateway. */
+const commands = [...documented.github, ...documented.gitlab].map((line) =>
+  line.replace(/\$\{\{ matrix\.gateway \}\}/, 'edge').replaceAll('$GATEWAY', 'edge'),
+);
 
-/** The shell commands of both examples, with the variables of one gateway. */
-const commands = [
-  ...parse(github).jobs.gateway.steps.flatMap(({ run = [] }) => run),
-  ...Object.values(parse(gitlab) as Record<string, { script: string[] }>).flatMap(({ script }) => script),
-].map((line: string) => line.replace(/\$\{\{ matrix\.gateway \}\}/, 'edge').replaceAll('$GATEWAY', 'edge'));
-
-/** Makes a checkout with the files that the examples assume. */
-async function makeCheckout(t: TestContext): Promise<string> {
-  const root = await temporaryDirectory(t, 'check-docs-');
-  await git(root, ['init', '-q']);
-  const files = {
-    'gatewaysync.yaml': gatewaySync,
-    'nginx/nginx.conf': 'pid /tmp/nginx-{{ .GatewayName }}.pid;\nevents {}\nhttp { server { listen 8080; } }\n',
-    'prometheus/prometheus.yml': 'global: {scrape_interval: 15s}\n',
-  };
-  for (const [file, content] of Object.entries(files)) {
-    await runCommand('mkdir', ['-p', path.dirname(path.join(root, file))]);
-    await writeFile(path.join(root, file), content);
-  }
-  await git(root, ['add', '.']);
-  await git(root, ['commit', '-q', '-m', 'x']);
-  return root;
-}
+const assumed = {
+  'nginx/nginx.conf': 'pid /tmp/nginx-{{ .GatewayName }}.pid;\nevents {}\nhttp { server { listen 8080; } }\n',
+  'prometheus/prometheus.yml': 'global: {scrape_interval: 15s}\n',
+};
 
 /** Runs a command of the page in the checkout. */
 async function runIn(root: string, command: string) {
@@ -44,7 +24,7 @@ async function runIn(root: string, command: string) {
 
 suite('docs/how-to/check-files.md', () => {
   test('has commands that write what the next steps check', async (t) => {
-    const root = await makeCheckout(t);
+    const root = await makeCheckout(t, assumed);
     const checks = commands.filter((command) => command.startsWith('kubectl-stoker '));
     assert.equal(checks.length, 2);
     for (const command of checks.toReversed()) {
@@ -61,7 +41,7 @@ suite('docs/how-to/check-files.md', () => {
 
   test('shows the list of files', async (t) => {
     const [, command = '', shown] = /^\$ kubectl (stoker check .*)\n(PATH[^`]*)/m.exec(page) ?? [];
-    const { output, notes } = await runIn(await makeCheckout(t), command);
+    const { output, notes } = await runIn(await makeCheckout(t, assumed), command);
     assert.ok(output.startsWith(shown?.split('\n')[0] ?? 'nothing'));
     for (const line of shown?.trim().split('\n') ?? []) assert.ok(`${output}${notes}`.includes(line), line);
   });
