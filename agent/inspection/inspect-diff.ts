@@ -7,6 +7,7 @@ import type { Change } from '../plan/plan-changes.ts';
 import type { DesiredFile, LiveEntry } from '../plan/plan-input.ts';
 import { type Intent, intentOf } from '../resource/judge-resource.ts';
 import { viewProfile } from '../resource/revisions.ts';
+import { checkFiles } from '../sync/check-files.ts';
 import { planEverything } from '../sync/plan-sync.ts';
 import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
@@ -51,8 +52,9 @@ const noProfile = (name: string, names: string[]) =>
   });
 
 async function changesOf(aim: SyncAim, dependencies: SyncDependencies): Promise<Pick<Answer, 'changes' | 'more'>> {
-  const { result } = await planEverything(aim, dependencies);
+  const { result, desired } = await planEverything(aim, dependencies);
   if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
+  await checkFiles(result.plan, desired, aim, dependencies);
   const { changes: all } = result.plan;
   const candidates = all.slice(0, INSPECTION.changes).map((change) => candidateOf(change, aim.manifest));
   const changes = await addContents(candidates, dependencies, aim.signal);

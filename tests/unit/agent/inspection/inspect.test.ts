@@ -176,6 +176,22 @@ suite('an inspection of another commit', () => {
     await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
   });
 
+  test('is refused when a sync would be, because a file fails a check', async (t) => {
+    const { sandbox, target, branch } = await arrange(t, {
+      files: { 'config/a.json': '{}', 'config/b': '1' },
+      other: { 'config/a.json': '{', 'config/b': '2' },
+    });
+    const checked = {
+      ...target,
+      profile: { ...target.profile, checks: [{ files: '**/*.json', format: 'json' as const }] },
+    };
+    const refusal = { code: 'sync.CheckFailed', message: /config\/a\.json: line 1, column 2/ };
+    await assert.rejects(sandbox.sync({ ...checked, commit: branch }), refusal);
+    await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'other' }, checked), refusal);
+    assert.deepEqual(await sandbox.files(), { 'config/a.json': '{}', 'config/b': '1' });
+    assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main' }, checked)).changes, []);
+  });
+
   test("doesn't harm the clone if the commit's ID has another length", async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
     const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
