@@ -5,6 +5,7 @@ import { withGitAccess } from '../git/git-access.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Change } from '../plan/plan-changes.ts';
 import type { DesiredFile, LiveEntry } from '../plan/plan-input.ts';
+import { linkChanges } from '../plan/publication.ts';
 import { type Intent, intentOf } from '../resource/judge-resource.ts';
 import { viewProfile } from '../resource/revisions.ts';
 import { checkFiles } from '../sync/check-files.ts';
@@ -55,10 +56,14 @@ async function changesOf(aim: SyncAim, dependencies: SyncDependencies): Promise<
   const { result, desired } = await planEverything(aim, dependencies);
   if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
   await checkFiles(result.plan, desired, aim, dependencies);
-  const { changes: all } = result.plan;
-  const candidates = all.slice(0, INSPECTION.changes).map((change) => candidateOf(change, aim.manifest));
+  const { changes: files } = result.plan;
+  const links = linkChanges(result.plan);
+  const candidates = [
+    ...links.map((change): Candidate => ({ change, before: undefined, after: undefined, leftOut: 'noFile' })),
+    ...files.slice(0, INSPECTION.changes).map((change) => candidateOf(change, aim.manifest)),
+  ].slice(0, INSPECTION.changes);
   const changes = await addContents(candidates, dependencies, aim.signal);
-  return { changes, more: all.length - candidates.length };
+  return { changes, more: links.length + files.length - candidates.length };
 }
 
 function candidateOf(change: Change, { files }: Manifest): Candidate {

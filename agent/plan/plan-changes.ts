@@ -6,7 +6,8 @@ import { MountedPaths } from './mounted-paths.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
-import { type Publication, planTrees, rootOf } from './trees.ts';
+import type { Publication } from './publication.ts';
+import { planTrees, rootOf } from './trees.ts';
 
 /** One change of one file. `existing` is the entry seen during the scan; nothing else is replaced. */
 export type Change =

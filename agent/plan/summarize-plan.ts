@@ -1,5 +1,6 @@
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import type { Change, Plan } from './plan-changes.ts';
+import { linkChanges } from './publication.ts';
 
 export type FileCounts = NonNullable<SyncReportStatus['files']>;
 
@@ -19,7 +20,8 @@ export function countDrift({ drift }: Plan): number {
   return drift.filter(({ isRepaired }) => isRepaired).length;
 }
 
-/** Returns a line for each of the first changes, such as `modify projects/a.json (Drifted)`. */
-export function describeChanges({ changes }: Plan, limit: number): string[] {
-  return changes.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${path} (${reason})`.slice(-1024));
+/** Returns a line for each of the first changes, links first, such as `modify projects/a.json (Drifted)`. */
+export function describeChanges(plan: Plan, limit: number): string[] {
+  const all = [...linkChanges(plan), ...plan.changes.slice(0, limit)];
+  return all.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${path} (${reason})`.slice(-1024));
 }

@@ -4,19 +4,7 @@ import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { TreeRecord } from './manifest.ts';
 import { isRemovable } from './plan-conflicts.ts';
 import type { LiveRoot, PlanInput } from './plan-input.ts';
-
-/** Replaces the entry at a destination by a link to a new tree, or removes such a link. */
-export interface Publication {
-  path: string;
-  from:
-    | { kind: 'absent' }
-    | { kind: 'link'; tree: string }
-    /** `isForeign`: it is kept as a whole, and restored later. */
-    | { kind: 'directory'; isForeign: boolean };
-  to: 'link' | 'directory' | 'nothing';
-  /** The directory that was there before, to be restored: its name in `taken-over`. */
-  restores?: string | undefined;
-}
+import { linkChange, type Publication } from './publication.ts';
 
 /** Returns the destinations of mappings with `publish: atomic`; one inside another is a part of its tree. */
 export function treeRoots(mappings: readonly RenderedMapping[]): string[] {
@@ -32,10 +20,6 @@ export function rootOf(path: string, roots: Iterable<string>): string | undefine
   }
   return found;
 }
-
-/** Checks whether the destination is missing for a moment while it is exchanged. */
-export const hasGap = ({ from, to }: Publication): boolean =>
-  from.kind === 'directory' || (from.kind === 'link' && to === 'directory');
 
 /** Changes of links to trees. */
 export interface TreesPlan {
@@ -107,7 +91,10 @@ function planRoot({ path, to, isChanged }: PlannedRoot, input: PlanInput, plan: 
   if (to === 'nothing') {
     const from = live.kind === 'link' ? live : ({ kind: 'absent' } as const);
     const isFree = live.kind === 'link' || live.kind === 'absent';
-    plan.publications.push({ path, to, from, restores: isFree ? restoredBy(path, record, input) : undefined });
+    const restores = isFree ? restoredBy(path, record, input) : undefined;
+    const isMapped = input.desired.directories.has(path);
+    const change = linkChange({ to, from, restores, live, record, isMapped });
+    plan.publications.push({ path, to, from, restores, change });
     return;
   }
   const isIntact = live.kind === 'link' && live.tree === record?.tree;
@@ -118,8 +105,9 @@ function planRoot({ path, to, isChanged }: PlannedRoot, input: PlanInput, plan: 
     if (!isRepaired) return;
   }
   const problem = obstacle(path, live, { to, input });
+  const from = leavingFrom(live, record);
   if (problem) plan.problems.push(problem);
-  else plan.publications.push({ path, to, from: leavingFrom(live, record) });
+  else plan.publications.push({ path, to, from, change: linkChange({ to, from, live, record, isMapped: true }) });
 }
 
 function leavingFrom(live: LiveRoot, record: TreeRecord | undefined): Publication['from'] {

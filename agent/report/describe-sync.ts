@@ -2,8 +2,8 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { Verification } from '../gateway/verification.ts';
 import { type Drift, MAX_REPAIRS } from '../plan/drift.ts';
 import type { Plan } from '../plan/plan-changes.ts';
+import { hasGap, linkChanges } from '../plan/publication.ts';
 import { describeChanges } from '../plan/summarize-plan.ts';
-import { hasGap } from '../plan/trees.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { describeFailure, stateAfter } from './describe-failure.ts';
 import type { Finding } from './reports.ts';
@@ -16,7 +16,8 @@ export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: 
 
 function plannedFinding({ intent, plan, ignored, ignoresModes = false }: SyncOutcome<'synced' | 'planned'>): Finding {
   const { commit, ref } = intent;
-  const planned = `dry run: ${plan.changes.length} changes would deliver commit ${commit} (${ref})`;
+  const count = plan.changes.length + linkChanges(plan).length;
+  const planned = `dry run: ${count} changes would deliver commit ${commit} (${ref})`;
   const message = [planned, gaps(plan), ignoredAttributes(ignored), ignoresModes && IGNORED_MODES]
     .filter(Boolean)
     .join('; ');

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { describeSync } from '../../../../agent/report/describe-sync.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { createRepository } from '../support/git-sandbox.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { mappingOf } from '../support/tree-files.ts';
+
+const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
+const plain: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags')] };
+const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
+
+suite('a dry run and a diff list the link of an atomic destination if', () => {
+  const link = ({ data }: { data: string }) => path.join(data, 'dags');
+  const cases: {
+    title: string;
+    earlier: Partial<ResolvedProfile>[];
+    act?: (sandbox: Sandbox) => void;
+    profile: Partial<ResolvedProfile>;
+    lines: string[];
+  }[] = [
+    {
+      title: 'it was removed',
+      earlier: [atomic],
+      act: (sandbox) => fs.unlinkSync(link(sandbox)),
+      profile: atomic,
+      lines: ['add dags (Missing)'],
+    },
+    {
+      title: 'a directory has replaced it',
+      earlier: [atomic],
+      act: (sandbox) => {
+        fs.unlinkSync(link(sandbox));
+        fs.mkdirSync(link(sandbox));
+      },
+      profile: atomic,
+      lines: ['modify dags (Drifted)'],
+    },
+    { title: 'publish: atomic is added', earlier: [plain], profile: atomic, lines: ['modify dags (PublishChanged)'] },
+    { title: 'publish: atomic is removed', earlier: [atomic], profile: plain, lines: ['modify dags (PublishChanged)'] },
+    {
+      title: 'it is new',
+      earlier: [],
+      profile: atomic,
+      lines: ['add dags (New)', 'add dags/a (New)', 'add dags/b (New)'],
+    },
+    {
+      title: 'a directory of the gateway is taken over',
+      earlier: [],
+      act: (sandbox) => {
+        fs.mkdirSync(link(sandbox));
+        fs.writeFileSync(path.join(link(sandbox), 'own'), 'theirs');
+      },
+      profile: atomic,
+      lines: ['modify dags (TakenOver)', 'add dags/a (New)', 'add dags/b (New)'],
+    },
+    {
+      title: 'its mapping is removed',
+      earlier: [{ mappings: [...(atomic.mappings ?? []), mappingOf('other', 'other')] }],
+      profile: other,
+      lines: ['delete dags (NoLongerMapped)', 'delete dags/a (NoLongerMapped)', 'delete dags/b (NoLongerMapped)'],
+    },
+  ];
+  for (const [index, { title, earlier, act, profile, lines }] of cases.entries()) {
+    test(title, async (t) => {
+      const { url: repo, commit: add } = await createRepository(`listed-link-${index}`);
+      const commit = await add({ files: { 'dags/a': '1', 'dags/b': '1', other: '1' } });
+      const sandbox = await createSandbox(t);
+      for (const each of earlier) await sandbox.sync({ repo, commit, profile: each });
+      act?.(sandbox);
+      const dry = await sandbox.sync({ repo, commit, profile: { ...profile, dryRun: true } });
+      const { message, changes } = describeSync(dry, []);
+      assert.deepEqual(changes, lines);
+      assert.match(message ?? '', new RegExp(`^dry run: ${lines.length} changes`));
+      const answer = await sandbox.inspect({ kind: 'diff', ref: 'main' }, { repo, commit, profile });
+      assert.deepEqual(
+        answer.changes.map(({ kind, path: file, reason }) => `${kind} ${file} (${reason})`),
+        lines,
+      );
+      await sandbox.sync({ repo, commit, profile });
+      const after = await sandbox.sync({ repo, commit, profile: { ...profile, dryRun: true } });
+      assert.deepEqual(describeSync(after, []).changes, []);
+    });
+  }
+});
