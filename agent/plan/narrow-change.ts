@@ -91,7 +91,10 @@ class Draft {
     return true;
   }
 
-  /** Checks that no file is in the way of another, and that every source still has a file, which may be required. */
+  /**
+   * Checks that no file is in the way of another, and that every source still has a file, which may be required. An
+   * atomic destination without files loses its link.
+   */
   isSound(): boolean {
     const { mappings, changes, manifest } = this.#input;
     for (const path of this.files.keys()) {
@@ -99,7 +102,10 @@ class Draft {
     }
     if (changes.every(({ after }) => after)) return true;
     const left = [...manifest.files.values()].filter(({ path }) => !this.gone.has(path));
-    return mappings.every(({ source }) => source === '' || left.some((file) => isWithin(mappedPathOf(file), source)));
+    return mappings.every(
+      ({ source, isAtomic }) =>
+        (source === '' && !isAtomic) || left.some((file) => isWithin(mappedPathOf(file), source)),
+    );
   }
 
   #modify({ path, ...place }: MappedChange, after: TreeEntry): boolean {

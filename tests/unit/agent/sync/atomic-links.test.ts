@@ -6,11 +6,42 @@ import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { mappingOf } from '../support/tree-files.ts';
+import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 
 const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
 const plain: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags')] };
 const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
+
+test('the link is removed with the last file, also by a sync that compares only the changes (allowEmpty)', async (t) => {
+  const { url: repo, commit } = await createRepository('emptied-atomic');
+  const first = await commit({ files: { a: '1' } });
+  const second = await commit({ files: { a: null } });
+  const sandbox = await createSandbox(t);
+  const profile = { mappings: [mappingOf('.', 'dags', { publish: 'atomic' })], allowEmpty: true };
+  for (const each of [first, second]) await sandbox.sync({ repo, commit: each, profile });
+  assert.deepEqual(fs.readdirSync(sandbox.data), ['.sync-agent']);
+  await sandbox.restart();
+  await sandbox.sync({ repo, commit: second, profile });
+  assert.deepEqual(fs.readdirSync(sandbox.data), ['.sync-agent']);
+  await sandbox.removeTrees();
+  assert.deepEqual([treesOf(sandbox), ownContents(sandbox, 'taken-over')], [[], []]);
+});
+
+test('without a manifest, the files of the tree are kept, because the gateway might have written them', async (t) => {
+  const { url: repo, commit } = await createRepository('no-manifest');
+  const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1' } });
+  const second = await commit({ files: { 'dags/b': '2' } });
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ repo, commit: first, profile: atomic });
+  writeInto(treeOf(sandbox), 'own', 'theirs');
+  fs.writeFileSync(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '');
+  await sandbox.restart();
+  await sandbox.sync({ repo, commit: second, profile: atomic });
+  await sandbox.removeTrees();
+  assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '2' });
+  assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
+  assert.deepEqual(ownContents(sandbox, 'taken-over'), ['1', '1', 'theirs']);
+});
 
 suite('a dry run and a diff list the link of an atomic destination if', () => {
   const link = ({ data }: { data: string }) => path.join(data, 'dags');
