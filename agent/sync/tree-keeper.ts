@@ -39,20 +39,30 @@ export class TreeKeeper implements Chore {
 
   async run(signal: AbortSignal): Promise<void> {
     if (this.dueMs > 0) return;
-    const { root, lock, gateway, log } = this.#dependencies;
+    const { root, lock, gateway } = this.#dependencies;
     const trees = await retiredTrees(root).catch(() => []);
     const left: RetiredTree[] = [];
     for (const tree of trees) {
       const isLast = !trees.some((other) => other !== tree && isNewer(other, tree));
       const isDue = this.#ageOf(tree) >= this.#keepMs && !(isLast && gateway.isPending);
       if (isDue && lock.isHeld) {
-        await removeRetired(tree, root, signal).catch((err) => {
-          left.push(tree);
-          if (!signal.aborted) log.warn({ err, tree: tree.tree }, 'earlier tree not removed yet');
-        });
+        if (!(await this.#remove(tree, signal))) left.push(tree);
       } else left.push(tree);
     }
     this.#note(left);
+  }
+
+  /** Returns false if the tree is still there. */
+  async #remove(tree: RetiredTree, signal: AbortSignal): Promise<boolean> {
+    const { root, log } = this.#dependencies;
+    try {
+      const path = await removeRetired(tree, root, signal);
+      if (path !== undefined) log.warn({ path }, FOREIGN_DIRECTORY);
+      return true;
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err, tree: tree.tree }, 'earlier tree not removed yet');
+      return false;
+    }
   }
 
   #ageOf({ tree }: RetiredTree): number {
@@ -69,6 +79,9 @@ export class TreeKeeper implements Chore {
     this.#dueAt = next > now ? next : now + this.#keepMs;
   }
 }
+
+const FOREIGN_DIRECTORY =
+  'a directory in an earlier tree belongs to another user, so it was moved to .sync-agent/taken-over with the rest of the tree: remove it there, and run the gateway as the user of the agent';
 
 const isNewer = (one: RetiredTree, other: RetiredTree): boolean =>
   one.destination === other.destination && one.isUndone === other.isUndone && one.retiredAt > other.retiredAt;

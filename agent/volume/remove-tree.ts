@@ -21,14 +21,22 @@ interface RemoveOptions {
 
 /**
  * Removes a tree. A file that is also elsewhere only loses this name; any other one isn't the agent's and goes to
- * `taken-over`. Follows no links. Can be interrupted at any step, and then starts again.
+ * `taken-over`. So does the rest of the tree if it has directories of another user; returns the path of the first one.
+ * Follows no links. Can be interrupted at any step, and then starts again.
  */
-export async function removeTree(parent: Directory, name: string, options: RemoveOptions): Promise<void> {
+export async function removeTree(parent: Directory, name: string, options: RemoveOptions): Promise<string | undefined> {
   const stats = statOf(parent.at(name));
-  if (!stats) return;
-  if (!stats.isDirectory()) return putAside(parent.at(name), displacedName(options.destination, 1), options.stores);
-  await new Remover(options).remove(parent, name, { path: '', depth: 0 });
+  if (!stats) return undefined;
+  const remover = new Remover(options);
+  if (stats.isDirectory()) await remover.remove(parent, name, { path: '', depth: 0 });
+  if (!stats.isDirectory() || remover.blockedAt !== undefined)
+    putAside(parent.at(name), displacedName(options.destination, 1), options.stores);
+  return remover.blockedAt;
 }
+
+/** Checks whether a file or directory belongs to a user who gives the agent no permission. */
+export const isForbidden = (error: unknown): boolean =>
+  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 interface Place {
   /** Path in the tree. */
@@ -37,6 +45,8 @@ interface Place {
 }
 
 class Remover {
+  /** Path of the first directory in the tree that the agent can't change. */
+  blockedAt: string | undefined;
   readonly #options: RemoveOptions;
   readonly #pacer = new Pacer();
 
@@ -56,13 +66,23 @@ class Remover {
         const file = directory.rawPath(raw);
         const isText = Buffer.from(text).equals(Buffer.from(raw, 'latin1'));
         const stats = statOf(file);
-        if (stats?.isDirectory() && isText && depth < MAX_DEPTH) await this.remove(directory, text, entry);
+        if (stats?.isDirectory() && isText && depth < MAX_DEPTH) await this.#tryRemove(directory, text, entry);
         else if (stats?.isFile() && stats.nlink > 1 && isElsewhere(file, entry.path)) unlinkSync(file);
         else if (stats) await this.#keep(file, entry.path);
         if (this.#pacer.isDue) await this.#pacer.rest();
       }
     }
     parent.removeDirectory(name);
+  }
+
+  /** Only a directory that the agent can change can be moved on its own. */
+  async #tryRemove(parent: Directory, name: string, place: Place): Promise<void> {
+    try {
+      await this.remove(parent, name, place);
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      this.blockedAt ??= place.path;
+    }
   }
 
   /** Moves an entry to `taken-over`. The same content of this path is kept once. */
@@ -86,7 +106,7 @@ async function readHash(file: PathLike, signal: AbortSignal | undefined): Promis
   try {
     return (await sha256Of(file, signal)) || undefined;
   } catch (error) {
-    if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (isForbidden(error)) return undefined;
     throw error;
   }
 }

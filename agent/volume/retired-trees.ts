@@ -12,7 +12,7 @@ import { HeldDirectory } from './held-directory.ts';
 import { hasJournal } from './journal.ts';
 import { type SeenFile, split } from './move.ts';
 import { OpenFile } from './open-file.ts';
-import { removeTree } from './remove-tree.ts';
+import { isForbidden, removeTree } from './remove-tree.ts';
 import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { tryAt, withStores } from './stores.ts';
 import { linkedTree } from './tree-link.ts';
@@ -101,19 +101,27 @@ export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
   return retired.sort((a, b) => a.retiredAt - b.retiredAt);
 }
 
-/** Removes a retired tree. What the gateway wrote into it goes to `taken-over`. Continues later if it is aborted. */
-export async function removeRetired(retired: RetiredTree, root: DataRoot, signal?: AbortSignal): Promise<void> {
+/**
+ * Removes a retired tree. What the gateway wrote into it goes to `taken-over`; returns the path of a directory that went
+ * there with the rest of the tree because it belongs to another user. Continues later if it is aborted.
+ */
+export async function removeRetired(
+  retired: RetiredTree,
+  root: DataRoot,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const { tree, destination } = retired;
   using trees = root.openAgentDirectory(TREES);
   using names = new OtherNames(retired, trees, root);
   const list = `${tree}${ENDING}`;
-  await withStores(root, async (stores) => {
+  const blockedAt = await withStores(root, async (stores) => {
     await unlinkListed(trees.at(list), `${trees.pathOf(tree).slice(root.path.length + 1)}`, root);
     const isElsewhere = (file: Buffer, path: string) => names.include(file, path);
     signal?.throwIfAborted();
-    await removeTree(trees, tree, { destination, stores, isElsewhere, signal });
+    return await removeTree(trees, tree, { destination, stores, isElsewhere, signal });
   });
   if (!statOf(trees.at(tree))) trees.unlink(list);
+  return blockedAt === undefined ? undefined : `${destination}/${blockedAt}`;
 }
 
 /** Finds the other names of unchanged files: at their paths in the volume, and in other trees. */
@@ -155,11 +163,15 @@ async function unlinkListed(list: string, tree: string, root: DataRoot): Promise
     const file = parseLine(fileLine, line);
     if (!file) continue;
     const [parent, name] = split(`${tree}/${file.path}`);
-    const directory = tryAt(held, parent);
-    if (!directory || !statOf(directory.at(name)) || !(await isSeen(directory.at(name), file.seen))) continue;
-    if (writable !== parent) directory.permit(0o755);
-    writable = parent;
-    directory.unlink(name);
+    try {
+      const directory = tryAt(held, parent);
+      if (!directory || !statOf(directory.at(name)) || !(await isSeen(directory.at(name), file.seen))) continue;
+      if (writable !== parent) directory.permit(0o755);
+      writable = parent;
+      directory.unlink(name);
+    } catch (error) {
+      if (!isForbidden(error)) throw error; // it is kept
+    }
     if (pacer.isDue) await pacer.rest();
   }
 }

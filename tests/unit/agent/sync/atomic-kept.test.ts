@@ -3,9 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { createRepository } from '../support/git-sandbox.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
+import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 
 const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
 
@@ -18,6 +20,32 @@ async function commits(name: string) {
   const third = await commit({ files: { 'dags/a': '3' } });
   return { repo, first, second, third };
 }
+
+suite('a directory of another user in a tree', () => {
+  test('goes to taken-over with the rest of the tree, once', async (t) => {
+    const { url: repo, commit } = await createRepository('foreign-directory');
+    const first = await commit({ files: { 'dags/a': '1', 'dags/sub/b': '1' } });
+    const second = await commit({ files: { 'dags/a': '2' } });
+    const sandbox = await createSandbox(t);
+    await sandbox.sync({ repo, commit: first, profile: atomic });
+    writeInto(path.join(treeOf(sandbox), 'sub'), 'theirs/cache', 'written');
+    await sandbox.sync({ repo, commit: second, profile: atomic });
+    // Tests can run as root, who has all permissions.
+    const end = mockCalls(t, ['openSync', 'renameSync'], (_, args, real) => {
+      if (String(args[0]).endsWith('/theirs')) throw codedError('EACCES', 'not permitted');
+      return real(...args);
+    });
+    await sandbox.removeTrees();
+    end();
+    assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
+    assert.deepEqual(below(treeOf(sandbox)), { a: '2', 'sub/b': '1' });
+    const kept = Object.entries(below(path.join(sandbox.data, '.sync-agent/taken-over')));
+    assert.deepEqual(
+      kept.map(([name, text]) => [name.slice(name.indexOf('/')), text]),
+      [['/sub/theirs/cache', 'written']],
+    );
+  });
+});
 
 suite('when a tree is removed,', () => {
   test('each content of a file of the gateway is kept once', async (t) => {
