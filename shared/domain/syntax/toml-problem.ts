@@ -1,8 +1,12 @@
 import { parse, TomlError } from 'smol-toml';
 import { SYNTAX_BOUNDS, type SyntaxProblem, TOO_DEEP } from './syntax-problem.ts';
 
-/** Describes the first syntax error of TOML 1.1. Integers can have 64 bits. A day that its month doesn't have isn't found. */
+/** Describes the first syntax error of TOML 1.1. Integers can have 64 bits. */
 export function tomlProblem(text: string): SyntaxProblem | undefined {
+  return parseProblem(text) ?? dateProblem(text);
+}
+
+function parseProblem(text: string): SyntaxProblem | undefined {
   try {
     const parsed = parse(text, { maxDepth: SYNTAX_BOUNDS.depth, integersAsBigInt: 'asNeeded' });
     return hasLongInteger(parsed) ? { what: 'an integer has more than 64 bits' } : undefined;
@@ -13,6 +17,18 @@ export function tomlProblem(text: string): SyntaxProblem | undefined {
     const [first = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
     return { line, column, what: first.includes('excessively nested') ? TOO_DEEP : first };
   }
+}
+
+/**
+ * Finds a day that its month doesn't have, such as 2021-02-30, which the library reads as March 2. It rejects a day over
+ * 31, so each such day is replaced by one. Text, comments, and keys can have any day.
+ */
+function dateProblem(text: string): SyntaxProblem | undefined {
+  const changed = text.replaceAll(/(\d{4}-\d\d-)(29|3[01])/g, (date, month, day) =>
+    new Date(date).getUTCDate() === Number(day) ? date : `${month}9${day.at(-1)}`,
+  );
+  const problem = changed === text ? undefined : parseProblem(changed);
+  return problem?.what === 'invalid date' ? problem : undefined;
 }
 
 function hasLongInteger(value: unknown): boolean {

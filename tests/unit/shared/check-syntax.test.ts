@@ -26,6 +26,8 @@ const VALID: [SyntaxFormat, string, string][] = [
   ['yaml', 'a quoted template', 'a: "{{ .Values.x }}"'],
   ['toml', 'integers of 64 bits', 'a = [9223372036854775807, -9223372036854775808, 2021-02-03]'],
   ['toml', 'a table above another one', '[a.b]\nc = 1\n[a]\nd = 2'],
+  ['toml', 'days that exist', 'a = [2024-02-29, 2000-02-29T01:02:03Z, 2021-12-31 23:59:59, 0000-01-30]'],
+  ['toml', 'text and keys like a date', "2021-02-30 = \"2021-02-30\" # 2021-02-30\nb = '''\n2021-13-31'''"],
   ['toml', 'a byte order mark', '\ufeffa = 1'],
 ];
 
@@ -65,6 +67,16 @@ const INVALID: [SyntaxFormat, string, string | Buffer, string | RegExp][] = [
   ['yaml', 'a list as a key', '? [a]\n: 1\n', /^line 1, column 3: a key can't be a map or list/],
   ['toml', 'an integer over 64 bits', 'a = [{b = 9223372036854775808}]', 'an integer has more than 64 bits'],
   ['toml', 'a negative integer over 64 bits', 'a = -9223372036854775809', 'an integer has more than 64 bits'],
+  [
+    'toml',
+    'a day that its month does not have',
+    'a = 1 # 2021-02-30\nb = 2021-02-30',
+    'line 2, column 5: invalid date',
+  ],
+  ['toml', 'such a day in a local time', 'a = [{b = 2021-04-31 10:00:00}]', 'line 1, column 11: invalid date'],
+  ['toml', 'such a day with an offset', 'a = 2021-02-29T10:00:00+01:00', 'line 1, column 5: invalid date'],
+  ['toml', 'a leap day of a year without one', 'a = 2021-01-31\nb = 1900-02-29', 'line 2, column 5: invalid date'],
+  ['toml', 'month 13', 'a = 2021-13-30', 'line 1, column 5: invalid date'],
   ['toml', 'a repeated key', 'a = 1\na = 2', /^line 2, column 1: trying to redefine/],
   ['toml', 'an open string', 'a = 1\nb = "secret', 'line 2, column 5: unfinished string'],
   ['toml', 'more than 64 levels', `a = ${nested(65)}`, tooDeep],
