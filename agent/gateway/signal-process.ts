@@ -3,7 +3,7 @@ import { codeOf, TerminalError } from '../../shared/errors.ts';
 import type { ReloadSignal } from '../resource/judge-resource.ts';
 import { type AwayCode, gatewayAway } from './gateway-client.ts';
 import { handles, isNamed, type ProcessStat, type ProcessStatus, parseStat, parseStatus } from './process-files.ts';
-import type { ProcessTable } from './process-table.ts';
+import type { ProcessFile, ProcessTable } from './process-table.ts';
 
 interface FoundProcess extends ProcessStat {
   pid: string;
@@ -89,10 +89,19 @@ function mountNamespaceOf(table: ProcessTable, pid: string): string | undefined 
 function findOldest(name: string, { processes }: Listing, table: ProcessTable): FoundProcess | undefined {
   const isMeant = ({ pid, comm }: FoundProcess) => isNamed(name, { comm, cmdline: tryRead(table, pid, 'cmdline') });
   const found = processes.filter(isMeant).sort((a, b) => a.startTicks - b.startTicks || Number(a.pid) - Number(b.pid));
-  const placed = found.filter(({ mounts }) => mounts !== undefined);
-  const other = placed.find(({ mounts }) => mounts !== placed[0]?.mounts);
-  if (placed[0] && other) throw ambiguous(name, placed[0], other);
+  const placed = found.find(({ mounts }) => mounts !== undefined);
+  for (const first of [found[0], placed]) {
+    const other = first && found.find((each) => isElsewhere(each, first, table));
+    if (first && other) throw ambiguous(name, first, other);
+  }
   return found[0];
+}
+
+/** Whether two processes are in different containers. Each container has its own cgroup, which all users can read. */
+function isElsewhere(one: FoundProcess, other: FoundProcess, table: ProcessTable): boolean {
+  if (one.mounts !== undefined && other.mounts !== undefined) return one.mounts !== other.mounts;
+  const cgroups = [one, other].map(({ pid }) => tryRead(table, pid, 'cgroup'));
+  return !cgroups.includes('') && cgroups[0] !== cgroups[1];
 }
 
 /** A process that doesn't handle the signal would end, and most programs handle it only when they have started. */
@@ -103,7 +112,7 @@ function checkHandler({ name }: ReloadSignal, found: FoundProcess, status: Proce
 }
 
 /** Returns an empty text if the process has ended, or the agent isn't allowed to read the file. */
-function tryRead(table: ProcessTable, pid: string, file: 'stat' | 'status' | 'cmdline'): string {
+function tryRead(table: ProcessTable, pid: string, file: ProcessFile): string {
   try {
     return table.read(pid, file);
   } catch {
@@ -141,7 +150,7 @@ const notShared = () =>
 
 const ambiguous = (name: string, first: FoundProcess, other: FoundProcess) =>
   new TerminalError(
-    `more than one container runs a process named ${name}: ${shown(first)} and ${shown(other)} have different mount namespaces; set spec.gateway.reload.signal.process to a name that only the gateway has, for example by starting it with exec -a NAME`,
+    `more than one container runs a process named ${name}: ${shown(first)} and ${shown(other)} have different mount namespaces or cgroups; set spec.gateway.reload.signal.process to a name that only the gateway has, for example by starting it with exec -a NAME`,
     { code: 'gateway.ambiguous', reason: 'ReloadRequestInvalid' },
   );
 

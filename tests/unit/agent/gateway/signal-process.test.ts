@@ -6,6 +6,9 @@ import { fakeProcesses } from '../support/fake-processes.ts';
 
 const hangUp = (process: string): ReloadSignal => ({ name: 'SIGHUP', process });
 
+/** Of processes with more capabilities than the agent. */
+const HIDDEN = { mounts: 'EACCES' };
+
 type Given = Parameters<typeof fakeProcesses>[0];
 
 function signalsOf(given: Given, signal: ReloadSignal = hangUp('nginx')): string[] {
@@ -43,6 +46,13 @@ suite('the signal goes to', () => {
 
   test("one whose mount namespace the agent isn't allowed to read", () => {
     assert.deepEqual(signalsOf([[9, { comm: 'nginx', faults: { mounts: 'EACCES' } }]]), ['9 SIGHUP']);
+  });
+
+  test('the oldest of those in one cgroup, if the agent can read the mount namespaces of some', () => {
+    const worker: Given = [[12, { comm: 'nginx', startTicks: 1_001 }]];
+    assert.deepEqual(signalsOf([[9, { comm: 'nginx', faults: HIDDEN }], ...worker]), ['9 SIGHUP']);
+    const unknown = { ...HIDDEN, cgroup: 'ENOENT' };
+    assert.deepEqual(signalsOf([[9, { comm: 'nginx', faults: unknown, cgroup: '/b' }], ...worker]), ['9 SIGHUP']);
   });
 
   test('one that waits for it, and with SIGTERM also one that does not handle it', () => {
@@ -129,6 +139,18 @@ suite('the error says what to change if', () => {
     assert.deepEqual(table.signals, []);
     signalProcess(hangUp('server'), table);
     assert.deepEqual(table.signals, ['9 SIGHUP']);
+  });
+
+  test('more than one container runs such a process, and the agent can read the mount namespace of one or none', () => {
+    for (const faults of [HIDDEN, {}]) {
+      const table = fakeProcesses([
+        [7, { comm: 'nginx', startTicks: 5, faults: HIDDEN }],
+        [8, { comm: 'nginx', startTicks: 6, faults: HIDDEN }],
+        [9, { comm: 'nginx', startTicks: 7, faults, cgroup: '/b' }],
+      ]);
+      assert.throws(() => signalProcess(hangUp('nginx'), table), { message: /: nginx \(7\) and nginx \(9\) have/ });
+      assert.deepEqual(table.signals, []);
+    }
   });
 
   test('the node denies the signal to a process of the same user', () => {

@@ -12,8 +12,9 @@ interface FakeProcess {
   catches?: NodeJS.Signals[];
   blocks?: NodeJS.Signals[];
   mounts?: string;
+  cgroup?: string;
   /** Error codes of system calls. */
-  faults?: { stat?: string; mounts?: string; kill?: string };
+  faults?: { stat?: string; mounts?: string; cgroup?: string; kill?: string };
   /** Called when its status is read. */
   onStatus?: () => void;
 }
@@ -61,6 +62,10 @@ export function fakeProcesses(given: [pid: number, process: FakeProcess][]): Fak
         onStatus?.();
         const masks = `SigBlk:\t${maskOf(blocks)}\nSigIgn:\t0000000000000000\nSigCgt:\t${maskOf(catches)}\n`;
         return `Name:\t${comm}\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\nGid:\t0\t0\t0\t0\n${masks}`;
+      }
+      if (file === 'cgroup') {
+        fail(faults?.cgroup);
+        return `0::${more.cgroup ?? '/a'}\n`;
       }
       fail(faults?.stat);
       return `${pid} (${comm}) ${state} ${FIELDS} ${startTicks} 1 2 3\n`;
