@@ -6,14 +6,17 @@ import { LOG_LEVELS } from '../shared/log.ts';
 
 const path = v.pipe(v.string(), v.startsWith('/', 'must be an absolute path'));
 
-const MOUNTS = 'must be a list of relative paths in JSON';
+/** A relative path below a root, but not the root itself. */
+const pathBelow = (message: string) =>
+  v.pipe(
+    v.string(message),
+    v.transform((text) => relativePath(text)),
+    v.check((path) => path.kind === 'path' && path.path !== '', message),
+    v.transform((path) => (path.kind === 'path' ? path.path : '')),
+  );
 
-const mountedPath = v.pipe(
-  v.string(MOUNTS),
-  v.transform((text) => relativePath(text)),
-  v.check((path) => path.kind === 'path' && path.path !== '', MOUNTS),
-  v.transform((path) => (path.kind === 'path' ? path.path : '')),
-);
+const MOUNTS = 'must be a list of relative paths in JSON';
+const DIRECTORY = 'must be the relative path of a directory';
 
 /** The agent's environment, which the injector sets. A path that isn't set means that there is no such file. */
 export const agentConfigSchema = v.object({
@@ -36,8 +39,12 @@ export const agentConfigSchema = v.object({
   MEMORY_PATH: v.optional(path),
   /** Root of the gateway's data volume. */
   DATA_PATH: path,
+  /** Directory in it that the gateway mounts. If omitted, the gateway mounts the same as the agent. */
+  DATA_DIRECTORY: v.optional(pathBelow(DIRECTORY)),
+  /** Directory below `DATA_PATH` for the agent's own files. If omitted, `.sync-agent` in the gateway's directory. */
+  STATE_DIRECTORY: v.optional(pathBelow(DIRECTORY)),
   /** Paths in the data volume at which the gateway's pod mounts other volumes. */
-  DATA_MOUNTS: v.optional(v.pipe(v.string(), v.parseJson(undefined, MOUNTS), v.array(mountedPath, MOUNTS)), '[]'),
+  DATA_MOUNTS: v.optional(v.pipe(v.string(), v.parseJson(undefined, MOUNTS), v.array(pathBelow(MOUNTS), MOUNTS)), '[]'),
   GATEWAY_PORT: port(8088),
   GATEWAY_TLS: flag(false),
   API_KEY_FILE: v.optional(path),

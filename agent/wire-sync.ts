@@ -40,7 +40,7 @@ interface Given {
 /** Creates everything that a sync works with, from the agent's environment. */
 export async function wireSync(config: AgentConfig, given: Given): Promise<SyncDependencies> {
   const { git, http, keyDirectory, uid, log, onFetch } = given;
-  const root = await DataRoot.open(config.DATA_PATH);
+  const root = await DataRoot.open(config.DATA_PATH, { data: config.DATA_DIRECTORY, state: config.STATE_DIRECTORY });
   const identity = identityOf(config);
   const lock = new VolumeLock(root, identity);
   const clone = new Clone({ git, path: config.REPO_PATH, log: log.child({ component: 'clone' }) });

@@ -4,8 +4,8 @@ import type { DesiredTree } from './plan-input.ts';
 import type { NameFolding } from './volume-traits.ts';
 
 /**
- * Paths at which the gateway's pod mounts other volumes inside the data volume. The agent doesn't see these mounts, and
- * Linux unmounts them in all other containers if their mount point is removed or replaced.
+ * Paths at which the gateway's pod mounts other volumes inside the data volume, and the agent's directory. The agent
+ * doesn't see these mounts, and Linux unmounts them in all other containers if their mount point is removed or replaced.
  */
 export class MountedPaths {
   readonly #points: Map<string, string>;
@@ -13,9 +13,12 @@ export class MountedPaths {
   readonly #above = new Map<string, string>();
   readonly #fold: (path: string) => string;
 
-  constructor(paths: readonly string[], folding: NameFolding = { case: false, unicode: false }) {
+  readonly #own: string | undefined;
+
+  constructor(paths: readonly string[], folding: NameFolding = { case: false, unicode: false }, own?: string) {
     this.#fold = (path) => foldName(path, folding);
-    this.#points = new Map(paths.map((path) => [this.#fold(path), path]));
+    this.#own = own;
+    this.#points = new Map([...paths, ...(own === undefined ? [] : [own])].map((path) => [this.#fold(path), path]));
     for (const [folded, path] of this.#points)
       for (const directory of directoriesOf(folded)) this.#above.set(directory, path);
   }
@@ -30,7 +33,7 @@ export class MountedPaths {
     const problems = new Map<string, string>();
     for (const path of [...links.map((link) => link.path), ...files.keys()]) {
       const point = this.#pointAt(path);
-      if (point !== undefined && !problems.has(point)) problems.set(point, problem(path, point));
+      if (point !== undefined && !problems.has(point)) problems.set(point, this.#problem(path, point));
     }
     return [...problems.values()];
   }
@@ -41,7 +44,12 @@ export class MountedPaths {
     const covering = [...directoriesOf(folded), folded].find((candidate) => this.#points.has(candidate));
     return covering === undefined ? this.#above.get(folded) : this.#points.get(covering);
   }
-}
 
-const problem = (path: string, point: string): string =>
-  `the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another path, or exclude it`;
+  #problem(path: string, point: string): string {
+    const reason =
+      point === this.#own
+        ? `the agent keeps its own files at ${point} in the data volume`
+        : `the gateway's pod mounts another volume at ${point} in the data volume`;
+    return `${reason}, so ${path} cannot be delivered: map it to another path, or exclude it`;
+  }
+}

@@ -60,7 +60,7 @@ export function planChanges(given: PlanInput): PlanResult {
   const collisions = input.folding ? findCollisions(desired, input.folding) : [];
   if (collisions.length > 0) return refused('NameCollision', collisions);
   const judged = judgeFiles(input);
-  const mounted = new MountedPaths(input.mounts ?? [], input.folding);
+  const mounted = new MountedPaths(input.mounts ?? [], input.folding, input.ownDirectory);
   const disowned = unwantedPaths(input);
   const trees = planTrees(input, [...judged.writes.map(({ path }) => path), ...disowned]);
   const replaced = trees.publications.flatMap(({ path, to }) => (to === 'nothing' ? [] : [path]));

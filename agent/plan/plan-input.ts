@@ -104,6 +104,8 @@ export interface PlanInput {
   folding?: NameFolding;
   /** Paths at which the gateway's pod mounts other volumes. If omitted, none. */
   mounts?: readonly string[];
+  /** The agent's directory, if it isn't the usual one. If omitted, it is, or it is outside of the data. */
+  ownDirectory?: string | undefined;
   /** Destinations of `publish: atomic`. If omitted, none. */
   roots?: TreeRoots;
   /** Owned files of trees that can't be linked to, and must be written again. If omitted, none. */

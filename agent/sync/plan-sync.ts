@@ -15,6 +15,7 @@ import { isUntouched, scanTree } from '../volume/scan-tree.ts';
 import { checkFiles } from './check-files.ts';
 import { listEntries } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
+import { outOfReach } from './move-state.ts';
 import { openContents, provideFiles } from './provide-content.ts';
 import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
@@ -80,7 +81,9 @@ type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartia
 export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanInput> {
   const { root, baseline, mounts } = dependencies;
   const { intent, values, signal, mappings, manifest: whole } = aim;
+  const ownDirectory = root.state.reserved;
   const wanted = treeRoots(mappings);
+  if (wanted.length > 0 && !root.state.isInData) throw syncProblems('ProfileInvalid', [outOfReach(wanted)]);
   const { touchFile } = intent.reload;
   const folding = root.traitsBy(whole);
   if (touchFile !== undefined && part.desired.files.has(touchFile)) {
@@ -88,9 +91,9 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
       `${touchFile} is both mapped and spec.gateway.reload.touchFile: specify another file to touch`,
     ]);
   }
-  if (touchFile !== undefined && new MountedPaths(mounts, folding).touches(touchFile)) {
+  if (touchFile !== undefined && new MountedPaths(mounts, folding, ownDirectory).touches(touchFile)) {
     throw syncProblems('PathConflict', [
-      `spec.gateway.reload.touchFile: the gateway's pod mounts another volume at ${touchFile}, above or below it: specify another file`,
+      `spec.gateway.reload.touchFile: ${touchFile} is at, above, or below a mount of another volume or the agent's directory: specify another file`,
     ]);
   }
   if (touchFile !== undefined && wanted.some((path) => isWithin(touchFile, path))) {
@@ -102,7 +105,8 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
   const live = await scanTree(root, { ...part, algorithm, signal, roots: wanted });
   const roots = { wanted, live: await scanRoots(root, [...wanted, ...whole.trees.keys()], whole) };
   const { repairs, unlinkable } = baseline;
-  return { ...part, whole, live, roots, values, settings: intent.profile, folding, repairs, unlinkable, mounts };
+  const places = { mounts, ownDirectory };
+  return { ...part, whole, live, roots, values, settings: intent.profile, folding, repairs, unlinkable, ...places };
 }
 
 /**

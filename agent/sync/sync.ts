@@ -10,6 +10,7 @@ import { applyChanges } from '../volume/apply-changes.ts';
 import { UnlinkableError } from '../volume/build-trees.ts';
 import { hasJournal } from '../volume/journal.ts';
 import { settleVolume } from '../volume/settle.ts';
+import { moveState } from './move-state.ts';
 import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
@@ -165,7 +166,9 @@ async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): 
   const { lock, root } = dependencies;
   root.checkPlace();
   if (!lock.isHeld) readAgain(dependencies);
-  await (profile.dryRun ? undoForOthers(dependencies) : takeVolume(dependencies));
+  if (profile.dryRun) return await undoForOthers(dependencies);
+  await takeVolume(dependencies);
+  await moveState(dependencies);
 }
 
 /** Takes the volume, and undoes an interrupted sync. */

@@ -1,13 +1,15 @@
+import { lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
-import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
+import { posix } from 'node:path';
 import { isWithin } from '../../shared/domain/relative-path.ts';
-import { TerminalError, TransientError } from '../../shared/errors.ts';
+import { TransientError } from '../../shared/errors.ts';
 import type { Manifest, TreeRecord } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
+import { makeBelow, openOwn } from './agent-directory.ts';
 import { Directory } from './directory.ts';
 import { split } from './move.ts';
 import { PASSABLE, PRIVATE } from './protect-directory.ts';
+import { type Layout, StateDirectory } from './state-directory.ts';
 
 /** The agent's directory with the trees that destinations link to. */
 export const TREES = 'trees';
@@ -21,22 +23,51 @@ const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symb
 /** The root of the data volume, and the only place that turns relative paths into real ones. */
 export class DataRoot {
   readonly path: string;
-  readonly agentDirectory: string;
+  /** The directory with the agent's own files. */
+  readonly state: StateDirectory;
   /** Handling of names and modes by the volume; known once its lock was held. */
   traits: VolumeTraits | undefined;
-  /** Links to trees, as in the manifest. */
-  trees: ReadonlyMap<string, TreeRecord> = new Map();
   readonly #root: Directory;
+  /** The mounted directory. */
+  readonly #volume: string;
+  /** Path of the root below it. */
+  readonly #data: string;
+  #trees: ReadonlyMap<string, TreeRecord> = new Map();
+  #placeOfTrees = '';
 
-  private constructor(path: string) {
-    this.path = path;
-    this.agentDirectory = join(path, AGENT_DIRECTORY);
-    this.#root = Directory.openAt(path);
+  private constructor(volume: string, layout: Layout) {
+    const { data = '' } = layout;
+    this.#volume = volume;
+    this.#data = data;
+    this.path = data === '' ? volume : `${volume}/${data}`;
+    const mounted = Directory.openAt(volume);
+    // Like the kubelet for a subPath, which can create the directory only after this agent has started.
+    this.#root = makeBelow(mounted, data, mounted.permissions);
+    this.state = new StateDirectory(mounted, this.#root, layout);
   }
 
-  /** Resolves the root once. Links in its own path belong to the mount; links below it aren't followed. */
-  static async open(path: string): Promise<DataRoot> {
-    return new DataRoot(await realpath(path));
+  /** Resolves the mounted directory once. Links in its own path belong to the mount; links below it aren't followed. */
+  static async open(path: string, layout: Layout = {}): Promise<DataRoot> {
+    return new DataRoot(await realpath(path), layout);
+  }
+
+  get agentDirectory(): string {
+    return `${this.#volume}/${this.state.path}`;
+  }
+
+  /** Links to trees, as in the manifest. */
+  get trees(): ReadonlyMap<string, TreeRecord> {
+    return this.#trees;
+  }
+
+  set trees(trees: ReadonlyMap<string, TreeRecord>) {
+    this.#trees = trees;
+    if (trees.size > 0) this.#placeOfTrees = this.pathFrom('', TREES);
+  }
+
+  /** Returns the relative path from a directory of the data to one of the agent's. */
+  pathFrom(directory: string, name: string): string {
+    return posix.relative(`/${this.#data}/${directory}`, `/${this.state.path}/${name}`);
   }
 
   /** Must run before a scan by path, because writes go to the opened directory. Throws {@link TransientError}. */
@@ -51,7 +82,7 @@ export class DataRoot {
   /** Returns the path at which the agent keeps the file of a path: another one if a link to a tree is on the way. */
   placeOf(path: string): string {
     for (const [destination, { tree }] of this.trees) {
-      if (isWithin(path, destination)) return `${AGENT_DIRECTORY}/${TREES}/${tree}${path.slice(destination.length)}`;
+      if (isWithin(path, destination)) return `${this.#placeOfTrees}/${tree}${path.slice(destination.length)}`;
     }
     return path;
   }
@@ -90,47 +121,22 @@ export class DataRoot {
     return this.#root.openBelow(path);
   }
 
-  /** Opens the parent of the directories with the agent's files; undefined if it is missing. Throws {@link TerminalError} for another kind of entry. */
-  findAgentDirectory(): Directory | undefined {
-    try {
-      return this.#root.open(AGENT_DIRECTORY);
-    } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') return undefined;
-      throw NO_DIRECTORY.has(code) ? noAgentDirectory(this.agentDirectory, error) : error;
-    }
+  /** Checks whether the agent's directory has an entry of this name. */
+  hasOwn(name: string): boolean {
+    const look = () => {
+      using directory = this.state.openExisting();
+      return lstatSync(directory.at(name));
+    };
+    return unlessAbsent(look) !== undefined;
   }
 
   /** Opens a directory with the agent's files, and creates it if necessary; `''` is the parent of the others. */
   openAgentDirectory(name: string): Directory {
-    if (name === '') return openOwn(this.#root, AGENT_DIRECTORY, PASSABLE);
+    if (name === '') return this.state.open();
     using parent = this.openAgentDirectory('');
     return openOwn(parent, name, name === TREES ? PASSABLE : PRIVATE);
   }
 }
-
-function openOwn(parent: Directory, name: string, permissions: number): Directory {
-  const isNew = parent.make(name, permissions);
-  try {
-    const directory = parent.open(name);
-    if (isNew) directory.permit(permissions);
-    return directory;
-  } catch (cause) {
-    const isNoDirectory = NO_DIRECTORY.has((cause as NodeJS.ErrnoException).code ?? '');
-    throw isNoDirectory ? noAgentDirectory(parent.pathOf(name), cause) : cause;
-  }
-}
-
-/** Codes that prove that the entry is of another kind; other errors don't. */
-const NO_DIRECTORY = new Set(['ENOTDIR', 'data.symbolicLink']);
-
-/** An error for another kind of entry in the place of a directory with the agent's files. */
-const noAgentDirectory = (path: string, cause: unknown) =>
-  new TerminalError(`${path} must be a directory because it holds the agent's files: remove it`, {
-    code: 'data.agentFolder',
-    reason: 'PathConflict',
-    cause,
-  });
 
 /** Returns undefined if nothing is at the path, or another kind of entry is on the way. */
 export function unlessAbsent<T>(look: () => T): T | undefined {

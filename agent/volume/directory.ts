@@ -138,6 +138,10 @@ export class Directory implements Disposable {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
   }
 
+  get permissions(): number {
+    return fstatSync(this.#descriptor).mode & 0o777;
+  }
+
   /** Sets its permissions, if the volume keeps any; keeps setgid, which determines the group of new directories. */
   permit(permissions: number): void {
     const { mode } = fstatSync(this.#descriptor);

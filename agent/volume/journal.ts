@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { fstatSync, fsync, lstatSync } from 'node:fs';
+import { fstatSync, fsync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { checkedText, checkOf, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
@@ -49,8 +48,7 @@ const headerLine = v.object({ journal: v.string(), ino: v.number() });
 const endLine = v.object({ check: v.string() });
 
 /** Checks whether a sync that moves files hasn't ended. Any entry of that name is accepted, and later removed. */
-export const hasJournal = (root: DataRoot): boolean =>
-  root.lookInside(`${AGENT_DIRECTORY}/${NAME}`, (path) => lstatSync(path)) !== undefined;
+export const hasJournal = (root: DataRoot): boolean => root.hasOwn(NAME);
 
 /**
  * Writes and flushes the moves of a sync, in the order in which they are undone. Returns the journal's ID, which the
@@ -100,7 +98,7 @@ export class Journal implements AsyncDisposable {
    * first move happens after the journal was flushed.
    */
   static async open(root: DataRoot): Promise<Journal | undefined> {
-    using directory = unlessAbsent(() => root.openDirectory(AGENT_DIRECTORY));
+    using directory = unlessAbsent(() => root.state.openExisting());
     if (!directory) return undefined;
     const handle = await open(directory.at(NAME), READ_FLAGS).catch((error) => {
       if (ABSENT.has(error.code)) return undefined;

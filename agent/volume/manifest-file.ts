@@ -25,8 +25,10 @@ import {
   updateManifest,
 } from '../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
+import { explained } from './agent-directory.ts';
 import { writeText } from './checked-lines.ts';
 import type { DataRoot } from './data-root.ts';
+import type { Directory } from './directory.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { OpenFile } from './open-file.ts';
@@ -201,9 +203,19 @@ interface Found {
   parsed: ParsedManifest;
 }
 
+/** Undefined if it doesn't exist. Throws {@link TerminalError} for another kind of entry. */
+function openOwnDirectory({ state }: DataRoot, path: string): Directory | undefined {
+  try {
+    return state.openExisting();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw explained(error, path);
+  }
+}
+
 /** Reads the manifest; undefined if there is none. Neither follows a link nor waits for a pipe. */
 async function readFrom(root: DataRoot, path: string): Promise<Found | undefined> {
-  using directory = root.findAgentDirectory();
+  using directory = openOwnDirectory(root, dirname(path));
   if (!directory) return undefined;
   await using handle = await open(directory.at(NAME), READ_FLAGS).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;

@@ -44,7 +44,7 @@ export class TreePublisher implements Disposable {
       this.#exchange(leaves, tree, { directory, path });
       return;
     }
-    if (from === 'link' && treeAt(directory, path) !== leaves) throw changed(path);
+    if (from === 'link' && treeAt(this.#root, directory, path) !== leaves) throw changed(path);
     if (from === 'link') directory.unlink(name);
     if (from === 'directory') this.#moveAway(move, directory, name);
     this.#arrive(move, directory);
@@ -58,7 +58,7 @@ export class TreePublisher implements Disposable {
     const { path, tree, from, leaves = '' } = move;
     const [, name] = split(path);
     if (!directory) return;
-    if (tree !== undefined && treeAt(directory, path) === tree) {
+    if (tree !== undefined && treeAt(this.#root, directory, path) === tree) {
       if (from === 'link') this.#exchange(tree, leaves, { directory, path });
       else directory.unlink(name);
     }
@@ -77,8 +77,8 @@ export class TreePublisher implements Disposable {
     const [, name] = split(path);
     const { staging } = this.#stores;
     staging.unlink(next);
-    symlinkSync(linkTarget(path, next), staging.at(next));
-    if (treeAt(directory, path) !== previous) throw changed(path);
+    symlinkSync(linkTarget(this.#root, path, next), staging.at(next));
+    if (treeAt(this.#root, directory, path) !== previous) throw changed(path);
     renameSync(staging.at(next), directory.at(name));
   }
 
@@ -99,7 +99,7 @@ export class TreePublisher implements Disposable {
   #arrive({ path, to, tree = '', comesFrom }: PublishMove, directory: Directory): void {
     const [, name] = split(path);
     const target = directory.at(name);
-    if (to === 'link') orChanged(path, () => symlinkSync(linkTarget(path, tree), target));
+    if (to === 'link') orChanged(path, () => symlinkSync(linkTarget(this.#root, path, tree), target));
     const copy = comesFrom === undefined ? undefined : this.#stores.takenOver.at(comesFrom);
     const source = to === 'directory' ? this.#building.at(tree) : copy;
     if (to === 'link' || source === undefined || !statOf(source)?.isDirectory()) return;
@@ -117,7 +117,7 @@ export class TreePublisher implements Disposable {
 
   #comeBack(move: PublishMove, directory: Directory, name: string): void {
     const { path, from, leaves = '' } = move;
-    if (from === 'link') symlinkSync(linkTarget(path, leaves), directory.at(name));
+    if (from === 'link') symlinkSync(linkTarget(this.#root, path, leaves), directory.at(name));
     if (from !== 'directory' || !statOf(this.#placeOf(move))?.isDirectory()) return;
     renameSync(this.#placeOf(move), directory.at(name));
   }

@@ -1,7 +1,6 @@
-import { lstatSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
-import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { BUILDING } from './build-tree.ts';
@@ -84,7 +83,7 @@ export function isRetired(tree: string, root: DataRoot): boolean {
 
 /** Returns the trees that can be removed, the oldest first. A tree without a list is none of them. */
 export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
-  if (hasJournal(root) || !hasOwn(root, TREES)) return [];
+  if (hasJournal(root) || !root.hasOwn(TREES)) return [];
   using trees = root.openAgentDirectory(TREES);
   const current = new Set(Array.from(root.trees.values(), ({ tree }) => tree));
   const retired: RetiredTree[] = [];
@@ -115,7 +114,7 @@ export async function removeRetired(
   using names = new OtherNames(retired, trees, root);
   const list = `${tree}${ENDING}`;
   const blockedAt = await withStores(root, async (stores) => {
-    await unlinkListed(trees.at(list), `${trees.pathOf(tree).slice(root.path.length + 1)}`, root);
+    await unlinkListed(trees.at(list), tree, trees);
     const isElsewhere = (file: Buffer, path: string) => names.include(file, path);
     signal?.throwIfAborted();
     return await removeTree(trees, tree, { destination, stores, isElsewhere, signal });
@@ -155,9 +154,9 @@ class OtherNames implements Disposable {
 }
 
 /** Unlinks the files of a list that are as the agent wrote them. */
-async function unlinkListed(list: string, tree: string, root: DataRoot): Promise<void> {
+async function unlinkListed(list: string, tree: string, trees: Directory): Promise<void> {
   const pacer = new Pacer();
-  using held = new HeldDirectory((path) => root.openDirectory(path));
+  using held = new HeldDirectory((path) => trees.openBelow(path));
   let writable = '';
   for await (const line of linesOf(list)) {
     const file = parseLine(fileLine, line);
@@ -178,7 +177,7 @@ async function unlinkListed(list: string, tree: string, root: DataRoot): Promise
 
 /** Removes trees that were never published; must run before the staging directory is emptied. */
 export async function clearBuilding(root: DataRoot): Promise<void> {
-  if (!hasOwn(root, BUILDING)) return;
+  if (!root.hasOwn(BUILDING)) return;
   using building = root.openAgentDirectory(BUILDING);
   const names = building.list();
   if (names.length === 0) return;
@@ -186,10 +185,6 @@ export async function clearBuilding(root: DataRoot): Promise<void> {
     for (const name of names) await removeTree(building, name, { destination: name, stores });
   });
 }
-
-/** Checks whether the agent has such a directory; most volumes have no trees. */
-const hasOwn = (root: DataRoot, name: string): boolean =>
-  root.lookInside(`${AGENT_DIRECTORY}/${name}`, (path) => lstatSync(path)) !== undefined;
 
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   const handle = await open(path, READ_FLAGS).catch(() => undefined);

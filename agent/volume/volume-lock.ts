@@ -54,6 +54,7 @@ export class VolumeLock {
   async hold(): Promise<boolean> {
     if (this.isHeld) return false;
     this.#drop();
+    this.#root.state.claim();
     using directory = this.#root.openAgentDirectory('');
     await this.#take(directory);
     return true;
@@ -66,6 +67,7 @@ export class VolumeLock {
   get isHeld(): boolean {
     if (!this.#held) return false;
     try {
+      if (!this.#root.state.isClaimed) return false;
       using directory = this.#root.openAgentDirectory('');
       readSync(this.#held.descriptor, Buffer.alloc(1), 0, 1, 0);
       return isAt(this.#held.descriptor, directory) && readOwner(directory)?.owner.podUid === this.#identity.podUid;
@@ -98,7 +100,9 @@ export class VolumeLock {
       const result = await flock(descriptor);
       this.weakness = result.kind === 'unsupported' ? result.reason : undefined;
       if (result.kind === 'held') throw inUseBy(readOwner(directory));
-      if (!isAt(descriptor, directory)) throw inUse('another agent has just replaced the lock', 'data.inUse');
+      // The directory could have been moved before the lock was taken.
+      using current = this.#root.openAgentDirectory('');
+      if (!isAt(descriptor, current)) throw inUse('another agent has just replaced the lock', 'data.inUse');
       this.#checkOwner(descriptor, directory);
       this.#root.traits = probeVolume(directory);
       const ownerFile = OwnerFile.write(directory, this.#owner(descriptor), this.#times.touchMs);

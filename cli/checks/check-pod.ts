@@ -7,15 +7,21 @@ import { checkMesh } from './check-mesh.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Finding, failed, listed, ok, seenOr, warning } from './finding.ts';
-import { type Container, DATA_PATH, type Event, fits, newestFirst, type Pod, variableOf } from './objects.ts';
+import {
+  type Container,
+  DATA_PATH,
+  type Event,
+  fits,
+  newestFirst,
+  type Pod,
+  sidecarOf,
+  variableOf,
+} from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 const ANNOTATIONS = 'reference/annotations.md';
-
-const sidecarOf = ({ spec }: Pod): Container | undefined =>
-  [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === AGENT_CONTAINER);
 
 export const hasSidecar = (pod: Pod): boolean => sidecarOf(pod) !== undefined;
 
@@ -168,11 +174,13 @@ function checkImage(
 }
 
 function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] {
-  const data = sidecarOf(pod)?.volumeMounts?.find(({ mountPath }) => mountPath === DATA_PATH);
-  if (!data) return [];
+  const sidecar = sidecarOf(pod);
+  const data = sidecar?.volumeMounts?.find(({ mountPath }) => mountPath === DATA_PATH);
+  if (!sidecar || !data) return [];
   const profile = pod.metadata.annotations?.[POD_ANNOTATIONS.profile] ?? 'default';
   const mappings = gatewaySync?.spec.sync.profiles[profile]?.mappings ?? [];
-  const parts = mountedParts(pod.spec, data).filter(
+  const subPath = variableOf(sidecar, 'DATA_DIRECTORY') ?? data.subPath;
+  const parts = mountedParts(pod.spec, { ...data, subPath }).filter(
     ({ path, container }) =>
       container !== AGENT_CONTAINER && mappings.some(({ destination }) => mayMeet(destination, path)),
   );

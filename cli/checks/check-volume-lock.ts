@@ -1,7 +1,7 @@
 import { AGENT_CONTAINER, AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { volumeOwnerIn } from '../../shared/domain/volume-in-use.ts';
 import { type Finding, failed } from './finding.ts';
-import { DATA_PATH, type Pod } from './objects.ts';
+import { DATA_PATH, type Pod, sidecarOf, variableOf } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
 /** Checks for an agent that waits for the lock of a deleted pod: a file server may keep the lock of a dead client. */
@@ -14,7 +14,9 @@ export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurv
   // An owner with the same name is an earlier pod.
   if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return [];
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
-  const lock = `${DATA_PATH}/${AGENT_DIRECTORY}/agent.lock`;
+  const sidecar = sidecarOf(pod);
+  const directory = (sidecar && variableOf(sidecar, 'STATE_DIRECTORY')) ?? AGENT_DIRECTORY;
+  const lock = `${DATA_PATH}/${directory}/agent.lock`;
   return [
     failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
       todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm ${lock}`,

@@ -21,6 +21,7 @@ import type {
   V1ValidatingAdmissionPolicyBindingSpec,
   V1ValidatingAdmissionPolicySpec,
 } from '@kubernetes/client-node';
+import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AsJson, DeepPartial, ObjectMeta } from '../../shared/api/object-meta.ts';
 
 /** An object of which only the metadata is used. */
@@ -141,3 +142,7 @@ export function fits(
 /** Value of a plain variable of a container. */
 export const variableOf = ({ env = [] }: Container, name: string): string | undefined =>
   env.find((variable) => variable.name === name)?.value;
+
+/** The sidecar of a pod; undefined if it has none. */
+export const sidecarOf = ({ spec }: Pod): Container | undefined =>
+  [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === AGENT_CONTAINER);

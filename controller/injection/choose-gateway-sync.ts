@@ -10,6 +10,7 @@ const CHECKED_ANNOTATIONS = [
   POD_ANNOTATIONS.before,
   POD_ANNOTATIONS.healthPort,
   POD_ANNOTATIONS.metricsPort,
+  POD_ANNOTATIONS.stateDirectory,
 ];
 
 /** Returns the problem of a pod's annotations; undefined if they are valid. */

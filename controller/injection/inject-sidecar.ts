@@ -1,6 +1,5 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
-import { isWithin } from '../../shared/domain/relative-path.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
@@ -12,6 +11,7 @@ import {
   type InjectionCandidate,
   listNames,
 } from './choose-gateway-sync.ts';
+import { chooseStateDirectory } from './choose-state-directory.ts';
 import { findDataVolume } from './find-data-volume.ts';
 import { type SidecarDefaults, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
 import { type SidecarVolumes, sidecarVolumes } from './sidecar-volumes.ts';
@@ -69,15 +69,16 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   if (ports.kind === 'denied') return { ...ports, because: 'pod' };
   const place = findPlace(pod);
   if (place.kind === 'denied') return { ...place, because: 'pod' };
-  const split = atomicProblem(pod, data.mount, chosen.spec.sync.profiles[profile]?.atomic);
-  if (split !== undefined) return { kind: 'denied', because: 'resource', message: split };
+  const state = chooseStateDirectory(pod, data.mount, chosen.spec.sync.profiles[profile]?.atomic);
+  if (state.kind === 'denied') return state;
   const identity = userIdentity(data.container, pod);
   if (identity.runAsUser === 0 && !chosen.defaults.allowRoot)
     return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes(chosen, taken, chosen.defaults.caConfigMap);
   const gatewayName = annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'];
-  const container = sidecarContainer({ ...chosen, pod, gatewayName, identity, ports, volumes, dataMount: data.mount });
+  const places = { dataMount: data.mount, stateDirectory: state.path };
+  const container = sidecarContainer({ ...chosen, ...places, pod, gatewayName, identity, ports, volumes });
   return {
     kind: 'patched',
     crName,
@@ -167,20 +168,6 @@ const unsharedWarning =
 /** Each sidecar mounts the token of its service account, even if the resource names no Secrets. */
 const exposureWarning =
   "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted files, such as the token of its service account and the Secrets in spec.git and spec.gateway";
-
-/**
- * Returns the problem of a mount with `subPath` that is bound to one tree of an atomic destination, or that can't reach
- * the trees next to the destination. Undefined if there is none.
- */
-function atomicProblem({ spec }: AdmittedPod, mount: VolumeMount, destinations: string[] = []): string | undefined {
-  const parts = mountedParts(spec, mount);
-  for (const destination of destinations) {
-    const part = parts.find(({ path }) => isWithin(destination, path) || isWithin(path, destination));
-    if (part)
-      return `container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} with subPath, but a mapping of the profile replaces ${destination.slice(0, 80)} as a whole (publish is atomic), which such a mount never shows; mount the whole volume`;
-  }
-  return undefined;
-}
 
 /** Maximum parts of the volume in warnings, because the API server truncates long ones. */
 const MAX_WARNINGS = 5;

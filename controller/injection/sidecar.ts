@@ -4,6 +4,7 @@ import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import type { AgentPorts } from './choose-agent-ports.ts';
+import { dataPathOf } from './choose-state-directory.ts';
 import { mountsInside } from './mounts-inside.ts';
 import {
   type CaConfigMap,
@@ -23,6 +24,8 @@ export interface SidecarInput extends AgentIdentity {
   image: string;
   /** The gateway's mount of its data. */
   dataMount: VolumeMount;
+  /** Path in the volume of the directory with the agent's own files; undefined for the usual one. */
+  stateDirectory: string | undefined;
   identity: ReturnType<typeof userIdentity>;
   ports: AgentPorts;
   volumes: SidecarVolumes;
@@ -104,8 +107,10 @@ export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
   return withoutUndefined({ runAsUser, runAsGroup, seLinuxOptions });
 }
 
-function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput) {
-  const dataMount = withoutUndefined({ name, mountPath: SIDECAR_PATHS.data, subPath: subPath || undefined });
+/** Mounts the data once, because files can't be moved from one mount to another. */
+function volumeMountsOf({ dataMount: { name, subPath }, stateDirectory, volumes }: SidecarInput) {
+  const part = stateDirectory === undefined && subPath ? subPath : undefined;
+  const dataMount = withoutUndefined({ name, mountPath: SIDECAR_PATHS.data, subPath: part });
   return [dataMount, ...volumes.mounts];
 }
 
@@ -121,7 +126,7 @@ interface AgentIdentity extends NamedSpec {
 }
 
 /** Environment variables of the sidecar; docs/reference/configuration.md describes them. */
-function sidecarEnvironment({ pod, dataMount, ports, ...identity }: SidecarInput) {
+function sidecarEnvironment({ pod, dataMount, stateDirectory, ports, ...identity }: SidecarInput) {
   const { crName, profile, gatewayName, gitVariables, defaults, spec } = identity;
   const mounts = mountsInside(pod, dataMount);
   const credentials = credentialSources({ crName, spec });
@@ -132,6 +137,8 @@ function sidecarEnvironment({ pod, dataMount, ports, ...identity }: SidecarInput
     PROFILE: profile,
     REPO_PATH: SIDECAR_PATHS.repository,
     DATA_PATH: SIDECAR_PATHS.data,
+    DATA_DIRECTORY: stateDirectory === undefined ? undefined : dataPathOf(dataMount),
+    STATE_DIRECTORY: stateDirectory,
     DATA_MOUNTS: mounts.length > 0 ? JSON.stringify(mounts) : undefined,
     GATEWAY_PORT: String(spec.gateway.port),
     GATEWAY_TLS: String(spec.gateway.tls),

@@ -10,6 +10,8 @@ export const POD_ANNOTATIONS = {
   metricsPort: 'sync.io/metrics-port',
   /** Init container that the sidecar starts before; `*` for the first one. */
   before: 'sync.io/before',
+  /** Directory of the agent's own files, relative to the root of the data volume. */
+  stateDirectory: 'sync.io/state-directory',
   /** Set by the injector, not by users. */
   injected: 'sync.io/injected',
 } as const;

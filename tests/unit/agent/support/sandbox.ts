@@ -90,6 +90,8 @@ export interface SandboxOptions {
   };
   /** Paths in the data volume at which the gateway's pod mounts other volumes. */
   mounts?: string[];
+  /** Directories of the data and of the agent's own files, by their paths in the volume. */
+  directories?: { data?: string; state?: string };
   /** Port of the gateway. */
   port?: number;
   /** Assumed limit of V8's heap. */
@@ -107,6 +109,7 @@ export async function createSandbox(
     shared,
     files = {},
     mounts = [],
+    directories = {},
     port = 9,
     heapBytes,
     memory,
@@ -114,10 +117,11 @@ export async function createSandbox(
 ): Promise<Sandbox> {
   const directory = await temporaryDirectory(t, 'agent-');
   t.after(() => http.close());
-  const data = shared?.data ?? path.join(directory, 'data');
+  const volume = shared?.data ?? path.join(directory, 'data');
+  const data = path.join(volume, directories.data ?? '');
   const repo = memory?.directory ?? path.join(directory, 'repo');
   if (memory) memory.directory = repo;
-  await mkdir(data, { recursive: true });
+  await mkdir(volume, { recursive: true });
   let fetches = 0;
   const config = v.parse(agentConfigSchema, {
     POD_NAME: 'gateway-0',
@@ -126,7 +130,9 @@ export async function createSandbox(
     CR_NAME: 'gw',
     GATEWAY_NAME: 'edge',
     GATEWAY_PORT: String(port),
-    DATA_PATH: data,
+    DATA_PATH: volume,
+    DATA_DIRECTORY: directories.data,
+    STATE_DIRECTORY: directories.state,
     REPO_PATH: repo,
     API_KEY_FILE: path.join(directory, 'api-key'),
     RELOAD_HEADERS_DIR: path.join(directory, 'headers'),

@@ -226,6 +226,61 @@ suite('an injected pod', () => {
     assert.equal(inject(pod(), spec).kind, 'patched');
   });
 
+  test('mounts the whole volume once if the agent keeps its files elsewhere in it', () => {
+    const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: './sites/www' }] };
+    const annotations = { 'sync.io/state-directory': 'private//state/' };
+    const sidecar = sidecarOf(inject(pod({ containers: [part] }, { annotations })));
+    const mounts = sidecar.volumeMounts.filter(({ name }) => name === 'data');
+    assert.deepEqual(mounts, [{ name: 'data', mountPath: '/data' }]);
+    assert.equal(variable(sidecar, 'DATA_PATH')?.value, '/data');
+    assert.equal(variable(sidecar, 'DATA_DIRECTORY')?.value, 'sites/www');
+    assert.equal(variable(sidecar, 'STATE_DIRECTORY')?.value, 'private/state');
+    const whole = sidecarOf(inject(pod({}, { annotations })));
+    assert.equal(variable(whole, 'DATA_DIRECTORY'), undefined);
+    const without = sidecarOf(inject(pod({ containers: [part] })));
+    assert.equal(without.volumeMounts.find(({ name }) => name === 'data')?.subPath, './sites/www');
+    for (const name of ['DATA_DIRECTORY', 'STATE_DIRECTORY']) assert.equal(variable(without, name), undefined);
+  });
+
+  for (const [value, message] of [
+    ['', /state-directory is empty/],
+    ['/state', /state-directory: \/state: must be a relative path/],
+    ['a/../../b', /must not leave its root/],
+    ['.', /the root of the volume is too general/],
+    ['a\\b', /must not contain control characters or backslashes/],
+    ['a/.git/b', /is too long, or in \.git/],
+    [`${'x'.repeat(300)}/y`, /is too long, or in \.git/],
+    ['sites', /sites contains the gateway's data/],
+    ['sites/www', /sites\/www contains the gateway's data/],
+    ['sites/www/.sync-agent/x', /sites\/www\/\.sync-agent is the default; remove the annotation/],
+  ] as const) {
+    test(`is refused with the state directory ${JSON.stringify(value.slice(0, 30))}`, () => {
+      const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: 'sites/www' }] };
+      const refused = inject(pod({ containers: [part] }, { annotations: { 'sync.io/state-directory': value } }));
+      assert.match(refused.kind === 'denied' ? refused.message : '', message);
+    });
+  }
+
+  test('is refused if atomic destinations and the state directory do not fit together', () => {
+    const mapping = { source: 'dags', destination: 'app/dags', required: true, template: false };
+    const given = gatewaySpecOf();
+    const profiles = { default: { mappings: [{ ...mapping, publish: 'atomic' as const }] } };
+    const spec = projectSpec({ ...given, sync: { ...given.sync, profiles } });
+    const injectWith = (state: string, subPath = '', other?: string) => {
+      const containers = [{ ...mounting({ mountPath: '/srv', subPath }), name: 'gateway' }];
+      if (other !== undefined) containers.push({ ...mounting({ mountPath: '/app', subPath: other }), name: 'other' });
+      return inject(pod({ containers }, { annotations: { 'sync.io/state-directory': state } }), spec);
+    };
+    const messageOf = (injection: Injection) => (injection.kind === 'denied' ? injection.message : injection.kind);
+    for (const state of ['www/app/dags', 'www/app/dags/x'])
+      assert.match(messageOf(injectWith(state, 'www')), /a mapping of the profile delivers to www\/app\/dags/);
+    assert.match(messageOf(injectWith('state', 'www')), /outside of www.*could not follow the link at app\/dags/);
+    assert.match(messageOf(injectWith('state', '', 'app')), /container other mounts app of volume data with subPath/);
+    assert.match(messageOf(injectWith('app/.state', '', 'app/dags')), /container other mounts app\/dags of volume/);
+    assert.equal(messageOf(injectWith('www/state', 'www')), 'patched');
+    assert.equal(messageOf(injectWith('app/.state', '', 'app')), 'patched', 'the mount has the link and the trees');
+  });
+
   test('gets a warning if all mounts look like a single file', () => {
     const [warning = '', ...others] = warningsOf(mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }));
     assert.match(warning, /mounts only config\/app\.json of volume data, which looks like a file/);

@@ -1,0 +1,212 @@
+import { lstatSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import { posix } from 'node:path';
+import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { TerminalError, WaitingError } from '../../shared/errors.ts';
+import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
+import type { Directory } from './directory.ts';
+import { split } from './move.ts';
+import { PASSABLE } from './protect-directory.ts';
+
+/** The place of the data and of the agent's own files, by their paths below the mounted directory. */
+export interface Layout {
+  /** If omitted, the mounted directory. */
+  data?: string | undefined;
+  /** If omitted, `.sync-agent` in the data. */
+  state?: string | undefined;
+}
+
+/** Start of the text of the link that takes the place of `.sync-agent`. The text isn't a path, so no program follows it. */
+const MARK = `${POD_ANNOTATIONS.stateDirectory}=`;
+/** A link in a directory elsewhere: its text names the data that the directory belongs to. */
+const OWNER = 'data-root';
+/** Delay until an agent tries again, after another one has changed the directory (ms). */
+const RETRY_MS = 5_000;
+
+/**
+ * The directory with the agent's own files: `.sync-agent` in the data, or one elsewhere in the volume. In the second
+ * case, a link named `.sync-agent` keeps out agents that would use the first one, and the directory names its data.
+ */
+export class StateDirectory {
+  readonly #volume: Directory;
+  readonly #root: Directory;
+  readonly #data: string;
+  readonly #usual: string;
+  /** Its place elsewhere; undefined for the usual one. */
+  readonly #named: string | undefined;
+
+  constructor(volume: Directory, root: Directory, { data = '', state }: Layout) {
+    this.#volume = volume;
+    this.#root = root;
+    this.#data = data;
+    this.#usual = joinPath(data, AGENT_DIRECTORY);
+    this.#named = state === this.#usual ? undefined : state;
+  }
+
+  /** Its current path in the volume. Until it is moved, the usual one remains in use. Throws if it is at a third place. */
+  get path(): string {
+    const stats = lstatSync(this.#mark, { throwIfNoEntry: false });
+    if (stats?.isDirectory()) return this.#usual;
+    const text = linkText(this.#mark);
+    if (text?.startsWith(MARK) && text !== `${MARK}${this.#named}`) throw elsewhere(text, this.#root);
+    if (stats && this.#named !== undefined && !text?.startsWith(MARK)) throw noAgentDirectory(this.#markPath);
+    return this.#named ?? this.#usual;
+  }
+
+  /** Its future path in the data; undefined if it is outside, or the usual one. */
+  get reserved(): string | undefined {
+    if (this.#named === undefined || !isWithin(this.#named, this.#data)) return undefined;
+    return posix.relative(`/${this.#data}`, `/${this.#named}`);
+  }
+
+  /** Whether links in the data can lead into it wherever the data is mounted. */
+  get isInData(): boolean {
+    return this.#named === undefined || this.reserved !== undefined;
+  }
+
+  /** Whether it has to be moved to the place that the pod's annotation names. */
+  get isToMove(): boolean {
+    return this.#named !== undefined && this.path === this.#usual;
+  }
+
+  /** Whether agents with another annotation, or without one, are kept out. */
+  get isClaimed(): boolean {
+    return this.path === this.#usual || linkText(this.#mark) === `${MARK}${this.#named}`;
+  }
+
+  /** Opens it if it exists. */
+  openExisting(): Directory {
+    const path = this.path;
+    return path === this.#usual ? this.#root.open(AGENT_DIRECTORY) : this.#volume.openBelow(path);
+  }
+
+  /** Opens it, and creates it if necessary. Throws if the directory at its path isn't the agent's. */
+  open(): Directory {
+    const path = this.path;
+    const [parent, name] = split(path);
+    using above = path === this.#usual ? this.#root.open('') : makeBelow(this.#volume, parent);
+    const directory = openOwn(above, name, PASSABLE);
+    try {
+      if (path !== this.#usual) this.#occupy(directory);
+      return directory;
+    } catch (error) {
+      directory.close();
+      throw error;
+    }
+  }
+
+  /** Keeps out agents that would use another directory for the same data. */
+  claim(): void {
+    if (this.isClaimed) return;
+    this.open().close();
+    const mark = `${MARK}${this.#named}`;
+    if (makeLink(mark, this.#mark) !== mark) throw replaced(this.#markPath);
+    this.#root.flush();
+  }
+
+  /** Moves it to the place that the annotation names. The lock in it must be held: it moves as well. */
+  move(): void {
+    const [parent, name] = split(this.#named ?? '');
+    using target = makeBelow(this.#volume, parent);
+    using own = this.open();
+    this.#occupy(own, { isKnown: true });
+    this.#vacate(target, name);
+    try {
+      renameSync(this.#mark, target.at(name));
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      throw OCCUPIED.has(code) ? occupied(target.pathOf(name), this.#markPath) : error;
+    }
+    target.flush();
+    this.claim();
+  }
+
+  get #mark(): string {
+    return this.#root.at(AGENT_DIRECTORY);
+  }
+
+  get #markPath(): string {
+    return this.#root.pathOf(AGENT_DIRECTORY);
+  }
+
+  get #owner(): string {
+    return this.#data || '.';
+  }
+
+  /** Notes the data in it, unless the directory has files of others. */
+  #occupy(directory: Directory, { isKnown = false } = {}): void {
+    const path = directory.at(OWNER);
+    const isFree = isKnown || directory.list().length === 0;
+    const owner = linkText(path) ?? (isFree ? makeLink(this.#owner, path) : undefined);
+    if (owner !== this.#owner) throw foreign(directory.pathOf(''), owner);
+  }
+
+  /** Frees the place of a directory that another agent created for the same data, and didn't use. */
+  #vacate(target: Directory, name: string): void {
+    if (!lstatSync(target.at(name), { throwIfNoEntry: false })?.isDirectory()) return;
+    using directory = target.open(name);
+    if (directory.list().length === 1 && linkText(directory.at(OWNER)) === this.#owner) directory.unlink(OWNER);
+  }
+}
+
+/** Codes for a path that a directory can't move to. */
+const OCCUPIED = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
+/** Codes for a link that doesn't exist, and for another kind of entry. */
+const NO_LINK = new Set(['ENOENT', 'EINVAL']);
+/** Codes of a volume without symbolic links. */
+const UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
+
+/** Returns the text of a link; undefined if there is none. */
+export function linkText(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (NO_LINK.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** Creates a link unless the path is taken. Returns the text of the link that is there. */
+function makeLink(text: string, path: string): string | undefined {
+  try {
+    symlinkSync(text, path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (UNSUPPORTED.has(code)) throw noLinks(error);
+    if (code !== 'EEXIST') throw error;
+  }
+  return linkText(path);
+}
+
+const stateError = (message: string, cause?: unknown) =>
+  new TerminalError(message, { code: 'data.stateDirectory', reason: 'VolumeUnusable', cause });
+
+const elsewhere = (text: string, root: Directory) =>
+  stateError(
+    `the agent's files are in another directory of the volume: set the pod annotation ${POD_ANNOTATIONS.stateDirectory} to ${text.slice(MARK.length)}, or remove ${root.pathOf(AGENT_DIRECTORY)} and that directory to start without a record of the delivered files`,
+  );
+
+const foreign = (path: string, owner: string | undefined) =>
+  stateError(
+    owner === undefined
+      ? `${path} has files that aren't the agent's: specify another directory in the pod annotation ${POD_ANNOTATIONS.stateDirectory}`
+      : `${path} belongs to the data in ${owner === '.' ? 'the root' : owner} of the volume: specify another directory in the pod annotation ${POD_ANNOTATIONS.stateDirectory}, or remove ${path}/${OWNER} if that data was moved here`,
+  );
+
+const occupied = (path: string, usual: string) =>
+  stateError(
+    `${usual} can't be moved to ${path}, because something exists there: remove it, or specify another directory in the pod annotation ${POD_ANNOTATIONS.stateDirectory}`,
+  );
+
+const noLinks = (cause: unknown) =>
+  stateError(
+    `the pod annotation ${POD_ANNOTATIONS.stateDirectory} requires symbolic links, and this volume doesn't support them: remove the annotation`,
+    cause,
+  );
+
+const replaced = (path: string) =>
+  new WaitingError(`another agent has just created ${path}; trying again`, {
+    code: 'data.inUse',
+    reason: 'VolumeInUse',
+    retryAfterMs: RETRY_MS,
+  });

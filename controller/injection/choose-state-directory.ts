@@ -1,0 +1,79 @@
+import { posix } from 'node:path';
+import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { mountedParts } from '../../shared/domain/mounted-parts.ts';
+import { isFilePath, isTooLong, isWithin, joinPath, relativePath } from '../../shared/domain/relative-path.ts';
+import type { AdmittedPod, VolumeMount } from './admitted-pod.ts';
+
+export type StateDirectory =
+  /** The path in the volume; undefined for the usual directory in the gateway's data. */
+  { kind: 'chosen'; path: string | undefined } | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
+
+/**
+ * Reads the annotation with the directory of the agent's own files, and checks the mounts of the pod against it:
+ * `destinations` are links into this directory (`publish: atomic`).
+ */
+export function chooseStateDirectory(
+  pod: AdmittedPod,
+  mount: VolumeMount,
+  destinations: string[] = [],
+): StateDirectory {
+  const text = pod.metadata.annotations?.[POD_ANNOTATIONS.stateDirectory];
+  const data = dataPathOf(mount) ?? '';
+  const parsed = text === undefined ? undefined : relativePath(text);
+  const problem = parsed && (parsed.kind === 'problem' ? parsed.message : pathProblem(parsed.path, data));
+  if (problem !== undefined)
+    return { kind: 'denied', because: 'pod', message: `the annotation ${POD_ANNOTATIONS.stateDirectory}: ${problem}` };
+  const path = parsed?.kind === 'path' ? parsed.path : undefined;
+  const conflict =
+    destinationProblem(path, data, destinations) ??
+    partProblem(pod, mount, {
+      state: posix.relative(`/${data}`, `/${path ?? joinPath(data, AGENT_DIRECTORY)}`),
+      destinations,
+    });
+  return conflict === undefined ? { kind: 'chosen', path } : { kind: 'denied', because: 'resource', message: conflict };
+}
+
+/** Returns the path of the gateway's data in the volume; undefined for all of it. */
+export function dataPathOf({ subPath = '' }: VolumeMount): string | undefined {
+  return posix.normalize(`/${subPath}/`).slice(1, -1) || undefined;
+}
+
+function pathProblem(path: string, data: string): string | undefined {
+  if (path === '') return 'the root of the volume is too general; specify a directory in it, such as sync-state';
+  if (!isFilePath(path) || isTooLong(path)) return `${path.slice(0, 80)} is too long, or in .git; specify another path`;
+  if (isWithin(data, path)) return `${path} contains the gateway's data; specify a directory next to it, or in it`;
+  const usual = joinPath(data, AGENT_DIRECTORY);
+  return isWithin(path, usual) ? `${usual} is the default; remove the annotation, or specify another path` : undefined;
+}
+
+/** Links must not replace the directory, and must lead into it wherever the gateway mounts its data. */
+function destinationProblem(path: string | undefined, data: string, destinations: string[]): string | undefined {
+  if (path === undefined) return undefined;
+  for (const destination of destinations) {
+    const link = joinPath(data, destination);
+    if (isWithin(path, link) || isWithin(link, path))
+      return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, but a mapping of the profile delivers to ${link.slice(0, 80)} (publish is atomic); specify a directory outside of it`;
+    if (!isWithin(path, data))
+      return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, which is outside of ${data}, the part of the volume that the gateway mounts, so it could not follow the link at ${destination.slice(0, 80)} (publish is atomic); specify a directory in ${data}, or mount the whole volume`;
+  }
+  return undefined;
+}
+
+interface Links {
+  /** Path of the directory in the gateway's data. */
+  state: string;
+  destinations: string[];
+}
+
+/** Returns the problem of a mount with `subPath` that is bound to one tree, or has a link without the trees. */
+function partProblem({ spec }: AdmittedPod, mount: VolumeMount, { state, destinations }: Links): string | undefined {
+  const parts = mountedParts(spec, mount);
+  for (const destination of destinations) {
+    const part = parts.find(
+      ({ path }) => isWithin(path, destination) || (isWithin(destination, path) && !isWithin(state, path)),
+    );
+    if (part)
+      return `container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} with subPath, but a mapping of the profile replaces ${destination.slice(0, 80)} as a whole (publish is atomic), which such a mount never shows; mount the whole volume`;
+  }
+  return undefined;
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { blocksOf, readPages } from '../../../support/markdown.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { createRepository } from '../support/git-sandbox.ts';
+import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { below, mappingOf, treeOf } from '../support/tree-files.ts';
+
+const SITE = { mappings: [mappingOf('site', '.')] };
+const ATOMIC = { mappings: [mappingOf('site', 'pages/site', { publish: 'atomic' }), mappingOf('other', '.')] };
+
+/** A volume whose directory `www` a gateway mounts. */
+async function createVolume(t: TestContext) {
+  const volume = await temporaryDirectory(t, 'volume-');
+  const at = (name: string) => path.join(volume, name);
+  const gateway = { podUid: 'uid-1' };
+  fs.mkdirSync(at('www'));
+  return {
+    volume,
+    at,
+    /** An agent that mounts the gateway's part, as without the annotation. */
+    usual: (podUid = gateway.podUid) => createSandbox(t, { shared: { data: at('www'), podUid } }),
+    /** An agent that mounts the whole volume. */
+    annotated: (state: string, { data = 'www', podUid = gateway.podUid } = {}) =>
+      createSandbox(t, { shared: { data: volume, podUid }, directories: { data, state } }),
+  };
+}
+
+/** Names in the data, without what leads nowhere. */
+const served = ({ data }: Sandbox) => fs.readdirSync(data).filter((name) => fs.existsSync(path.join(data, name)));
+
+suite("the agent's directory elsewhere in the volume", () => {
+  test("isn't among the gateway's files, and can't be reached from them", async (t) => {
+    const { url: repo, commit } = await createRepository('state-elsewhere');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { at, annotated } = await createVolume(t);
+    const sandbox = await annotated('private/sync');
+    await sandbox.sync({ repo, commit: id, profile: SITE });
+    assert.deepEqual(served(sandbox), ['index.html']);
+    assert.ok(fs.existsSync(at('private/sync/manifest.jsonl')));
+    assert.equal(fs.statSync(at('private/sync')).mode & 0o777, 0o711);
+    await sandbox.restart();
+    const { plan } = await sandbox.sync({ repo, commit: id, profile: SITE });
+    assert.deepEqual(plan.changes, []);
+  });
+
+  test('is next to a directory that the agent creates like the kubelet', async (t) => {
+    const { url: repo, commit } = await createRepository('state-new-data');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { volume, at, annotated } = await createVolume(t);
+    fs.rmdirSync(at('www'));
+    fs.chmodSync(volume, 0o775);
+    const sandbox = await annotated('state', { data: 'sites/www' });
+    await sandbox.sync({ repo, commit: id, profile: SITE });
+    assert.equal(fs.readFileSync(at('sites/www/index.html'), 'utf8'), '1');
+    for (const name of ['sites', 'sites/www']) assert.equal(fs.statSync(at(name)).mode & 0o777, 0o775);
+  });
+
+  test('is the one that was in the data before, with everything in it', async (t) => {
+    const { url: repo, commit } = await createRepository('state-moved');
+    const first = await commit({ files: { 'site/index.html': '1', 'site/own': '1' } });
+    const second = await commit({ files: { 'site/index.html': '2', 'site/own': null } });
+    const { at, usual, annotated } = await createVolume(t);
+    fs.writeFileSync(at('www/own'), 'theirs');
+    const before = await usual();
+    await before.sync({ repo, commit: first, profile: SITE });
+    await before.release();
+    const after = await annotated('state', { podUid: 'uid-2' });
+    await after.sync({ repo, commit: second, profile: SITE });
+    assert.deepEqual(served(after).sort(), ['index.html', 'own']);
+    assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', 'the file that was taken over is restored');
+    assert.equal(fs.readFileSync(at('www/index.html'), 'utf8'), '2');
+  });
+
+  test('moves only with a sync, not with a dry run, which uses it where it is', async (t) => {
+    const { url: repo, commit } = await createRepository('state-dry');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { at, usual, annotated } = await createVolume(t);
+    const before = await usual();
+    await before.sync({ repo, commit: id, profile: SITE });
+    await before.release();
+    const after = await annotated('state');
+    const { plan } = await after.sync({ repo, commit: id, profile: { ...SITE, dryRun: true } });
+    assert.equal(plan.unchanged, 1);
+    assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')));
+  });
+
+  test('keeps links to trees valid, wherever it moves', async (t) => {
+    const { url: repo, commit } = await createRepository('state-trees');
+    const first = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
+    const second = await commit({ files: { 'site/a': '2', 'site/b': '2' } });
+    const { at, usual, annotated } = await createVolume(t);
+    const before = await usual();
+    await before.sync({ repo, commit: first, profile: ATOMIC });
+    await before.release();
+    const after = await annotated('www/pages/.state');
+    await after.sync({ repo, commit: first, profile: ATOMIC });
+    assert.match(fs.readlinkSync(at('www/pages/site')), /^\.state\/trees\//, 'a mount of www/pages is enough');
+    assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '1' });
+    await after.sync({ repo, commit: second, profile: ATOMIC });
+    assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2', b: '2' });
+    await after.removeTrees();
+    assert.equal(fs.readdirSync(at('www/pages/.state/trees')).length, 1);
+    await after.release();
+  });
+
+  test('can be moved by a user with the documented commands', async (t) => {
+    const { url: repo, commit } = await createRepository('state-by-hand');
+    const first = await commit({ files: { 'site/index.html': '1', 'site/old': '1' } });
+    const second = await commit({ files: { 'site/old': null } });
+    const { volume, at, usual, annotated } = await createVolume(t);
+    const before = await annotated('sync-state');
+    await before.sync({ repo, commit: first, profile: SITE });
+    await before.release();
+    const page = (await readPages()).find(({ file }) => file === 'docs/reference/agent.md');
+    assert.ok(page);
+    const commands = blocksOf(page).filter(({ code }) => code.startsWith('cd /data && '));
+    assert.equal(commands.length, 2);
+    const [change = '', remove = ''] = commands.map(({ code }) => code.replace('/data', volume));
+    execFileSync('sh', ['-ec', change]);
+    const changed = await annotated('other');
+    await changed.sync({ repo, commit: first, profile: SITE });
+    await changed.release();
+    execFileSync('sh', ['-ec', remove.replace('sync-state', 'other')]);
+    const back = await usual();
+    await back.sync({ repo, commit: second, profile: SITE });
+    assert.deepEqual(
+      fs.readdirSync(at('www')).sort(),
+      ['.sync-agent', 'index.html'],
+      'the agent still owned the files',
+    );
+  });
+
+  test('survives a kill at any step of the move', async (t) => {
+    const { url: repo, commit } = await createRepository('state-kills');
+    const first = await commit({ files: { 'site/a': '1', 'site/b': '1', 'other/x': '1', 'other/own': '1' } });
+    const second = await commit({ files: { 'site/a': '2', 'site/b': null, 'other/own': null } });
+    const atomic = { repo, profile: ATOMIC };
+    await everyKill(t, { atLeast: 10, atMost: 300 }, async (kill) => {
+      const { volume, at, usual, annotated } = await createVolume(t);
+      fs.writeFileSync(at('www/own'), 'theirs');
+      const before = await usual();
+      await before.sync({ ...atomic, commit: first });
+      await before.release();
+      const after = await annotated('www/state', { podUid: 'uid-2' });
+      const played = killAt(volume, kill);
+      await after.sync({ ...atomic, commit: first }).catch(() => {});
+      played.end();
+      await startNext(after);
+      await after.sync({ ...atomic, commit: second });
+      const what = describeKill(kill, played);
+      assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' }, what);
+      assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', what);
+      assert.deepEqual(served(after).sort(), ['own', 'pages', 'state', 'x'], what);
+      await after.release();
+      return played;
+    });
+  });
+});
+
+suite('two agents with different directories for the same data', () => {
+  test('wait for each other before one of them moves it', async (t) => {
+    const { url: repo, commit } = await createRepository('state-two');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { at, usual, annotated } = await createVolume(t);
+    const before = await usual();
+    await before.sync({ repo, commit: id, profile: SITE });
+    const after = await annotated('state', { podUid: 'uid-2' });
+    await assert.rejects(after.sync({ repo, commit: id, profile: SITE }), { reason: 'VolumeInUse' });
+    assert.equal(fs.existsSync(at('state')), false);
+    await before.release();
+    await after.sync({ repo, commit: id, profile: SITE });
+
+    const target = { repo, commit: id, profile: SITE };
+    await assert.rejects(before.sync(target), /another directory of the volume: set .*state-directory to state, or/);
+    const third = await annotated('third', { podUid: 'uid-3' });
+    await assert.rejects(third.sync(target), /set the pod annotation sync\.io\/state-directory to state, or remove/);
+    assert.deepEqual(served(after), ['index.html']);
+    assert.equal(fs.existsSync(at('third')), false);
+    await after.sync(target);
+  });
+
+  test('are kept apart if the link between them is removed', async (t) => {
+    const { url: repo, commit } = await createRepository('state-link-removed');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { at, usual, annotated } = await createVolume(t);
+    const target = { repo, commit: id, profile: SITE };
+    const one = await annotated('state');
+    await one.sync(target);
+    fs.unlinkSync(at('www/.sync-agent'));
+    await one.sync(target);
+    await assert.rejects((await usual('uid-2')).sync(target), /set the pod annotation/);
+
+    fs.unlinkSync(at('www/.sync-agent'));
+    const two = await usual('uid-2');
+    await two.sync(target);
+    await assert.rejects(one.sync(target), { reason: 'VolumeInUse' });
+    await two.release();
+    await assert.rejects(one.sync(target), /\.sync-agent can't be moved to .*state, because something exists there/);
+  });
+});
+
+suite('a directory that is named for the agent', () => {
+  const target = async (name: string) => {
+    const { url: repo, commit } = await createRepository(name);
+    return { repo, commit: await commit({ files: { 'site/index.html': '1', 'site/state/x': '1' } }), profile: SITE };
+  };
+
+  test("must not have others' files", async (t) => {
+    const given = await target('state-foreign');
+    const { at, annotated } = await createVolume(t);
+    fs.mkdirSync(at('uploads/staging'), { recursive: true });
+    fs.writeFileSync(at('uploads/staging/photo'), 'theirs');
+    const sandbox = await annotated('uploads');
+    await assert.rejects(sandbox.sync(given), /uploads has files that aren't the agent's: specify another directory/);
+    assert.deepEqual(below(at('uploads')), { 'staging/photo': 'theirs' });
+    assert.deepEqual(served(sandbox), []);
+  });
+
+  test('must not belong to other data', async (t) => {
+    const given = await target('state-other-data');
+    const { at, annotated } = await createVolume(t);
+    await (await annotated('state')).sync(given);
+    const other = await annotated('state', { data: 'www2', podUid: 'uid-2' });
+    await assert.rejects(other.sync(given), /state belongs to the data in www of the volume/);
+    assert.deepEqual(fs.readdirSync(at('www2')), []);
+  });
+
+  test('must not be reached through a link', async (t) => {
+    const given = await target('state-link');
+    const { at, annotated } = await createVolume(t);
+    const elsewhere = await temporaryDirectory(t, 'elsewhere-');
+    fs.symlinkSync(elsewhere, at('private'));
+    const sandbox = await annotated('private/state');
+    await assert.rejects(sandbox.sync(given), /private is a symbolic link in the data volume/);
+    assert.deepEqual(fs.readdirSync(elsewhere), []);
+  });
+
+  test('gets no files of a commit, and is not touched', async (t) => {
+    const { repo, commit } = await target('state-mapped');
+    const { at, annotated } = await createVolume(t);
+    const sandbox = await annotated('www/state');
+    const mapped = sandbox.sync({ repo, commit, profile: SITE });
+    await assert.rejects(mapped, /the agent keeps its own files at state in the data volume, so state\/x cannot be/);
+    const atomic = { mappings: [mappingOf('site', 'state', { publish: 'atomic' })] };
+    await assert.rejects(sandbox.sync({ repo, commit, profile: atomic }), /keeps its own files at state/);
+    const reload = reloadSettings({ gateway: { reload: { touchFile: 'state/manifest.jsonl' } } } as never);
+    const profile = { mappings: [mappingOf('site/index.html', 'index.html')] };
+    await assert.rejects(sandbox.sync({ repo, commit, profile, reload }), /touchFile: state\/manifest\.jsonl is at/);
+    await sandbox.sync({ repo, commit, profile });
+    assert.ok(fs.existsSync(at('www/state/manifest.jsonl')));
+  });
+
+  test('must be in the data if a destination links into it', async (t) => {
+    const { url: repo, commit } = await createRepository('state-outside');
+    const id = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
+    const { at, usual, annotated } = await createVolume(t);
+    const given = { repo, commit: id, profile: ATOMIC };
+    const before = await usual();
+    await before.sync(given);
+    await before.release();
+    const outside = await annotated('state');
+    const message = /pages\/site is a link into the agent's directory, which is outside of the gateway's mount/;
+    await assert.rejects(outside.sync(given), message);
+    assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')), 'not moved, because links would lead nowhere');
+    await outside.release();
+
+    const plain = { ...given, profile: { mappings: [mappingOf('site', 'pages/site'), mappingOf('other', '.')] } };
+    await before.sync(plain);
+    await before.release();
+    await outside.sync(plain);
+    await assert.rejects(outside.sync(given), message);
+    assert.deepEqual(served(outside).sort(), ['pages', 'x']);
+    await outside.removeTrees();
+    assert.deepEqual(fs.readdirSync(at('state/trees')), []);
+  });
+});
