@@ -59,6 +59,7 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
     ...(interval && { polling: { interval } }),
     ...(reload && { gateway: reload }),
     groupWrite: isOn(settings, 'group-write'),
+    hasLink: true,
     directory: '.',
     place,
     isOneTime: isOn(settings, 'one-time'),

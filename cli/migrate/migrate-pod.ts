@@ -11,6 +11,7 @@ import { findForeignLeaks } from './find-passwords.ts';
 import { readGitRepo } from './git-repo-volume.ts';
 import { readGitSync } from './git-sync.ts';
 import { isGitSync } from './git-sync-options.ts';
+import { keepLink, type Mapping } from './keep-link.ts';
 import type { Container, Pod, PodSpec } from './manifest.ts';
 import { cleaned, dataRootOf, isInside } from './pod-paths.ts';
 import { differs, dropped, type Found, type Note, type Source, type Spec, todo } from './source.ts';
@@ -47,21 +48,19 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const next = rebuild(pod, chosen, gone);
   const fit = fitInto(next.spec, chosen);
   if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} is unchanged: ${fit.why}`] };
+  const link = keepLink(fit.mapping, fit.root, { source: chosen, spec: next.spec });
   const notes = [
     ...sameNotes(same),
     ...pathNotes(chosen, next.spec),
+    ...link.notes,
     ...chosen.notes,
     ...timeNotes(chosen, same),
     ...podNotes({ pod, chosen, root: fit.container, next }),
     ...(stale.length > 0 ? [dropped(`annotations about removed containers: ${stale.join(', ')}`)] : []),
   ];
-  const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stale });
-  return { kind: 'moved', name: chosen.name, spec: specFor(chosen, fit.mapping, fit.root), podFor, notes, stays };
-}
-
-interface Mapping {
-  source: string;
-  destination: string;
+  const { stateDirectory } = link;
+  const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stateDirectory, stale });
+  return { kind: 'moved', name: chosen.name, spec: specFor(chosen, link.mapping, fit.root), podFor, notes, stays };
 }
 
 type Fit = { kind: 'fit'; mapping: Mapping; container: Container; root: string } | { kind: 'none'; why: string };
@@ -159,13 +158,22 @@ function rebuild(pod: Pod, { place }: Source, gone: ReadonlySet<string>): Pod {
 const mountedBy = (containers: readonly Container[]): Set<string> =>
   new Set(containers.flatMap(({ volumeMounts }) => (volumeMounts ?? []).map(({ name }) => name)));
 
-function annotate(pod: Pod, { name, volume, stale }: { name: string; volume: string; stale: string[] }): Pod {
+interface Annotated {
+  name: string;
+  volume: string;
+  stateDirectory: string | undefined;
+  /** Annotations to remove. */
+  stale: string[];
+}
+
+function annotate(pod: Pod, { name, volume, stateDirectory, stale }: Annotated): Pod {
   const kept = Object.entries(pod.metadata?.annotations ?? {}).filter(([key]) => !stale.includes(key));
   const annotations = {
     ...Object.fromEntries(kept),
     [POD_ANNOTATIONS.inject]: 'true',
     [POD_ANNOTATIONS.crName]: name,
     [POD_ANNOTATIONS.dataVolume]: volume,
+    ...(stateDirectory !== undefined && { [POD_ANNOTATIONS.stateDirectory]: stateDirectory }),
   };
   const { apiVersion, kind, metadata, ...rest } = pod;
   return { ...withoutUndefined({ apiVersion, kind }), metadata: { ...metadata, annotations }, ...rest };
@@ -240,7 +248,7 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
   if (chosen.containers.length > 0 && !(kept && ('emptyDir' in kept || 'ephemeral' in kept)))
     notes.push(
       todo(
-        `volume ${volume} is persistent: remove the link ${chosen.place.path} and the worktrees of git-sync once, because the agent does not replace a link with a directory`,
+        `volume ${volume} is persistent: remove the link ${chosen.place.path} and the worktrees of git-sync once, because the agent does not replace a link of another program`,
       ),
     );
   if (kept && 'persistentVolumeClaim' in kept)

@@ -27,6 +27,8 @@ export interface Source {
   polling?: Spec['polling'];
   gateway?: Spec['gateway'];
   groupWrite: boolean;
+  /** The target path is a link that changes all files at once. */
+  hasLink?: true;
   /** Directory of the repository; `.` for all. */
   directory: string;
   /** Target path. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, readlink, realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import * as v from 'valibot';
@@ -11,6 +11,7 @@ import { projectSpec } from '../../../controller/watch/observed-gateway-sync.ts'
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
+import { withoutUndefined } from '../../../shared/domain/objects.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -192,6 +193,27 @@ const CASES: Record<string, Case> = {
     reads: '/srv/checkout/live/site',
     finds: '.hidden/settings',
   },
+  'git-sync v4 with an application that mounts a part of the volume with the link': {
+    ref: 'main',
+    spec: () => ({
+      containers: [
+        app([mount('/whole')], 'other'),
+        app([mount('/srv', 'checkout/live')]),
+        gitSync(
+          [`--repo=${repository.url}`, '--ref=main', '--root=/git/live', '--link=site'],
+          [mount('/git', 'checkout')],
+        ),
+      ],
+      volumes: emptyDir,
+    }),
+    play: async (volumes, { containers: [, , sync] }) => {
+      assert.ok(sync);
+      const root = volumes.pathOf(sync, '/git/live');
+      await gitSyncV4({ repo: repository.url, ref: 'main', root, link: path.join(root, 'site') });
+    },
+    reads: '/srv/site',
+    finds: 'index.html',
+  },
   'git-sync v4 of which the application mounts a folder, through the link': {
     ref: 'main',
     spec: () => ({
@@ -284,8 +306,8 @@ async function migratePod(spec: PodSpec): Promise<{ gatewaySync: Manifest; pod: 
   return { gatewaySync: first, pod: second };
 }
 
-/** The directory that the real injector mounts in the sidecar as data. */
-function dataDirectory(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manifest; pod: Manifest }): string {
+/** The variables with the directories that the real injector sets, as paths on this machine. */
+function placesOf(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manifest; pod: Manifest }) {
   const spec = projectSpec(v.parse(gatewaySyncSpecSchema, gatewaySync.spec));
   const name = gatewaySync.metadata.name ?? '';
   const injection = injectSidecar({
@@ -304,12 +326,28 @@ function dataDirectory(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Ma
   const added = injection.patch.find((each) => each.path === '/spec/initContainers');
   const [sidecar] = (added?.value ?? []) as NonNullable<PodSpec['initContainers']>;
   assert.ok(sidecar);
-  const wanted = sidecar.env.find((each) => each.name === 'DATA_PATH')?.value ?? '';
-  return volumes.pathOf(sidecar, wanted);
+  const variableOf = (name: string) => sidecar.env.find((each) => each.name === name)?.value;
+  return withoutUndefined({
+    DATA_PATH: volumes.pathOf(sidecar, variableOf('DATA_PATH') ?? ''),
+    DATA_DIRECTORY: variableOf('DATA_DIRECTORY'),
+    STATE_DIRECTORY: variableOf('STATE_DIRECTORY'),
+  });
+}
+
+/** Checks that the path is a link like git-sync's, which leads to a place in the same mount. */
+async function checkLink(volumes: Volumes, container: Container, file: string): Promise<void> {
+  const link = volumes.pathOf(container, file);
+  assert.ok((await lstat(link)).isSymbolicLink());
+  const [mounted] = container.volumeMounts;
+  assert.ok(mounted);
+  const root = volumes.pathOf(container, mounted.mountPath);
+  const target = path.resolve(path.dirname(link), await readlink(link));
+  assert.ok(target.startsWith(`${root}/`), `${target} is outside of ${root}`);
 }
 
 suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
   for (const [what, { ref, spec, play, reads, finds }] of Object.entries(CASES)) {
+    const isLinked = what.startsWith('git-sync') && !what.includes('through the link');
     test(`delivers the same bytes to the same paths as ${what}`, async (t) => {
       const given = spec();
       const container = given.containers.find(({ name }) => name === 'app');
@@ -323,16 +361,17 @@ suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
       const migrated = await migratePod(given);
       const kept = migrated.pod.spec.containers.find(({ name }) => name === 'app');
       assert.deepEqual(kept, container);
-      const data = dataDirectory(next, migrated);
-      await mkdir(data, { recursive: true });
+      const places = placesOf(next, migrated);
+      await mkdir(places.DATA_PATH, { recursive: true });
       const gateway = await createGatewayPod(t);
       await gateway.setSpec(repository.url, migrated.gatewaySync.spec);
       const head = (await repository.resolve(ref.replace('origin/', ''))) ?? '';
       await gateway.settle(head, ref);
-      const agent = await gateway.start({ DATA_PATH: data });
+      const agent = await gateway.start(places);
       await gateway.untilSynced(head);
       await agent.stop();
       assert.deepEqual(await look(next.pathOf(container, reads)), before);
+      if (isLinked) await checkLink(next, container, reads);
     });
   }
 

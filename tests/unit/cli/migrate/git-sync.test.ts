@@ -47,6 +47,7 @@ const source = {
   git,
   polling: { interval: '1m' },
   groupWrite: false,
+  hasLink: true,
   directory: '.',
   place: { volume: 'html', path: 'site.git' },
   isOneTime: false,

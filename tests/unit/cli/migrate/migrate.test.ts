@@ -152,7 +152,8 @@ suite('kubectl stoker migrate', () => {
       const { output, notes } = await migrateText(podWith(container));
       const spec = specOf(output);
       assert.partialDeepStrictEqual(spec.git, git, JSON.stringify(container) + notes);
-      assert.deepEqual(spec.sync.profiles, { default: { mappings: [{ source: '.', destination }] } });
+      const mapping = { source: '.', destination, publish: 'atomic' };
+      assert.deepEqual(spec.sync.profiles, { default: { mappings: [mapping] } });
     }
   });
 

@@ -1,0 +1,59 @@
+import path from 'node:path/posix';
+import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
+import { type MountingPod, mountedParts } from '../../shared/domain/mounted-parts.ts';
+import { isWithin } from '../../shared/domain/relative-path.ts';
+import type { PodSpec } from './manifest.ts';
+import { differs, type Note, type Source, todo } from './source.ts';
+
+export interface Mapping {
+  source: string;
+  destination: string;
+  publish?: 'atomic';
+}
+
+export interface KeptLink {
+  mapping: Mapping;
+  /** Value of the annotation with the directory of the agent's own files, if the pod needs one. */
+  stateDirectory?: string;
+  notes: Note[];
+}
+
+/** Keeps the link of git-sync, which changes all files at once, if the mounts of the other containers allow that. */
+export function keepLink(
+  mapping: Mapping,
+  root: string,
+  { source, spec }: { source: Source; spec: PodSpec },
+): KeptLink {
+  const { place, groupWrite, gateway } = source;
+  const touchFile = gateway?.reload?.touchFile;
+  const { destination } = mapping;
+  if (!source.hasLink) return { mapping, notes: [] };
+  if (destination === '.') return { mapping, notes: [changeSingly(place.volume)] };
+  const parts = mountedParts(mountsOf(spec), { name: place.volume, subPath: root });
+  if (parts.some((part) => isWithin(part.path, destination))) return { mapping, notes: [changeSingly(place.volume)] };
+  if (touchFile !== undefined && isWithin(path.relative(`/${root}`, `/${touchFile}`), destination))
+    return { mapping, notes: [differs('files change one at a time, because --touch-file is one of them')] };
+  const around = parts.map((part) => part.path).filter((part) => isWithin(destination, part));
+  const inner = around.sort((a, b) => b.length - a.length)[0];
+  return {
+    mapping: { ...mapping, publish: 'atomic' },
+    ...(inner !== undefined && { stateDirectory: path.join(root, inner, AGENT_DIRECTORY) }),
+    notes: groupWrite ? [readOnlyDirectories] : [],
+  };
+}
+
+/** Returns the mounts of the containers that run next to the sidecar. */
+const mountsOf = ({ containers, initContainers }: PodSpec): MountingPod => {
+  const sidecars = (initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const running = [...containers, ...sidecars];
+  return { containers: running.map(({ name, volumeMounts }) => ({ name, volumeMounts: volumeMounts ?? [] })) };
+};
+
+const changeSingly = (volume: string): Note =>
+  differs(
+    `files change one at a time, because the application mounts them with subPath: to change all files at once, mount the whole volume ${volume}, and add publish: atomic to the mapping`,
+  );
+
+const readOnlyDirectories = todo(
+  'with publish: atomic, the group can write to files, but not create or remove any: if the application does that in the delivered directories, remove publish from the mapping',
+);
