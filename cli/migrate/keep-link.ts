@@ -55,5 +55,5 @@ const changeSingly = (volume: string): Note =>
   );
 
 const readOnlyDirectories = todo(
-  'with publish: atomic, the group can write to files, but not create or remove any: if the application does that in the delivered directories, remove publish from the mapping',
+  'the delivered directories are read-only, so the group can write to files, but not create or remove any: if the application does that, remove publish from the mapping',
 );

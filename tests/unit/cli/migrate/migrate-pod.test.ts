@@ -356,7 +356,7 @@ suite('the pod of an application', () => {
         spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } },
         notes: [
           place,
-          'todo: with publish: atomic, the group can write to files, but not create or remove any: if the application does that in the delivered directories, remove publish from the mapping',
+          'todo: the delivered directories are read-only, so the group can write to files, but not create or remove any: if the application does that, remove publish from the mapping',
         ],
       },
     ],
