@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { blocksOf, readPages } from '../../../support/markdown.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -57,6 +59,24 @@ suite('when a tree is removed,', () => {
       await sandbox.removeTrees();
     }
     assert.deepEqual(takenOver(sandbox), ['compiled', 'compiled again']);
+  });
+
+  test('all versions of a file of the gateway are found with the documented command', async (t) => {
+    const { repo, first, second, third } = await commits('kept-found');
+    const sandbox = await createSandbox(t);
+    for (const commit of [first, second, third]) {
+      await sandbox.sync({ repo, commit, profile: atomic });
+      await sandbox.removeTrees();
+      for (const name of ['report.csv', 'sub/report.csv']) writeInto(treeOf(sandbox), name, `${name} ${commit}`);
+      const seconds = commit === first ? 1 : 2;
+      fs.utimesSync(path.join(treeOf(sandbox), 'report.csv'), seconds, seconds);
+    }
+    const page = (await readPages()).find(({ file }) => file === 'docs/reference/agent.md');
+    const command = page && blocksOf(page).find(({ code }) => code.startsWith('ls -t /data/.sync-agent/taken-over/'));
+    const listed = execFileSync('sh', ['-ec', command?.code.replace('/data', sandbox.data) ?? '']).toString();
+    const files = listed.trimEnd().split('\n');
+    const contents = files.map((file) => fs.readFileSync(file, 'utf8'));
+    assert.deepEqual(contents, [`report.csv ${second}`, `report.csv ${first}`]);
   });
 
   test('large sparse files of the gateway at the same path are all kept', async (t) => {
