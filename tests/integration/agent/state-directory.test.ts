@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { createGatewayPod } from './support/gateway-pod.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+test("an agent moves its files out of the gateway's directory, and reports it if the next one looks there", async (t) => {
+  const repository = await server.createRepository('state-directory');
+  const commit = await repository.commit({ files: { 'site/index.html': '1', 'site/old.html': '1' } });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url, {
+    sync: { profiles: { default: { mappings: [{ source: 'site', destination: 'site', publish: 'atomic' }] } } },
+  });
+  await pod.settle(commit);
+  const usual = { DATA_PATH: path.join(pod.data, 'www') };
+  await mkdir(usual.DATA_PATH);
+  const first = await pod.start(usual);
+  await pod.untilSynced(commit);
+  await first.stop();
+
+  const second = await pod.start({ DATA_PATH: pod.data, DATA_DIRECTORY: 'www', STATE_DIRECTORY: 'www/state' });
+  const next = await repository.commit({ files: { 'site/old.html': null } });
+  await pod.settle(next);
+  await pod.untilSynced(next);
+  assert.deepEqual(await readdir(path.join(pod.data, 'www/site')), ['index.html']);
+  await second.stop();
+
+  const third = await pod.start(usual);
+  await pod.untilReport('Error', ({ status }) =>
+    /set the pod annotation sync\.io\/state-directory to www\/state/.test(status?.message ?? ''),
+  );
+  assert.equal((await fetch(`${third.healthUrl}/healthz`)).status, 200);
+  assert.deepEqual(await readdir(path.join(pod.data, 'www/site')), ['index.html']);
+});
