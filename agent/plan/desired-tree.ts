@@ -35,9 +35,10 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   const { source, type } = mapping;
   const single = input.entries.find(({ path }) => path === source);
   if (single) {
-    if (type === 'dir' && single.kind === 'file') return [`${source} is a file, but type is dir`];
+    const what = single.target === undefined ? 'is a file' : `leads to the file ${single.target}`;
+    if (type === 'dir' && single.kind === 'file') return [`${source} ${what}, but type is dir`];
     if (mapping.isAtomic && single.kind === 'file')
-      return [`${source} is a file, but publish: atomic needs a directory`];
+      return [`${source} ${what}, but publish: atomic needs a directory as its source`];
     return [...layEntries([single], { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
   const below = input.entries.filter(({ path }) => isWithin(path, source));

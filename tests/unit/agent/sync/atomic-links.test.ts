@@ -43,6 +43,42 @@ test('without a manifest, the files of the tree are kept, because the gateway mi
   assert.deepEqual(ownContents(sandbox, 'taken-over'), ['1', '1', 'theirs']);
 });
 
+suite('an atomic mapping whose source is a symbolic link', () => {
+  const files = { 'real/a': '1', file: '1', directory: { symlink: 'real' }, leaf: { symlink: 'file' } };
+  const profileOf = (source: string, more: Partial<ResolvedProfile> = {}): Partial<ResolvedProfile> => ({
+    mappings: [mappingOf(source, 'dags', { publish: 'atomic' })],
+    ...more,
+  });
+
+  test('delivers the directory that it leads to', async (t) => {
+    const { url: repo, commit } = await createRepository('source-link');
+    const sandbox = await createSandbox(t);
+    const first = await commit({ files });
+    await sandbox.sync({ repo, commit: first, profile: profileOf('directory') });
+    assert.deepEqual(below(treeOf(sandbox)), { a: '1' });
+    const second = await commit({ files: { directory: { symlink: 'file' } } });
+    const error = await sandbox.sync({ repo, commit: second, profile: profileOf('directory') }).catch((each) => each);
+    assert.match(error.message, /directory leads to the file file, but publish: atomic needs a directory/);
+    assert.deepEqual(below(treeOf(sandbox)), { a: '1' });
+  });
+
+  for (const dryRun of [true, false]) {
+    test(`is an error if it leads to a file (dry run: ${dryRun})`, async (t) => {
+      const { url: repo, commit } = await createRepository(`source-link-file-${dryRun}`);
+      const target = { repo, commit: await commit({ files }) };
+      const sandbox = await createSandbox(t);
+      const into = [mappingOf('leaf', 'dags/', { publish: 'atomic' })];
+      for (const profile of [profileOf('leaf'), profileOf('leaf', { mappings: into })]) {
+        await assert.rejects(
+          sandbox.sync({ ...target, profile: { ...profile, dryRun } }),
+          /leaf leads to the file file, but publish: atomic needs a directory/,
+        );
+      }
+      assert.deepEqual(await sandbox.files(), {});
+    });
+  }
+});
+
 suite('a dry run and a diff list the link of an atomic destination if', () => {
   const link = ({ data }: { data: string }) => path.join(data, 'dags');
   const cases: {
