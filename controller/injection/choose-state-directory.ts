@@ -46,15 +46,21 @@ function pathProblem(path: string, data: string): string | undefined {
   return isWithin(path, usual) ? `${usual} is the default; remove the annotation, or specify another path` : undefined;
 }
 
+/** Splits off the slash after a directory that contains a destination with templates. */
+function placeOf(destination: string): { known: string; isWhole: boolean } {
+  const isWhole = !destination.endsWith('/');
+  return { known: isWhole ? destination : destination.slice(0, -1), isWhole };
+}
+
 /** Links must not replace the directory, and must lead into it wherever the gateway mounts its data. */
 function destinationProblem(path: string | undefined, data: string, destinations: string[]): string | undefined {
   if (path === undefined) return undefined;
-  for (const destination of destinations) {
-    const link = joinPath(data, destination);
-    if (isWithin(path, link) || isWithin(link, path))
+  for (const { known, isWhole } of destinations.map(placeOf)) {
+    const link = joinPath(data, known);
+    if ((isWhole && isWithin(path, link)) || isWithin(link, path))
       return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, but a mapping of the profile delivers to ${link.slice(0, 80)} (publish is atomic); specify a directory outside of it`;
     if (!isWithin(path, data))
-      return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, which is outside of ${data}, the part of the volume that the gateway mounts, so it could not follow the link at ${destination.slice(0, 80)} (publish is atomic); specify a directory in ${data}, or mount the whole volume`;
+      return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, which is outside of ${data}, the part of the volume that the gateway mounts, so it could not follow the link ${isWhole ? 'at' : 'in'} ${known.slice(0, 80)} (publish is atomic); specify a directory in ${data}, or mount the whole volume`;
   }
   return undefined;
 }
@@ -68,12 +74,12 @@ interface Links {
 /** Returns the problem of a mount with `subPath` that is bound to one tree, or has a link without the trees. */
 function partProblem({ spec }: AdmittedPod, mount: VolumeMount, { state, destinations }: Links): string | undefined {
   const parts = mountedParts(spec, mount);
-  for (const destination of destinations) {
+  for (const { known, isWhole } of destinations.map(placeOf)) {
     const part = parts.find(
-      ({ path }) => isWithin(path, destination) || (isWithin(destination, path) && !isWithin(state, path)),
+      ({ path }) => (isWhole && isWithin(path, known)) || (isWithin(known, path) && !isWithin(state, path)),
     );
     if (part)
-      return `container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} with subPath, but a mapping of the profile replaces ${destination.slice(0, 80)} as a whole (publish is atomic), which such a mount never shows; mount the whole volume`;
+      return `container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} with subPath, but a mapping of the profile replaces ${isWhole ? '' : 'a directory in '}${known.slice(0, 80)} as a whole (publish is atomic), which such a mount never shows; mount the whole volume`;
   }
   return undefined;
 }

@@ -41,7 +41,10 @@ export interface Origin {
 }
 
 interface ObservedProfile extends Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'> {
-  /** Destinations with `publish: atomic`, except for those with templates; absent if there are none. */
+  /**
+   * Destinations with `publish: atomic`; absent if there are none. Of a destination with templates, only the directory
+   * that certainly contains it, with a slash at the end.
+   */
   atomic?: string[];
 }
 
@@ -221,8 +224,12 @@ function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
 
 function atomicDestinations(mappings: readonly Mapping[]): string[] {
   return mappings.flatMap(({ publish, destination }) => {
-    const result = relativePath(destination);
-    return publish === 'atomic' && result.kind === 'path' && !destination.includes('{{') ? [result.path] : [];
+    const [fixed = ''] = destination.split('{{');
+    const isWhole = fixed === destination;
+    // Rendered paths can't contain `..`.
+    const result = relativePath(isWhole ? fixed : fixed.slice(0, fixed.lastIndexOf('/') + 1));
+    if (publish !== 'atomic' || result.kind !== 'path' || result.path === '') return [];
+    return [isWhole ? result.path : `${result.path}/`];
   });
 }
 

@@ -208,7 +208,8 @@ suite('an injected pod', () => {
 
   test('is refused if a mount with subPath would stay with one tree of an atomic destination', () => {
     const mapping = { source: 'dags', required: true, template: false, publish: 'atomic' as const };
-    const mappings = ['./app/dags/', 'x/{{ .PodName }}'].map((destination) => ({ ...mapping, destination }));
+    const destinations = ['./app/dags/', 'x/y/{{ .PodName }}', 'n-{{ .PodName }}', '{{ .PodName }}/z', '.'];
+    const mappings = destinations.map((destination) => ({ ...mapping, destination }));
     const given = gatewaySpecOf();
     const spec = projectSpec({ ...given, sync: { ...given.sync, profiles: { default: { mappings } } } });
     const injectWith = (subPath: string) => {
@@ -222,7 +223,16 @@ suite('an injected pod', () => {
         /container other mounts app.*app\/dags as a whole/,
       );
     }
-    for (const subPath of ['app/other', 'apps']) assert.equal(injectWith(subPath).kind, 'patched');
+    // The destination of the second mapping is certainly in these directories.
+    for (const subPath of ['x', 'x/y']) {
+      const refused = injectWith(subPath);
+      assert.match(
+        refused.kind === 'denied' ? refused.message : '',
+        /mounts x.* replaces a directory in x\/y as a whole/,
+      );
+    }
+    for (const subPath of ['app/other', 'apps', 'x/y/pod', 'x/z', 'n-', 'z'])
+      assert.equal(injectWith(subPath).kind, 'patched');
     assert.equal(inject(pod(), spec).kind, 'patched');
   });
 
