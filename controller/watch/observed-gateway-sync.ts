@@ -42,8 +42,8 @@ export interface Origin {
 
 interface ObservedProfile extends Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'> {
   /**
-   * Destinations with `publish: atomic`; absent if there are none. Of a destination with templates, only the directory
-   * that certainly contains it, with a slash at the end.
+   * Destinations with `publish: atomic`; absent if there are none. A destination with templates is represented by the
+   * directory that certainly contains it, with a slash at the end.
    */
   atomic?: string[];
 }
