@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
@@ -38,10 +38,9 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
       says: `replaced by a newer request for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]}`,
     };
   if (spec.paused) return { kind: 'failed', says: 'paused: the request waits until kubectl stoker resume' };
-  const source = status.conditions?.find(({ type }) => type === 'WebhookSource');
   const isHandled = lastRequest?.at === asked.at && lastRequest.ref === asked.ref;
-  if (!isHandled && spec.webhook.from !== undefined && source?.status === 'False')
-    return { kind: 'failed', says: `${asked.ref} is not handled: ${source.message}` };
+  const obstacle = isHandled ? undefined : obstacleAtHub(gatewaySync, asked);
+  if (obstacle !== undefined) return { kind: 'failed', says: `${asked.ref} is not handled: ${obstacle}` };
   if (!isHandled) return { kind: 'waiting', says: 'waiting for the controller' };
   const { outcome, message = '' } = lastRequest;
   const isSettled = outcome === 'Applied' || (outcome === 'Ignored' && asked.isRefresh);
@@ -65,6 +64,20 @@ function isGivenUp(rollout: RolloutStatus, wanted: { commit: string; revision: s
   const { phase, commit, revision, givenUp = [] } = rollout;
   if (commit === wanted.commit && revision === wanted.revision) return GIVEN_UP.includes(phase);
   return givenUp.includes(`${wanted.commit} ${wanted.revision}`);
+}
+
+/** Explains why a resource never handles a request for its hub, whose annotations it has here. */
+function obstacleAtHub({ metadata, spec, status = {} }: GatewaySync, { at, ref }: Asked): string | undefined {
+  const { from } = spec.webhook;
+  if (from === undefined) return undefined;
+  const source = status.conditions?.find(({ type }) => type === 'WebhookSource');
+  if (source?.status === 'False') return source.message;
+  const next = (wanted: string) => `run kubectl stoker sync ${from} --ref ${wanted} --namespace ${metadata.namespace}`;
+  if (metadata.annotations?.[REQUEST_ANNOTATIONS.requestedBy] === REFRESHED_BY)
+    return `a sync of ${from} without --ref does not affect other resources; to move all of them, ${next('REF')}`;
+  const { observedWebhookFrom, observedWebhookFromTime: editedAt = '' } = status;
+  if (observedWebhookFrom !== from || !(Date.parse(at) < Date.parse(editedAt))) return undefined;
+  return `the request is older than spec.webhook.from (${editedAt}); to move ${from} and all others, ${next(ref)}`;
 }
 
 function doneWords(gatewaySync: GatewaySync): string {

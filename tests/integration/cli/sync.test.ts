@@ -112,7 +112,7 @@ test('kubectl stoker sync refuses a resource with a hub, and waits for the reque
   await repository.commit({ files: { 'config/a.txt': 'second' } });
   await repository.tag('v2');
   const { requestId } = await postPlain({ ref: 'v2' });
-  const done = await sync('--wait', '--request', requestId);
+  const done = await sync('--wait', '--request', requestId, '--timeout', '60s');
   assert.equal(done.status, 0, done.notes);
   assert.match(done.notes, /v2 is [0-9a-f]{8}: no gateways/);
 });

@@ -31,11 +31,17 @@ interface Given {
   id?: string;
   paused?: boolean;
   from?: string;
+  by?: string;
 }
 
-const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false, from }: Given = {}): GatewaySync =>
+const follows = (time: string) => ({ observedWebhookFrom: 'hub', observedWebhookFromTime: time });
+
+const gatewaySync = (
+  status: GatewaySyncStatus,
+  { id = '1', paused = false, from, by = 'github' }: Given = {},
+): GatewaySync =>
   gatewaySyncOf({
-    metadata: { annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' } },
+    metadata: { annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3', 'sync.io/requested-by': by } },
     spec: { paused, webhook: { ...(from !== undefined && { from }) } },
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
   });
@@ -60,6 +66,36 @@ suite('the progress of a request', () => {
       ),
       'failed',
       /v2 is not handled: from/,
+    ],
+    [
+      'the request for its hub is older than spec.webhook.from',
+      gatewaySync(follows('2026-01-01T00:00:00.001Z'), { from: 'hub' }),
+      'failed',
+      /v2 is not handled: the request is older .* run kubectl stoker sync hub --ref v2 --namespace /,
+    ],
+    [
+      'the request for its hub is newer than spec.webhook.from',
+      gatewaySync(follows(asked.at), { from: 'hub' }),
+      'waiting',
+      /waiting for the controller/,
+    ],
+    [
+      'the request for its hub is older than a hub that the controller has not seen',
+      gatewaySync(follows('2026-01-01T00:00:00.001Z'), { from: 'other' }),
+      'waiting',
+      /waiting for the controller/,
+    ],
+    [
+      'it handled a request for its hub before spec.webhook.from was edited',
+      gatewaySync({ ...follows('2026-01-01T00:00:00.001Z'), ...request('Pending') }, { from: 'hub' }),
+      'waiting',
+      /querying the git server/,
+    ],
+    [
+      'the ref of its hub was only refreshed',
+      gatewaySync({}, { from: 'hub', by: 'kubectl-stoker-refresh' }),
+      'failed',
+      /v2 is not handled: a sync of hub without --ref .* run kubectl stoker sync hub --ref REF --namespace /,
     ],
     ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /querying the git server: why/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
