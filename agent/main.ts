@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   const client = new KubernetesClient(ApiCredentials.load(), {
     userAgent: `sync-agent/${version}`,
     maxSockets: 4,
-    onServerTime: (date) => clock.observe(date),
+    onServerTime: (date, started) => clock.observe(date, started),
   });
   const reportLog = log.child({ component: 'report' });
   const offsetMs = () => clock.offsetMs;

@@ -151,7 +151,7 @@ async function createQueue(metrics: ReceiverMetrics, log: Logger): Promise<Annot
     userAgent: `stoker-receiver/${version}`,
     maxSockets: MAX_PATCHES,
     onCall: (method, code, seconds) => method === 'PATCH' && metrics.countPatch(code, seconds),
-    onServerTime: (date) => clock.observe(date),
+    onServerTime: (date, started) => clock.observe(date, started),
   });
   // Every response contains the API server's time, which the first delivery already needs for its timestamp.
   await client

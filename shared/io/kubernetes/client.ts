@@ -44,8 +44,8 @@ export interface ClientOptions {
   proxy?: string | undefined;
   /** Called after every call, for metrics. `code` is the HTTP status, or 0 without a response. */
   onCall?: (method: string, code: number, seconds: number) => void;
-  /** Called with the `Date` header of every response as soon as it arrives. */
-  onServerTime?: (date: string | undefined) => void;
+  /** Called with the `Date` header of every response as soon as it arrives, and the start of the call (`performance.now()`). */
+  onServerTime?: (date: string | undefined, started: number) => void;
 }
 
 /**
@@ -142,7 +142,7 @@ export class KubernetesClient {
       throw error;
     });
     const status = response.statusCode ?? 0;
-    this.#options.onServerTime?.(response.headers.date);
+    this.#options.onServerTime?.(response.headers.date, started);
     report(status);
     if (status < 300) return response;
     throw new ApiError(status, await readText(response), response.headers['retry-after']);

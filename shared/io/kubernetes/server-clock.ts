@@ -18,13 +18,18 @@ export class ServerClock {
     return this.#offsetMs;
   }
 
-  /** Learns from the `Date` header of a response that has just arrived. */
-  observe(header: string | undefined): void {
+  /**
+   * Learns from the `Date` header of a response that has just arrived, to a request sent at a moment of
+   * `performance.now()`. The server wrote the header at any time since then.
+   */
+  observe(header: string | undefined, sentAt = performance.now()): void {
     const second = Date.parse(header ?? '');
     if (Number.isNaN(second)) return;
-    const ahead = second + 500 - this.#now();
-    if (Math.abs(ahead - this.#offsetMs) <= TOLERANCE_MS) return;
-    this.#offsetMs = Math.abs(ahead) <= TOLERANCE_MS ? 0 : ahead;
+    const halfDelay = (performance.now() - sentAt) / 2;
+    const ahead = second + 500 - this.#now() + halfDelay;
+    const tolerance = TOLERANCE_MS + halfDelay;
+    if (Math.abs(ahead - this.#offsetMs) <= tolerance) return;
+    this.#offsetMs = Math.abs(ahead) <= tolerance ? 0 : ahead;
   }
 
   /** Returns the server's time at a moment of `performance.now()`. */

@@ -19,6 +19,18 @@ test('a wrong clock is corrected, to the second', () => {
   for (const wrongByMs of [3000, -3000, 3_600_000, -86_400_000]) assert.ok(errorOf(observed(wrongByMs)) <= 1000);
 });
 
+test('a response that arrives late corrects only a clock that differs by more than the delay', () => {
+  const late = (wrongByMs: number, writtenMsAgo: number) => {
+    const clock = new ServerClock(() => Date.now() + wrongByMs);
+    clock.observe(new Date(Date.now() - writtenMsAgo).toUTCString(), performance.now() - 3_000);
+    return clock;
+  };
+  for (const writtenMsAgo of [2_900, 1_500, 100]) {
+    assert.equal(late(0, writtenMsAgo).offsetMs, 0);
+    assert.ok(errorOf(late(20_000, writtenMsAgo)) <= 2_500);
+  }
+});
+
 test('a clock is trusted again once it is corrected', () => {
   let wrongByMs = 10_000;
   const clock = new ServerClock(() => Date.now() + wrongByMs);
