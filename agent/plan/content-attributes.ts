@@ -1,4 +1,4 @@
-import { directoriesOf, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { directoriesAfter, joinPath } from '../../shared/domain/relative-path.ts';
 
 /** Name of files in the format of gitattributes(5). */
 const ATTRIBUTES_FILE = '.gitattributes';
@@ -14,10 +14,7 @@ export function* attributesFilesAbove(paths: string[]): Generator<string> {
   yield ATTRIBUTES_FILE;
   let before = '';
   for (const path of paths.toSorted()) {
-    for (const directory of directoriesOf(path)) {
-      const isShared = before !== directory && isWithin(before, directory);
-      if (!isShared) yield joinPath(directory, ATTRIBUTES_FILE);
-    }
+    for (const directory of directoriesAfter(before, path)) yield joinPath(directory, ATTRIBUTES_FILE);
     before = path;
   }
 }

@@ -1,4 +1,4 @@
-import type { Unfollowed } from './follow-links.ts';
+import type { Unfollowed } from './link-follower.ts';
 import type { LinkText } from './link-text.ts';
 
 /** Maximum number of characters of a path in a message, and of the start and the end of a target. */

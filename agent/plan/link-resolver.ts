@@ -3,7 +3,7 @@ import { TerminalError } from '../../shared/errors.ts';
 import type { LinkText } from './link-text.ts';
 import { PathWalk, type Resolved, type WalkContext } from './path-walk.ts';
 import type { TreeEntry } from './plan-input.ts';
-import type { RepositoryTree } from './repository-tree.ts';
+import type { RepositoryTree, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of names in the texts of links. Reading them takes about a second. */
 const MAX_NAMES = 2_000_000;
@@ -35,7 +35,9 @@ export class LinkResolver implements WalkContext {
   readonly #texts: ReadonlyMap<string, LinkText>;
   readonly #modules: ReadonlySet<string>;
   readonly #onRequest: (path: string) => void;
-  readonly #resolved = new Map<string, Resolved>();
+  readonly #resolved = new Map<TreeNode, Resolved>();
+  /** Links that depend on the current requests. */
+  readonly #unknown = new Set<TreeNode>();
   #requests: LinkRequests = { texts: new Set(), paths: new Set() };
   #names = 0;
 
@@ -50,25 +52,27 @@ export class LinkResolver implements WalkContext {
   /** Returns the requests since the last call, which must be fulfilled before the next link is resolved. */
   takeRequests(): LinkRequests {
     const requests = this.#requests;
-    for (const [path, { kind }] of this.#resolved) if (kind === 'unknown') this.#resolved.delete(path);
+    this.#unknown.clear();
     this.#requests = { texts: new Set(), paths: new Set() };
     return requests;
   }
 
-  /** Resolves the link at a path of the commit. */
-  resolveLink(path: string): Resolved {
-    const known = this.#resolved.get(path);
+  /** Resolves a link of the commit. */
+  resolveLink(link: TreeNode): Resolved {
+    if (this.#unknown.has(link)) return { kind: 'unknown' };
+    const known = this.#resolved.get(link);
     if (known) return known;
-    const end = path.lastIndexOf('/');
-    const walked = { directory: path.slice(0, Math.max(0, end)), path: path.slice(end + 1), isExcluded: () => false };
+    const { path, parent = this.tree.root } = link;
+    const walked = { directory: parent, path: path.slice(path.lastIndexOf('/') + 1), isExcluded: () => false };
     const resolved = new PathWalk(walked, this).run();
-    this.#resolved.set(path, resolved);
+    if (resolved.kind === 'unknown') this.#unknown.add(link);
+    else this.#resolved.set(link, resolved);
     return resolved;
   }
 
   /** Resolves the source of a mapping. Excluded links in it aren't followed. */
   resolveSource(source: string, isExcluded: (path: string) => boolean): Resolved {
-    return new PathWalk({ directory: '', path: source, isExcluded }, this).run();
+    return new PathWalk({ directory: this.tree.root, path: source, isExcluded }, this).run();
   }
 
   textOf(link: TreeEntry): LinkText | undefined {

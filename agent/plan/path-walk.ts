@@ -1,18 +1,19 @@
 import { isTooLong, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
-import type { LinkText } from './link-text.ts';
+import { type LinkText, MAX_LINK_BYTES } from './link-text.ts';
 import type { TreeEntry } from './plan-input.ts';
-import type { RepositoryTree } from './repository-tree.ts';
+import type { RepositoryTree, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of links on a path, as on Linux. */
 export const MAX_LEVELS = 40;
 
 export const CYCLE = 'a cycle';
 export const TOO_DEEP = `more than ${MAX_LEVELS} links in a row`;
+const TOO_LONG = 'a path that is too long';
 
 /** The entry that a path leads to. */
 export type Resolved =
   | { kind: 'file'; entry: TreeEntry }
-  | { kind: 'directory'; path: string }
+  | { kind: 'directory'; directory: TreeNode }
   /** A link on the path leads nowhere. */
   | { kind: 'broken'; link: TreeEntry; reason: string }
   /** There is no such entry, although all links can be followed; or another one on the path, which isn't followed. */
@@ -39,29 +40,36 @@ export interface WalkContext {
 export interface Walked {
   path: string;
   /** The directory that the path is relative to. */
-  directory: string;
+  directory: TreeNode;
   isExcluded: (path: string) => boolean;
 }
 
-/** A name in a path. */
-interface Step {
-  name: string;
+/** The names of the given path, or of a link's text, that haven't been taken yet. */
+interface Rest {
+  text: string;
+  /** Position of the next name in the text. */
+  from: number;
   /** Path of the submodule that the path must not leave. */
   root: string;
-  /** The link on the given path that the name belongs to; undefined for names of the given path. */
+  /** The link on the given path that the text belongs to; undefined for the given path. */
   link: TreeEntry | undefined;
+}
+
+/** A name in a path. */
+interface Step extends Pick<Rest, 'root' | 'link'> {
+  name: string;
 }
 
 /** Follows one path name by name, as Linux does, but only within the commit. */
 export class PathWalk {
   readonly #context: WalkContext;
   readonly #isExcluded: (path: string) => boolean;
-  readonly #names: string[];
-  /** Remaining names, in reverse order. */
-  readonly #steps: Step[];
+  readonly #given: Rest;
+  /** Texts with remaining names, the next one last: a text isn't split before, because most of it might not matter. */
+  readonly #rests: Rest[] = [];
   /** Links so far. */
   readonly #passed: string[] = [];
-  #at: string;
+  #at: TreeNode;
   /** The last link on the given path. `path` is its path in the commit, and `link.path` its part of the given path. */
   #last: { path: string; link: TreeEntry } | undefined;
 
@@ -70,41 +78,55 @@ export class PathWalk {
     this.#context = context;
     this.#isExcluded = isExcluded;
     this.#at = directory;
-    this.#names = path === '' ? [] : path.split('/');
-    this.#steps = this.#names.map((name) => ({ name, root: '', link: undefined })).reverse();
+    this.#given = { text: path, from: 0, root: '', link: undefined };
+    if (path !== '') this.#rests.push(this.#given);
   }
 
   run(): Resolved {
-    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
-      this.#context.countName();
+    for (let step = this.#next(this.#rests); step; step = this.#next(this.#rests)) {
       const end = this.#take(step);
       if (end) return end;
     }
-    const path = this.#at;
+    const { path, isListed } = this.#at;
     if (this.#last && isWithin(this.#last.path, path)) return { kind: 'broken', link: this.#last.link, reason: CYCLE };
-    return this.#context.tree.isListed(path) ? { kind: 'directory', path } : this.#context.request(path);
+    return isListed ? { kind: 'directory', directory: this.#at } : this.#context.request(path);
+  }
+
+  /** Takes the next name of the texts. */
+  #next(rests: Rest[]): Step | undefined {
+    const rest = rests.at(-1);
+    if (!rest) return undefined;
+    this.#context.countName();
+    const { text, from, root, link } = rest;
+    const slash = text.indexOf('/', from);
+    const end = slash === -1 ? text.length : slash;
+    rest.from = end + 1;
+    if (slash === -1) rests.pop();
+    return { name: text.slice(from, end), root, link };
   }
 
   #take(step: Step): Resolved | undefined {
-    const { name, root } = step;
+    const { name, root, link } = step;
     if (name === '' || name === '.') return undefined;
     if (name === '..') {
-      if (this.#at === root) return missing(step, root === '' ? 'outside the repository' : `outside submodule ${root}`);
-      this.#at = this.#at.slice(0, Math.max(0, this.#at.lastIndexOf('/')));
+      const { path, parent } = this.#at;
+      if (path === root || !parent)
+        return missing(step, root === '' ? 'outside the repository' : `outside submodule ${root}`);
+      this.#at = parent;
       return undefined;
     }
-    const { tree } = this.#context;
-    const place = joinPath(this.#at, name);
-    const entry = tree.entryAt(place);
-    if (entry?.kind === 'file' && this.#steps.length === 0) return { kind: 'file', entry };
+    if (link && isTooLong(name)) return missing(step, TOO_LONG);
+    const node = this.#at.child(name);
+    const { entry, isDirectory = false } = node ?? {};
+    if (entry?.kind === 'file' && this.#rests.length === 0) return { kind: 'file', entry };
     if (entry?.kind === 'link') return this.#follow(entry, step);
-    if (!tree.isDirectory(place)) return this.#absent(place, entry, step);
-    this.#at = place;
+    if (!node || !isDirectory) return this.#absent(node, step);
+    this.#at = node;
     return undefined;
   }
 
   #follow(entry: TreeEntry, step: Step): Resolved | undefined {
-    const link = step.link ?? { ...entry, path: this.#given() };
+    const link = step.link ?? { ...entry, path: this.#taken() };
     if (!step.link) {
       if (this.#isExcluded(link.path)) return { kind: 'missing', obstacle: link };
       this.#last = { path: entry.path, link };
@@ -123,44 +145,47 @@ export class PathWalk {
         reason: step.link ? `through ${entry.path.slice(0, 100)}: ${text.reason}` : text.reason,
       };
     }
-    const root = this.#context.moduleOf(entry.path);
-    for (const name of text.text.split('/').reverse()) this.#steps.push({ name, root, link });
+    this.#rests.push({ text: text.text, from: 0, root: this.#context.moduleOf(entry.path), link });
     return undefined;
   }
 
-  #absent(place: string, entry: TreeEntry | undefined, step: Step): Resolved {
+  /** `node` is a file, or a submodule without content. */
+  #absent(node: TreeNode | undefined, step: Step): Resolved {
     const absent = missing(step, 'no such file or directory in the commit');
+    const entry = node?.entry;
     // A file at the end of a link: names of the given path follow.
-    if (entry?.kind === 'file' && this.#steps.at(-1)?.link !== step.link) return { kind: 'missing' };
+    if (entry?.kind === 'file' && this.#rests.at(-1)?.link !== step.link) return { kind: 'missing' };
     if (entry && entry.kind !== 'submodule') return absent;
     const { tree, submodules } = this.#context;
+    const place = joinPath(this.#at.path, step.name);
     if (entry && !submodules) {
-      if (!step.link) return { kind: 'missing', obstacle: { ...entry, path: this.#given() } };
+      if (!step.link) return { kind: 'missing', obstacle: { ...entry, path: this.#taken() } };
       return missing(step, `in submodule ${place}, which needs spec.git.submodules: true`);
     }
     // The shorter path shows whether the link or the rest of the given path leads nowhere.
-    const paths = [this.#steps, this.#steps.filter(({ link }) => link === step.link)].map((steps) =>
-      joinPath(place, namesBefore('..', steps)),
-    );
-    if (paths.some(isTooLong)) return missing(step, 'a path that is too long');
-    const unknown = paths.find((path) => !tree.isListed(path));
+    const own = this.#rests.filter(({ link }) => link === step.link);
+    const rests = own.length < this.#rests.length ? [this.#rests, own] : [own];
+    const paths = rests.map((each) => joinPath(place, this.#namesBefore('..', each)));
+    if (paths.some(isTooLong)) return missing(step, TOO_LONG);
+    const unknown = (node ?? this.#at).isListed ? undefined : paths.find((path) => !tree.isMissing(path));
     return unknown === undefined ? absent : this.#context.request(unknown);
   }
 
   /** The part of the given path so far. */
-  #given(): string {
-    return this.#names.slice(0, this.#names.length - this.#steps.length).join('/');
+  #taken(): string {
+    return this.#given.text.slice(0, this.#given.from - 1);
   }
-}
 
-/** Joins the names of the steps, which are in reverse order, up to a given name. */
-function namesBefore(end: string, steps: Step[]): string {
-  const names: string[] = [];
-  for (const { name } of steps.toReversed()) {
-    if (name === end) break;
-    if (name !== '' && name !== '.') names.push(name);
+  /** Joins the names of the texts up to a given name, or until the path is too long. */
+  #namesBefore(end: string, rests: Rest[]): string {
+    const left = rests.map((rest) => ({ ...rest }));
+    let path = '';
+    for (let step = this.#next(left); step && step.name !== end; step = this.#next(left)) {
+      if (step.name !== '' && step.name !== '.') path = joinPath(path, step.name);
+      if (path.length > MAX_LINK_BYTES) break;
+    }
+    return path;
   }
-  return names.join('/');
 }
 
 const missing = ({ link }: Step, reason: string): Resolved =>

@@ -1,61 +1,109 @@
-import { directoriesOf } from '../../shared/domain/relative-path.ts';
 import type { TreeEntry } from './plan-input.ts';
 
-/** The part of a commit that was listed so far, including submodules. */
+/** An entry or a directory of a commit. A submodule whose content was listed is both. */
+export class TreeNode {
+  readonly path: string;
+  readonly parent: TreeNode | undefined;
+  /** The entry itself. Directories have none. */
+  entry: TreeEntry | undefined;
+  /** Whether the path was listed: as a source, whose submodules can be missing, or with everything below it. */
+  listed: 'source' | 'whole' | undefined;
+  #children: Map<string, TreeNode> | undefined;
+
+  constructor(path: string, parent?: TreeNode) {
+    this.path = path;
+    this.parent = parent;
+  }
+
+  /** Git stores no empty directories. */
+  get isDirectory(): boolean {
+    return this.#children !== undefined;
+  }
+
+  /** Whether everything below is known. */
+  get isListed(): boolean {
+    for (let node: TreeNode | undefined = this; node; node = node.parent) {
+      if (node.listed === 'whole') return true;
+      if (node.entry?.kind === 'submodule') return false;
+      if (node.listed === 'source') return true;
+    }
+    return false;
+  }
+
+  child(name: string): TreeNode | undefined {
+    return this.#children?.get(name);
+  }
+
+  /** Returns the child of this name, which is created if it is missing. */
+  grow(name: string, path: string): TreeNode {
+    this.#children ??= new Map();
+    const child = this.#children.get(name) ?? new TreeNode(path, this);
+    this.#children.set(name, child);
+    return child;
+  }
+
+  /** Returns all entries below, those of each directory next to each other. */
+  below(): EntryNode[] {
+    const found: EntryNode[] = [];
+    const open: TreeNode[] = [this];
+    for (let node = open.pop(); node; node = open.pop()) {
+      if (node !== this && hasEntry(node)) found.push(node);
+      for (const child of [...(node.#children?.values() ?? [])].reverse()) open.push(child);
+    }
+    return found;
+  }
+}
+
+export type EntryNode = TreeNode & { entry: TreeEntry };
+
+const hasEntry = (node: TreeNode): node is EntryNode => node.entry !== undefined;
+
+/** The part of a commit that was listed so far, including submodules. Following a path takes a step for each name. */
 export class RepositoryTree {
-  readonly #sources: ReadonlySet<string>;
-  /** Sorted by path, so that the entries of a directory are adjacent. */
-  #entries: TreeEntry[] = [];
-  /** Further paths that were listed with everything below them, even if excluded. */
-  readonly #listed = new Set<string>();
+  readonly root = new TreeNode('');
+  /** Paths that were listed even if they are missing. */
+  readonly #requested = new Set<string>();
 
   /** `entries` are everything below the sources, except for the content of excluded submodules. */
   constructor(sources: string[], entries: TreeEntry[]) {
-    this.#sources = new Set(sources);
-    this.add(entries, []);
+    for (const entry of entries) this.#insert(entry);
+    for (const source of sources) this.#mark(source, 'source');
   }
 
   get entries(): readonly TreeEntry[] {
-    return this.#entries;
+    return this.root.below().map(({ entry }) => entry);
   }
 
-  /** Adds the entries at and below these paths. */
+  /** Adds the entries at and below these paths, even if they are excluded. */
   add(entries: TreeEntry[], paths: string[]): void {
-    for (const path of paths) this.#listed.add(path);
-    const all = [...this.#entries, ...entries].sort(byPath);
-    this.#entries = all.filter(({ path }, index) => index === 0 || path !== all[index - 1]?.path);
-  }
-
-  entryAt(path: string): TreeEntry | undefined {
-    const entry = this.#entries[this.#firstFrom(path)];
-    return entry?.path === path ? entry : undefined;
-  }
-
-  /** Whether the path is a directory with a known entry. Git stores no empty directories. */
-  isDirectory(path: string): boolean {
-    return this.#entries[this.#firstFrom(`${path}/`)]?.path.startsWith(`${path}/`) ?? false;
-  }
-
-  /** Returns the entries of a directory and all directories below it. */
-  below(path: string): TreeEntry[] {
-    if (path === '') return [...this.#entries];
-    return this.#entries.slice(this.#firstFrom(`${path}/`), this.#firstFrom(`${path}0`)); // '0' follows '/'
-  }
-
-  /** Whether the entry at the path and everything below it are known. */
-  isListed(path: string): boolean {
-    if (this.#listed.has(path)) return true;
-    for (const place of [...directoriesOf(path), path].reverse()) {
-      if (this.#listed.has(place)) return true;
-      if (this.entryAt(place)?.kind === 'submodule') return false;
-      if (this.#sources.has(place)) return true;
+    for (const entry of entries) this.#insert(entry);
+    for (const path of paths) {
+      this.#requested.add(path);
+      this.#mark(path, 'whole');
     }
-    return this.#sources.has('');
   }
 
-  /** Returns the index of the first entry whose path isn't before this text. */
-  #firstFrom(text: string): number {
-    return firstIndex(this.#entries.length, (index) => (this.#entries[index] as TreeEntry).path >= text);
+  /** Whether a path without a node was listed. */
+  isMissing(path: string): boolean {
+    return this.#requested.has(path);
+  }
+
+  #insert(entry: TreeEntry): void {
+    const { path } = entry;
+    let node = this.root;
+    for (let from = 0; from <= path.length; ) {
+      const slash = path.indexOf('/', from);
+      const end = slash === -1 ? path.length : slash;
+      node = node.grow(path.slice(from, end), path.slice(0, end));
+      from = end + 1;
+    }
+    node.entry ??= entry;
+  }
+
+  #mark(path: string, listed: TreeNode['listed']): void {
+    let node: TreeNode | undefined = this.root;
+    for (const name of path === '' ? [] : path.split('/')) node = node?.child(name);
+    if (node && node.listed !== 'whole') node.listed = listed;
   }
 }
 
@@ -76,9 +124,4 @@ function firstIndex(count: number, condition: (index: number) => boolean): numbe
     else low = middle + 1;
   }
   return low;
-}
-
-function byPath(a: TreeEntry, b: TreeEntry): number {
-  if (a.path === b.path) return 0;
-  return a.path < b.path ? -1 : 1;
 }

@@ -1,7 +1,7 @@
 import { isWithin } from '../../shared/domain/relative-path.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { describeBrokenLinks } from '../plan/describe-broken-links.ts';
-import { type FollowInput, followLinks, type Unfollowed } from '../plan/follow-links.ts';
+import { type FollowInput, LinkFollower } from '../plan/link-follower.ts';
 import { LinkResolver } from '../plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../plan/link-text.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
@@ -101,8 +101,9 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
   const { texts, modules } = lister;
   const onRequest = (path: string) => lister.input.budget.takeText(path);
   const resolver = new LinkResolver({ tree, texts, modules, submodules, onRequest });
-  const survey = (): Unfollowed => followLinks({ sources, isExcluded, resolver, onEntry: () => {}, onCopy: () => {} });
-  let unfollowed = survey();
+  const entries: TreeEntry[] = [];
+  const onEntry = (entry: TreeEntry) => void entries.push(entry);
+  const follower = new LinkFollower({ sources, isExcluded, resolver, onEntry, onCopy: lister.input.budget.take });
   let requests = resolver.takeRequests();
   for (let level = 0; requests.texts.size > 0 || (requests.paths.size > 0 && level < MAX_LEVELS); ) {
     if (requests.texts.size > 0) await lister.readTexts(requests.texts);
@@ -111,12 +112,10 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
       tree.add(await lister.listTargets(paths), paths);
       level += 1;
     }
-    unfollowed = survey();
+    follower.resume();
     requests = resolver.takeRequests();
   }
+  const { unfollowed } = follower;
   if (unfollowed.total > 0) throw syncProblems('ProfileInvalid', [describeBrokenLinks(unfollowed, texts)]);
-  const entries: TreeEntry[] = [];
-  const onEntry = (entry: TreeEntry) => void entries.push(entry);
-  followLinks({ sources, isExcluded, resolver, onEntry, onCopy: lister.input.budget.take });
   return { entries, listed: tree.entries };
 }

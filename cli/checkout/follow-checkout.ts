@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeBrokenLinks } from '../../agent/plan/describe-broken-links.ts';
-import { followLinks, type Unfollowed } from '../../agent/plan/follow-links.ts';
+import { LinkFollower } from '../../agent/plan/link-follower.ts';
 import { LinkResolver } from '../../agent/plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../agent/plan/link-text.ts';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
@@ -29,25 +29,22 @@ export async function followCheckout({ entries, modules }: CheckoutListing, scop
   const tree = new RepositoryTree([''], own);
   const texts = new Map<string, LinkText>();
   const resolver = new LinkResolver({ tree, texts, modules, submodules, onRequest: () => {} });
+  const followed: TreeEntry[] = [];
+  const onEntry = (entry: TreeEntry) => void followed.push(entry);
+  const { sources, isExcluded } = scope;
+  const follower = new LinkFollower({ sources, isExcluded, resolver, onEntry, onCopy: () => {} });
   for (;;) {
-    const { unfollowed, entries: followed } = attempt(scope, resolver);
     const requests = resolver.takeRequests();
     for (const path of requests.texts) texts.set(path, await readLink(join(directory, path)));
-    if (requests.texts.size > 0) continue;
-    if (requests.paths.size > 0) {
-      const paths = [...requests.paths];
-      return { kind: 'problems', problems: paths.map((path) => `${path}: in a submodule that isn't checked out`) };
+    if (requests.texts.size === 0) {
+      const missing = [...requests.paths].map((path) => `${path}: in a submodule that isn't checked out`);
+      if (missing.length > 0) return { kind: 'problems', problems: missing };
+      const { unfollowed } = follower;
+      if (unfollowed.total === 0) return { kind: 'entries', entries: followed };
+      return { kind: 'problems', problems: [describeBrokenLinks(unfollowed, texts)] };
     }
-    if (unfollowed.total === 0) return { kind: 'entries', entries: followed };
-    return { kind: 'problems', problems: [describeBrokenLinks(unfollowed, texts)] };
+    follower.resume();
   }
-}
-
-function attempt({ sources, isExcluded }: CheckoutScope, resolver: LinkResolver) {
-  const entries: TreeEntry[] = [];
-  const onEntry = (entry: TreeEntry) => void entries.push(entry);
-  const unfollowed: Unfollowed = followLinks({ sources, isExcluded, resolver, onEntry, onCopy: () => {} });
-  return { unfollowed, entries };
 }
 
 async function readLink(path: string): Promise<LinkText> {

@@ -83,9 +83,14 @@ export function isWithin(path: string, directory: string): boolean {
 }
 
 /** The parent directories of a path, the outermost first, without the root. */
-export function directoriesOf(path: string): string[] {
+export const directoriesOf = (path: string): string[] => directoriesAfter('', path);
+
+/** The parent directories of a path that aren't parents of the previous path of a list. */
+export function directoriesAfter(previous: string, path: string): string[] {
   const directories: string[] = [];
-  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) directories.push(path.slice(0, at));
+  let same = 0;
+  while (same < path.length && path.charCodeAt(same) === previous.charCodeAt(same)) same += 1;
+  for (let at = path.indexOf('/', same); at !== -1; at = path.indexOf('/', at + 1)) directories.push(path.slice(0, at));
   return directories;
 }
 

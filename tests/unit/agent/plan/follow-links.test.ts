@@ -148,6 +148,11 @@ suite('links are errors', () => {
       reasons: ['l: a path that is too long'],
     },
     {
+      name: 'to a name that is too long, even if it exists',
+      tree: { l: link(`${'a'.repeat(256)}/b`), [`${'a'.repeat(256)}/b`]: 'file' },
+      reasons: ['l: a path that is too long'],
+    },
+    {
       name: 'with a text that is too long',
       tree: { l: link('./'.repeat(2_048)) },
       reasons: ['l: its text has more than 4095 bytes'],
@@ -302,7 +307,7 @@ suite('the copies of links', () => {
           console.log(code);
         }
       }`);
-    assert.deepEqual(output.split('\n'), Array(3).fill('sync.TooManyLinks'));
+    assert.deepEqual(output.split('\n'), ['sync.TooManyLinks', 'sync.TooManyLinks', 'sync.TooManyFiles']);
   });
 
   test('include every directory once', () => {
@@ -310,6 +315,29 @@ suite('the copies of links', () => {
     const seen: string[] = [];
     followLinksIn(tree, { sources: ['d'], onCopy: (at, kind) => void (kind === 'directory' && seen.push(at)) });
     assert.deepEqual(seen.sort(), ['d/l', 'd/l/b', 'd/l/b.z', 'd/l/b/c']);
+  });
+
+  test('need little time even if paths and texts are long', () => {
+    const deep = `${'y'.repeat(22)}/`.repeat(126);
+    const dots = './'.repeat(2_000);
+    const many = (count: number, entries: (n: number) => Tree): Tree =>
+      Object.assign({}, ...Array.from({ length: count }, (_, n) => entries(n)));
+    const chain = many(40, (n) => ({ [`e/${n}`]: link(`${n + 1}/${dots}`) }));
+    const trees: { [name: string]: Tree } = {
+      'paths that exist': many(5_000, (n) => ({ [`d/${n}`]: link(`../e/${deep}${n}`), [`e/${deep}${n}`]: 'file' })),
+      'paths that are missing': many(1_000, (n) => ({ [`d/${n}`]: link(`../${n}/${deep}`) })),
+      'paths in copied directories': many(300, (n) => ({ [`d/${n}`]: link('../e'), [`e/${deep}${n}`]: 'file' })),
+      'names after a link': { ...chain, ...many(300, (n) => ({ [`d/${n}`]: link(`../e/0/${dots}`) })) },
+    };
+    for (const [name, tree] of Object.entries(trees)) {
+      const began = processorMs();
+      try {
+        followLinksIn(tree, { sources: ['d', 'e'] });
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, 'sync.TooManyLinks', name);
+      }
+      assert.ok(processorMs() - began < 5_000, `${name}: ${processorMs() - began} ms`);
+    }
   });
 
   test('need texts with few names', () => {

@@ -1,6 +1,6 @@
 import { describeBrokenLinks } from '../../../../agent/plan/describe-broken-links.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
-import { followLinks } from '../../../../agent/plan/follow-links.ts';
+import { LinkFollower } from '../../../../agent/plan/link-follower.ts';
 import { LinkResolver } from '../../../../agent/plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../../../agent/plan/link-text.ts';
 import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
@@ -37,10 +37,10 @@ export function followLinksIn(given: Tree, options: Options = {}): Result {
   const list = (paths: string[]) => paths.flatMap((path) => listed(all, path));
   const tree = new RepositoryTree(sources, list(sources));
   const resolver = new LinkResolver({ tree, texts, modules: new Set(modules), submodules, onRequest: () => {} });
-  const input = { sources, isExcluded: excludeFilter(excludes), resolver };
-  const survey = () => followLinks({ ...input, onEntry: () => {}, onCopy: () => {} });
+  const entries: TreeEntry[] = [];
+  const onEntry = (entry: TreeEntry) => void entries.push(entry);
+  const follower = new LinkFollower({ sources, isExcluded: excludeFilter(excludes), resolver, onEntry, onCopy });
   let levels = 0;
-  let unfollowed = survey();
   for (;;) {
     const requests = resolver.takeRequests();
     if (requests.texts.size === 0 && requests.paths.size === 0) break;
@@ -50,16 +50,15 @@ export function followLinksIn(given: Tree, options: Options = {}): Result {
       levels += 1;
       tree.add(list([...requests.paths]), [...requests.paths]);
     }
-    unfollowed = survey();
+    follower.resume();
   }
-  const entries: TreeEntry[] = [];
-  const { broken } = followLinks({ ...input, onEntry: (entry) => void entries.push(entry), onCopy });
+  const { unfollowed } = follower;
   return {
     entries,
     files: Object.fromEntries(
       entries.filter(({ kind }) => kind === 'file').map(({ path, target }) => [path, target ?? path]),
     ),
-    broken: broken.map(({ link, reason }) => `${link.path}: ${reason}`),
+    broken: unfollowed.broken.map(({ link, reason }) => `${link.path}: ${reason}`),
     message: describeBrokenLinks(unfollowed, texts),
     levels,
   };

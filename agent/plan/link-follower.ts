@@ -1,8 +1,9 @@
-import { directoriesOf, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { directoriesAfter, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { type LinkResolver, tooManyLinks } from './link-resolver.ts';
 import type { OnEntry } from './memory-budget.ts';
 import { CYCLE, MAX_LEVELS, type Resolved, TOO_DEEP } from './path-walk.ts';
 import type { TreeEntry } from './plan-input.ts';
+import type { EntryNode, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of files and directories that links add to a commit. */
 const MAX_COPIES = 100_000;
@@ -34,16 +35,6 @@ export interface Unfollowed {
   total: number;
 }
 
-/** Follows the links below the sources. Throws {@link TerminalError} if they lead to too many entries. */
-export function followLinks(input: FollowInput): Unfollowed {
-  const follower = new Follower(input);
-  const { sources } = input;
-  for (const source of new Set(sources)) {
-    if (!sources.some((other) => other !== source && isWithin(source, other))) follower.takeSource(source);
-  }
-  return follower;
-}
-
 /** A path to lay out. */
 interface Place {
   /** The path by way of links. */
@@ -52,69 +43,90 @@ interface Place {
   links: string[];
 }
 
-class Follower implements Unfollowed {
-  readonly broken: BrokenLink[] = [];
-  total = 0;
+/** Follows the links below the sources. Throws {@link TerminalError} if they lead to too many entries. */
+export class LinkFollower {
   readonly #input: FollowInput;
+  readonly #broken: BrokenLink[] = [];
+  #total = 0;
   #copies = 0;
+  /** Links that depend on requests of the resolver, and the steps to repeat when these are fulfilled. */
+  #waiting: { link: TreeEntry; retry: () => void }[] = [];
 
   constructor(input: FollowInput) {
     this.#input = input;
+    const { sources } = input;
+    for (const source of new Set(sources)) {
+      if (!sources.some((other) => other !== source && isWithin(source, other))) this.#takeSource(source);
+    }
   }
 
-  takeSource(source: string): void {
+  get unfollowed(): Unfollowed {
+    const waiting = this.#waiting.slice(0, MAX_NAMED).map(({ link }) => ({ link, reason: TOO_DEEP }));
+    return { broken: [...this.#broken, ...waiting].slice(0, MAX_NAMED), total: this.#total + this.#waiting.length };
+  }
+
+  /** Goes on after the requests of the resolver were fulfilled. */
+  resume(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { retry } of waiting) retry();
+  }
+
+  #takeSource(source: string): void {
     const { resolver, isExcluded, onEntry } = this.#input;
     const resolved = resolver.resolveSource(source, isExcluded);
     const link: TreeEntry = { path: source, kind: 'link', blob: '', executable: false };
     if (resolved.kind === 'missing' && resolved.obstacle) onEntry(resolved.obstacle);
     else if (resolved.kind === 'broken') this.#break(resolved.link, resolved.reason);
+    else if (resolved.kind === 'unknown') this.#await(link, () => this.#takeSource(source));
     else this.#lay(resolved, link, []);
   }
 
   #lay(resolved: Resolved, link: TreeEntry, links: string[]): void {
     const { path } = link;
     if (resolved.kind === 'broken') this.#break(link, resolved.reason);
-    else if (resolved.kind === 'unknown') this.#break(link, TOO_DEEP);
     else if (resolved.kind === 'file') this.#take(resolved.entry, path);
-    else if (resolved.kind === 'directory') this.#layDirectory(resolved.path, { path, links });
+    else if (resolved.kind === 'directory') this.#layDirectory(resolved.directory, { path, links });
   }
 
-  #layDirectory(real: string, { path, links }: Place): void {
-    const { resolver, isExcluded } = this.#input;
-    const isCopy = real !== path;
+  #layDirectory(directory: TreeNode, { path, links }: Place): void {
+    const { isExcluded } = this.#input;
+    const isCopy = directory.path !== path;
     if (isCopy) this.#count(path, 'directory');
     let before = '';
-    for (const entry of resolver.tree.below(real)) {
-      const name = isCopy ? inside(entry.path, real) : '';
-      for (const directory of directoriesOf(name)) {
-        // The entries of a directory follow each other.
-        if (!isWithin(before, directory)) this.#count(joinPath(path, directory), 'directory');
-      }
+    for (const node of directory.below()) {
+      const { entry } = node;
+      const name = isCopy ? inside(entry.path, directory.path) : '';
+      for (const parent of directoriesAfter(before, name)) this.#count(joinPath(path, parent), 'directory');
       before = name;
-      const place = isCopy ? joinPath(path, name) : entry.path;
-      if (entry.kind === 'file' || isExcluded(place)) this.#take(entry, place);
-      else if (entry.kind === 'link') this.#follow(entry, { path: place, links: [...links, entry.path] });
-      else if (entry.kind === 'submodule') this.#takeSubmodule(entry, place);
-      else this.#take(entry, place);
+      const place = { path: isCopy ? joinPath(path, name) : entry.path, links };
+      if (entry.kind === 'file' || isExcluded(place.path)) this.#take(entry, place.path);
+      else if (entry.kind === 'link') this.#follow(node, { path: place.path, links: [...links, entry.path] });
+      else if (entry.kind === 'submodule') this.#takeSubmodule(node, place);
+      else this.#take(entry, place.path);
     }
   }
 
-  #follow(entry: TreeEntry, { path, links }: Place): void {
-    const link = { ...entry, path };
-    const resolved = this.#input.resolver.resolveLink(entry.path);
-    const isCycle = resolved.kind === 'directory' && links.some((passed) => isWithin(passed, resolved.path));
+  #follow(node: EntryNode, place: Place): void {
+    const { path, links } = place;
+    const link = { ...node.entry, path };
+    const resolved = this.#input.resolver.resolveLink(node);
+    const isCycle = resolved.kind === 'directory' && links.some((passed) => isWithin(passed, resolved.directory.path));
     if (isCycle) this.#break(link, CYCLE);
     else if (links.length > MAX_LEVELS) this.#break(link, TOO_DEEP);
+    else if (resolved.kind === 'unknown') this.#await(link, () => this.#follow(node, place));
     else this.#lay(resolved, link, links);
   }
 
   /** Links can lead to submodules that are excluded elsewhere, and to directories that contain submodules. */
-  #takeSubmodule(entry: TreeEntry, path: string): void {
+  #takeSubmodule(node: EntryNode, place: Place): void {
+    const { entry } = node;
+    const { path } = place;
     const { resolver } = this.#input;
     if (!resolver.submodules || path === entry.path) this.#take(entry, path);
-    else if (!resolver.tree.isListed(entry.path)) {
+    else if (!node.isListed) {
       resolver.request(entry.path);
-      this.#break({ ...entry, path }, TOO_DEEP);
+      this.#await({ ...entry, path }, () => this.#layDirectory(node, place));
     }
   }
 
@@ -127,16 +139,23 @@ class Follower implements Unfollowed {
 
   #break(link: TreeEntry, reason: string): void {
     this.#count(link.path, 'file');
-    this.total += 1;
-    if (this.broken.length < MAX_NAMED) this.broken.push({ link, reason });
+    this.#total += 1;
+    if (this.#broken.length < MAX_NAMED) this.#broken.push({ link, reason });
+  }
+
+  #await(link: TreeEntry, retry: () => void): void {
+    this.#waiting.push({ link, retry });
+    if (this.#copies + this.#waiting.length > MAX_COPIES) throw tooManyCopies();
   }
 
   #count(path: string, kind: 'file' | 'directory'): void {
     this.#copies += 1;
-    if (this.#copies > MAX_COPIES) throw tooManyLinks(`lead to more than ${MAX_COPIES} files and directories`);
+    if (this.#copies > MAX_COPIES) throw tooManyCopies();
     this.#input.onCopy(path, kind);
   }
 }
+
+const tooManyCopies = () => tooManyLinks(`lead to more than ${MAX_COPIES} files and directories`);
 
 const inside = (path: string, directory: string): string =>
   directory === '' ? path : path.slice(directory.length + 1);
