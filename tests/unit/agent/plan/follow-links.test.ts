@@ -348,13 +348,13 @@ suite('the copies of links', () => {
 });
 
 suite('any tree', () => {
-  const name = fc.constantFrom('a', 'b', 'c');
+  const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom('a', 'b', 'c') }, fc.constantFrom('a\n', '\ufffd'));
   const at = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
   const text = fc.oneof(
     fc
       .array(fc.constantFrom('a', 'b', 'c', '..', '..', '.', ''), { minLength: 1, maxLength: 5 })
       .map((parts) => parts.join('/')),
-    fc.constantFrom('/a', '../../../..', 'a/../b'),
+    fc.constantFrom('/a', '../../../..', 'a/../b', 'a\n', '\ufffd/a', `${'./'.repeat(2_000)}b`, 'x'.repeat(256)),
   );
   const trees = fc.dictionary(at, fc.oneof(fc.constant('file' as const), text.filter(Boolean).map(link)), {
     maxKeys: 9,
@@ -384,6 +384,44 @@ suite('any tree', () => {
       rmSync(directory, { recursive: true, force: true });
     }
     assert.ok(delivered > 100 && refused > 100, `${delivered} delivered, ${refused} refused`);
+  });
+
+  test('of a hostile author leads to its own files or to a short error, soon', () => {
+    const names = ['a', 'b', 'c', 'a\n', '\ufffd', 'x'.repeat(256), '\u202e', 'a'.repeat(250)];
+    const part = fc.oneof(fc.constantFrom(...names), fc.constantFrom('..', '..', '.', ''));
+    const path = (maxLength: number) => fc.array(part, { minLength: 1, maxLength }).map((parts) => parts.join('/'));
+    const repeated = fc.tuple(path(3), fc.integer({ min: 1, max: 4_096 }));
+    const text = fc.oneof(
+      path(6),
+      repeated.map(([parts, bytes]) => `${parts}/`.repeat(bytes).slice(0, bytes)),
+      fc.uint8Array({ maxLength: 9 }).map((bytes) => Buffer.from(bytes)),
+    );
+    const entry = fc.oneof(fc.constantFrom('file' as const, { submodule: true } as const), text.map(link));
+    const place = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
+    /** Links to each other, with a given text in front of each. */
+    const chain = fc.tuple(fc.integer({ min: 30, max: 50 }), fc.constantFrom('', './', 'c/../', './'.repeat(2_000)));
+    const outcomes = { delivered: 0, broken: 0, limited: 0 };
+    const tree = fc.tuple(fc.dictionary(place, entry, { maxKeys: 30 }), fc.option(chain));
+    fc.assert(
+      fc.property(tree, fc.constantFrom('', 'a', 'a/b', 'c'), fc.boolean(), ([given, links], source, submodules) => {
+        const all: Tree = { ...given, 'a/b/file': 'file', 'c/40': 'file' };
+        for (let n = 0; links && n < links[0]; n += 1) all[`c/${n}`] = link(`${links[1]}${n + 1}`);
+        const tree = withoutOverlaps(all);
+        const began = processorMs();
+        try {
+          const { files, broken, message } = followLinksIn(tree, { sources: [source], submodules });
+          for (const target of Object.values(files)) assert.equal(tree[target], 'file', target);
+          assert.ok(broken.length === 0 || (message.length < 8_000 && !message.includes('\n')), message);
+          outcomes[broken.length > 0 ? 'broken' : 'delivered'] += 1;
+        } catch (error) {
+          assert.equal((error as { code?: string }).code, 'sync.TooManyLinks');
+          outcomes.limited += 1;
+        }
+        assert.ok(processorMs() - began < 5_000, `${processorMs() - began} ms`);
+      }),
+      { numRuns: 300 },
+    );
+    assert.ok(outcomes.delivered > 20 && outcomes.broken > 100, JSON.stringify(outcomes));
   });
 });
 
@@ -434,7 +472,7 @@ function readLinked(root: string, source: string): Record<string, string> | 'bro
 /** Follows all links on a path; undefined if they lead nowhere or out of the root. */
 function realOf(root: string, at: string): string | undefined {
   try {
-    const real = realpathSync(path.join(root, at));
+    const real = realpathSync.native(path.join(root, at));
     return real === root || real.startsWith(`${root}/`) ? real : undefined;
   } catch {
     return undefined;
