@@ -20,7 +20,8 @@ export type WriteReason =
 export type Judged =
   | { kind: 'right'; record: OwnedFile }
   | { kind: 'add'; reason: WriteReason }
-  | { kind: 'modify'; reason: WriteReason; existing: LiveEntry }
+  /** `copied`: the record of a readable file with the right content and another mode, whose content can be copied. */
+  | { kind: 'modify'; reason: WriteReason; existing: LiveEntry; copied?: OwnedFile }
   /** It differs from the delivered file, and isn't repaired. */
   | { kind: 'left'; reason: Drift['reason'] }
   | { kind: 'refused'; problem: string };
@@ -116,14 +117,16 @@ interface Basis {
 function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
   const { record } = basis;
   const { groupWrite } = input.settings;
+  const next = recordOf(file, live, basis);
+  const modeChanged: Judged = { kind: 'modify', reason: 'ModeChanged', existing: live };
   if (!hasMode(live, file, { record, groupWrite })) {
     const isSame = record?.executable === file.executable && record.mode === file.mode;
-    return isSame ? drifted(file.path, live, input) : { kind: 'modify', reason: 'ModeChanged', existing: live };
+    const judged = isSame ? drifted(file.path, live, input) : modeChanged;
+    const canCopy = judged.kind === 'modify' && live.mode !== undefined && (live.mode & 0o400) !== 0;
+    return canCopy ? { ...judged, copied: next } : judged;
   }
-  if (file.mode === undefined && Boolean(record?.groupWrite) !== groupWrite) {
-    return { kind: 'modify', reason: 'ModeChanged', existing: live };
-  }
-  return { kind: 'right', record: recordOf(file, live, basis) };
+  if (file.mode === undefined && Boolean(record?.groupWrite) !== groupWrite) return modeChanged;
+  return { kind: 'right', record: next };
 }
 
 /** Returns the same object if the record is unchanged. */

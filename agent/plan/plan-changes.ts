@@ -12,7 +12,15 @@ import { planTrees, rootOf } from './trees.ts';
 /** One change of one file. `existing` is the entry seen during the scan; nothing else is replaced. */
 export type Change =
   | { kind: 'add'; path: string; reason: WriteReason; file: DesiredFile }
-  | { kind: 'modify'; path: string; reason: WriteReason; file: DesiredFile; existing: LiveEntry }
+  /** `copied`: see {@link Judged}. */
+  | {
+      kind: 'modify';
+      path: string;
+      reason: WriteReason;
+      file: DesiredFile;
+      existing: LiveEntry;
+      copied?: OwnedFile;
+    }
   | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; existing: LiveFile }
   /** The file that was there before the agent's file is restored. */
   | {
@@ -225,6 +233,9 @@ function planDirectories(
 
 const byDepth = (a: string, b: string): number => a.split('/').length - b.split('/').length;
 
+/** Checks whether only the mode of a file changes, so that its content is copied from the volume. */
+export const isCopy = (change: Change): boolean => 'copied' in change;
+
 /** Reasons to write a file even though its content might be unchanged. */
 const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged']);
 
@@ -235,7 +246,7 @@ const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'Patche
 export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
   const files: DesiredFile[] = [];
   for (const change of changes) {
-    if (!('file' in change)) continue;
+    if (!('file' in change) || isCopy(change)) continue;
     const isRendered = change.file.template || change.file.patches !== undefined;
     if (isDryRun || (isRendered && guesses.has(change.reason))) files.push(change.file);
   }

@@ -23,7 +23,7 @@ interface Ended extends OfIntent {
   lockWeakness?: string | undefined;
   /** A mapping sets a mode, and the volume doesn't keep modes. */
   ignoresModes?: boolean;
-  /** All files were right already, and the clone still lacks the commit. */
+  /** The content of all files was right already, and the clone still lacks the commit. */
   isWithoutGit?: boolean;
   /** Author of the commit, if files changed and git could read it. */
   author?: string | undefined;

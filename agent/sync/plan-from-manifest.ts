@@ -1,7 +1,7 @@
 import { allDirectories } from '../../shared/domain/relative-path.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
-import { type Plan, planChanges } from '../plan/plan-changes.ts';
+import { isCopy, type Plan, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
 import { rootOf, treeRoots } from '../plan/trees.ts';
 import { planInputOf } from './plan-sync.ts';
@@ -21,7 +21,8 @@ export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): 
 
 /**
  * Makes a plan without git: if the last sync was for the same commit, recipe, and keys, the manifest has the desired
- * files. Returns undefined unless every file is right. The plan has new records of files whose fingerprint has changed.
+ * files. Returns undefined unless the content of every file is right. The plan corrects modes, and has new records of
+ * files whose fingerprint has changed.
  */
 export async function planFromManifest(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
   const { manifest } = aim;
@@ -30,9 +31,9 @@ export async function planFromManifest(aim: SyncAim, dependencies: SyncDependenc
   const desired = asDesired(manifest, treeRoots(aim.mappings));
   const result = planChanges(await planInputOf({ desired, manifest }, aim, dependencies));
   if (result.kind !== 'plan') return undefined;
-  const { unchanged, publications } = result.plan;
-  const isRight = unchanged === manifest.files.size && publications.length === 0;
-  return isRight ? result.plan : undefined;
+  const { changes, unchanged, publications } = result.plan;
+  const isComplete = unchanged + changes.length === manifest.files.size && changes.every(isCopy);
+  return isComplete && (publications.length === 0 || changes.length > 0) ? result.plan : undefined;
 }
 
 /** Files in a tree whose destination is no longer mapped remain there, as with `prune: false`. */

@@ -101,9 +101,9 @@ function isBookkeeping({ changes, directories, publications }: Plan): boolean {
 
 /** Returns records of the staged files, in the order of the plan. */
 async function stageAll(plan: Plan, target: Target): Promise<OwnedFile[]> {
-  const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
-  if (files.length === 0) return [];
+  const writes = plan.changes.filter((change) => 'file' in change);
+  if (writes.length === 0) return [];
   using directory = target.root.openAgentDirectory('staging');
   await using contents = target.openContents();
-  return await stageFiles(files, { ...target, directory, fileSystem: target.root.agentDirectory, contents });
+  return await stageFiles(writes, { ...target, directory, fileSystem: target.root.agentDirectory, contents });
 }

@@ -289,7 +289,7 @@ async function hashOpen(
 const SYNCHRONOUS_BYTES = 64 * 1024;
 
 /** Reads up to `size` bytes, and closes the file. */
-async function* contentOf(descriptor: number, size: number): AsyncGenerator<Buffer> {
+export async function* contentOf(descriptor: number, size: number): AsyncGenerator<Buffer> {
   if (size > SYNCHRONOUS_BYTES) return yield* createReadStream('', { fd: descriptor, end: size - 1 });
   try {
     const content = Buffer.allocUnsafe(size);

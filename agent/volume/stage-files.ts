@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { once } from 'node:events';
-import { fstatSync, fsync, writeFile, writeFileSync, writeSync } from 'node:fs';
+import { fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { ContentReader } from '../content/content-reader.ts';
-import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
+import { type ContentSink, type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import { modeOf } from '../plan/file-mode.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
+import { changed } from './changed.ts';
+import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { forEachLimited } from './for-each.ts';
 import { OpenFile } from './open-file.ts';
-import { fingerprintOf } from './scan-tree.ts';
+import { contentOf, fingerprintOf } from './scan-tree.ts';
 import { setMode } from './set-mode.ts';
 
 export interface StagingOptions extends ContentSource {
@@ -21,7 +24,15 @@ export interface StagingOptions extends ContentSource {
   directory: Directory;
   /** A path on the same file system that other processes can use. */
   fileSystem: string;
+  root: DataRoot;
   groupWrite: boolean;
+}
+
+/** A file to write. */
+interface StagedWrite {
+  file: DesiredFile;
+  /** If the data volume already has its content, with another mode: the record of that. */
+  copied?: OwnedFile;
 }
 
 /** Bytes of a file that are written synchronously. The rest uses the thread pool, because a disk can be slow. */
@@ -34,12 +45,12 @@ const flush = promisify(fsync);
  * Writes and flushes the content of every file to the staging directory on the data volume, with its final mode and
  * time. Returns the manifest's records. If it throws, no file has reached its destination.
  */
-export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
+export async function stageFiles(writes: StagedWrite[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
   const records: OwnedFile[] = [];
-  options.contents.announce(files);
-  while (records.length < files.length) {
-    const next = stageSmallFiles({ files, records, pacer }, options);
+  options.contents.announce(writes.flatMap(({ file, copied }) => (copied ? [] : [file])));
+  while (records.length < writes.length) {
+    const next = stageSmallFiles({ writes, records, pacer }, options);
     if (next) records.push(await stageFile(next, options.directory.at(`${records.length}`), options));
     if (pacer.isDue) await pacer.rest();
   }
@@ -48,7 +59,7 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
 }
 
 interface Progress {
-  files: DesiredFile[];
+  writes: StagedWrite[];
   /** Records of the written files. */
   records: OwnedFile[];
   pacer: Pacer;
@@ -58,11 +69,12 @@ interface Progress {
  * Writes small files synchronously, because there can be very many, until the time slice ends or a file hasn't arrived;
  * returns that file.
  */
-function stageSmallFiles({ files, records, pacer }: Progress, options: StagingOptions): DesiredFile | undefined {
+function stageSmallFiles({ writes, records, pacer }: Progress, options: StagingOptions): StagedWrite | undefined {
   while (!pacer.isDue) {
-    const file = files[records.length];
-    const content = file && contentAtHand(file, options);
-    if (!content) return file;
+    const write = writes[records.length];
+    const content = write && !write.copied && contentAtHand(write.file, options);
+    if (!content) return write;
+    const { file } = write;
     const temporary = options.directory.at(`${records.length}`);
     records.push(stageContent({ file, content, temporary }, options));
   }
@@ -80,16 +92,35 @@ function stageContent(
   return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { descriptor, mode, groupWrite });
 }
 
-async function stageFile(file: DesiredFile, temporary: string, options: StagingOptions): Promise<OwnedFile> {
+async function stageFile(
+  { file, copied }: StagedWrite,
+  temporary: string,
+  options: StagingOptions,
+): Promise<OwnedFile> {
   const mode = modeOf(file, options.groupWrite);
   using opened = new OpenFile(temporary, 'wx', mode);
   const { descriptor } = opened;
   let written = 0;
-  const delivered = await deliverContent(file, options, (chunk) => {
+  const sink = (chunk: Buffer) => {
     written += chunk.length;
     return written > SYNCHRONOUS_BYTES ? writeLater(descriptor, chunk) : writeFileSync(descriptor, chunk);
-  });
+  };
+  const delivered = copied ? await copyContent(copied, options, sink) : await deliverContent(file, options, sink);
   return recordOf(file, delivered, { descriptor, mode, groupWrite: options.groupWrite });
+}
+
+/** Passes the content of a file in the data volume to the sink. Throws if it isn't as recorded. */
+async function copyContent(copied: OwnedFile, { root }: StagingOptions, sink: ContentSink): Promise<PreviewedContent> {
+  const { path, sha256, inputs, lfs, fingerprint } = copied;
+  const source = root.lookInside(path, (at) => openSync(at, READ_FLAGS));
+  if (source === undefined) throw changed(path);
+  const found = createHash('sha256');
+  for await (const chunk of contentOf(source, fingerprint.size)) {
+    found.update(chunk);
+    await sink(chunk);
+  }
+  if (found.digest('hex') !== sha256) throw changed(path);
+  return { sha256, inputs, lfs };
 }
 
 /** Returns the record of a written file, and sets its final mode. */

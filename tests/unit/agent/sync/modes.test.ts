@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -129,6 +130,26 @@ suite('a mapping with a mode', () => {
     const { plan } = await sandbox.sync({ ...target, profile: keysWith('0600', { drift: 'report' }) });
     assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: false }]);
     assert.deepEqual([modeIn(sandbox, 'keys/id'), modeIn(sandbox, 'conf/a')], ['644', '600']);
+  });
+
+  test('is corrected with a copy, unless the file is unreadable, or changes in between', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'copies');
+    const target = { repo, commit: await commit({ files }), profile: keysWith('0640') };
+    await sandbox.sync(target);
+    const key = path.join(sandbox.data, 'keys/id');
+    for (const mode of [0o644, 0o240]) {
+      chmodSync(key, mode);
+      await sandbox.sync(target);
+      assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['640', 'key']);
+    }
+    const { mtime } = statSync(key);
+    const race = t.mock.method(VolumeLock.prototype, 'check', () => {
+      race.mock.restore();
+      writeFileSync(key, 'KEY');
+      utimesSync(key, mtime, mtime);
+    });
+    await assert.rejects(sandbox.sync({ ...target, profile: keysWith('0600') }), { code: 'data.changed' });
+    assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['640', 'KEY']);
   });
 
   test('is compared with files that the agent found', async (t) => {

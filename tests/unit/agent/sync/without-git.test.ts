@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
@@ -69,6 +69,57 @@ suite('a new pod with the right files', () => {
     const { fetches } = sandbox;
     await sandbox.sync(target);
     assert.equal(sandbox.fetches, fetches);
+  });
+
+  test('needs no git server for modes, which Kubernetes changes when it mounts a volume', async (t) => {
+    const large = 'x'.repeat(600_000);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'mounted', { server });
+    const keys = { 'keys/id': 'key', 'keys/t': '{{ .Ref }}', 'keys/large': large, 'dags/a': '1', 'dags/b': '1' };
+    const mappings = [
+      mapping({ source: 'keys', destination: 'keys', mode: '0600', template: true, patches: [] }),
+      mapping({ source: 'dags', destination: 'dags', publish: 'atomic' }),
+      mapping({ source: 'keys/id', destination: 'dags/key', mode: '0400' }),
+    ];
+    const target = { repo, commit: await commit({ files: keys }), profile: { mappings } };
+    await sandbox.sync(target);
+    t.after(() => {
+      server.fault = undefined;
+    });
+    await recreate(sandbox);
+    const at = (name: string) => path.join(sandbox.data, name);
+    const { ino } = await stat(at('dags/a'));
+    for (const name of ['keys/id', 'keys/t', 'keys/large', 'dags/a', 'dags/key'])
+      await chmod(at(name), (await stat(at(name))).mode | 0o660);
+    const before = await sandbox.files();
+    const dry = await sandbox.sync({ ...target, profile: { mappings, dryRun: true } });
+    const outcome = await sandbox.sync(target);
+    for (const { plan } of [dry, outcome])
+      assert.deepEqual(plan.changes.map(({ path, reason }) => `${path} ${reason}`).sort(), [
+        'dags/key Drifted',
+        'keys/id Drifted',
+        'keys/large Drifted',
+        'keys/t Drifted',
+      ]);
+    assert.ok(outcome.isWithoutGit);
+    const modes = await Promise.all(
+      ['keys/id', 'keys/t', 'keys/large', 'dags/key'].map(async (name) => (await stat(at(name))).mode & 0o777),
+    );
+    assert.deepEqual(modes, [0o600, 0o600, 0o600, 0o400]);
+    assert.equal((await stat(at('dags/a'))).ino, ino);
+    assert.deepEqual(Object.keys(await sandbox.files()).sort(), Object.keys(before).sort());
+    assert.deepEqual(
+      [await readFile(at('keys/large'), 'utf8'), await readFile(at('dags/key'), 'utf8')],
+      [large, 'key'],
+    );
+    await sandbox.restart();
+    assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
+    server.fault = undefined;
+    const { plan } = await sandbox.sync({ ...target, ref: 'other' });
+    assert.deepEqual(
+      plan.changes.map(({ path, reason }) => `${path} ${reason}`),
+      ['keys/t ValuesChanged'],
+      'the copies are recorded as templates',
+    );
   });
 
   test('is recognized by content if inodes and times differ', async (t) => {
@@ -166,8 +217,11 @@ suite('a new pod needs the git server', () => {
     'where a file has another size': (at) => writeFile(at('a'), '22'),
     'where a file is missing': (at) => rm(at('a')),
     'where a folder is missing': (at) => rm(at('d'), { recursive: true }),
-    'where a file is executable': (at) => chmod(at('a'), 0o755),
-    'where a file is not executable': (at) => chmod(at('d/run'), 0o644),
+    'where a file is executable, and can not be read': (at) => chmod(at('a'), 0o311),
+    'where a file is not executable, and another one is missing': async (at) => {
+      await chmod(at('d/run'), 0o644);
+      await rm(at('a'));
+    },
     'where a link is in the place of a file': async (at) => {
       await rename(at('a'), at('other'));
       await symlink('other', at('a'));
