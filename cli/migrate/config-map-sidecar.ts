@@ -1,7 +1,7 @@
 import { gatewayFor } from './hooks.ts';
 import type { Container } from './manifest.ts';
 import { cleaned, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
+import { differs, dropped, type Found, type Note, nameFor, readMode, readTarget, todo } from './source.ts';
 
 /** The repository with the source of ConfigMaps, specified by the user. */
 export interface NamedRepository {
@@ -47,6 +47,10 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
   ];
   if (variable('SCRIPT'))
     notes.push(todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent does not run programs`));
+  const permissions = variable('DEFAULT_FILE_MODE');
+  const mode = permissions
+    ? readMode(permissions.padStart(4, '0'), `DEFAULT_FILE_MODE ${permissions}`, notes)
+    : undefined;
   const url = variable('REQ_URL');
   const gateway = url ? gatewayFor({ url, method: variable('REQ_METHOD') || 'GET' }, notes) : undefined;
   const secrets = ['REQ_USERNAME', 'REQ_PASSWORD'].filter((name) => container.env?.some((each) => each.name === name));
@@ -65,6 +69,7 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
     git: { repo: target.repo, ref: target.ref },
     ...(gateway && { gateway }),
     groupWrite: false,
+    ...(mode && { mode }),
     directory: cleaned(named.directory) || '.',
     place,
     isOneTime: variable('METHOD') === 'LIST',
@@ -75,5 +80,5 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
 
 const READ = new Set([
   ...['RESOURCE', 'LABEL', 'LABEL_VALUE', 'NAMESPACE', 'FOLDER', 'FOLDER_ANNOTATION', 'SCRIPT', 'METHOD'],
-  ...['REQ_URL', 'REQ_METHOD', 'REQ_USERNAME', 'REQ_PASSWORD'],
+  ...['DEFAULT_FILE_MODE', 'REQ_URL', 'REQ_METHOD', 'REQ_USERNAME', 'REQ_PASSWORD'],
 ]);

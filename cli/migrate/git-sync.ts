@@ -6,7 +6,7 @@ import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sy
 import { readReload } from './hooks.ts';
 import type { Container, PodSpec } from './manifest.ts';
 import { mountOf, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
+import { differs, dropped, type Found, type Note, nameFor, readMode, readTarget, todo } from './source.ts';
 
 /** Limits of spec.polling.interval and spec.git.timeout (ms). */
 const SHORTEST_MS = 5_000;
@@ -43,6 +43,7 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
   const timeout = readTimeout(options, notes);
   const interval = readPeriod(options, notes);
   const reload = readReload({ options, container, place }, notes);
+  const mode = readPermissions(options, notes);
   notes.push(...restOf(options, container));
   return {
     kind: 'source',
@@ -60,6 +61,7 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
     ...(reload && { gateway: reload }),
     groupWrite: isOn(settings, 'group-write'),
     hasLink: true,
+    ...(mode && { mode }),
     directory: '.',
     place,
     isOneTime: isOn(settings, 'one-time'),
@@ -109,6 +111,17 @@ function readSubmodules({ settings }: GitSyncOptions, notes: Note[]): boolean {
       differs('--submodules=off left an empty directory for a submodule: exclude it, because the agent rejects it'),
     );
   return mode !== 'off';
+}
+
+/** git-sync also changed directories. */
+function readPermissions({ settings }: GitSyncOptions, notes: Note[]): string | undefined {
+  const permissions = textOf(settings, 'change-permissions') || '0';
+  if (permissions === '0') return undefined;
+  const setting = `--change-permissions ${permissions}`;
+  const mode = readMode(permissions, setting, notes);
+  if (mode !== undefined)
+    notes.push(differs(`${setting}: mode in the mapping applies to files, and not to directories`));
+  return mode;
 }
 
 function readPeriod({ version, settings }: GitSyncOptions, notes: Note[]): string | undefined {
@@ -169,8 +182,6 @@ const REST: Record<string, (value: string) => Note> = {
   'init-max-failures': (count) => dropped(maxFailuresText('init-max-failures', count)),
   'max-sync-failures': (count) => dropped(maxFailuresText('max-sync-failures', count)),
   'add-user': () => dropped('--add-user: the agent does not need an entry in /etc/passwd'),
-  'change-permissions': (mode) =>
-    todo(`--change-permissions ${mode}: files have 0644 or 0755, with groupWrite 0664 or 0775`),
   'stale-worktree-timeout': () => dropped('--stale-worktree-timeout: there are no worktrees'),
   git: () => dropped('--git: the image of the agent contains git'),
   'git-config': () => todo('--git-config has no counterpart: check whether the repository needs these settings'),

@@ -127,13 +127,16 @@ function blindContainers({ place }: Source, root: string, containers: readonly C
 }
 
 function specFor(source: Source, mapping: Mapping, root: string): Spec {
-  const { git, polling, gateway, groupWrite } = source;
+  const { git, polling, gateway, groupWrite, mode } = source;
   const touchFile = gateway?.reload?.touchFile;
   const reload = { ...gateway?.reload, ...(touchFile && { touchFile: path.relative(`/${root}`, `/${touchFile}`) }) };
   return {
     git,
     ...(polling && { polling }),
-    sync: { ...(groupWrite && { defaults: { groupWrite } }), profiles: { default: { mappings: [mapping] } } },
+    sync: {
+      ...(groupWrite && { defaults: { groupWrite } }),
+      profiles: { default: { mappings: [{ ...mapping, ...(mode && { mode }) }] } },
+    },
     ...(gateway && { gateway: { ...gateway, reload } }),
   };
 }

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { FILE_MODE_RULE, parseFileMode } from '../../shared/domain/file-mode.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { Place } from './pod-paths.ts';
 
@@ -29,6 +30,8 @@ export interface Source {
   groupWrite: boolean;
   /** The target path is a link that changes all files at once. */
   hasLink?: true;
+  /** Mode of the files, if it set one that a mapping can have. */
+  mode?: string | undefined;
   /** Directory of the repository; `.` for all. */
   directory: string;
   /** Target path. */
@@ -46,6 +49,13 @@ export type Found =
   | { kind: 'stays'; title: string; why: string }
   /** Nothing is printed, because the manifest contains a password. */
   | { kind: 'refused'; title: string; why: string };
+
+/** Returns the mode of files if a mapping can have it, and otherwise adds a task. `setting` names its origin. */
+export function readMode(mode: string, setting: string, notes: Note[]): string | undefined {
+  if (parseFileMode(mode) !== undefined) return mode;
+  notes.push(todo(`${setting}: mode in the mapping ${FILE_MODE_RULE.message}`));
+  return undefined;
+}
 
 /** A supported repository and ref, or the reason why not. */
 export type Target =

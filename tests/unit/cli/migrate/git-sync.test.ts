@@ -176,7 +176,14 @@ suite('options of git-sync that need a note', () => {
     [
       ['--change-permissions=0777'],
       {},
-      ['todo: --change-permissions 0777: files have 0644 or 0755, with groupWrite 0664 or 0775'],
+      [
+        'todo: --change-permissions 0777: mode in the mapping must be four octal digits in quotes, such as "0600" or "0440": readable for the owner, not writable for others, and without a setuid, setgid, or sticky bit',
+      ],
+    ],
+    [
+      ['--change-permissions=0640'],
+      { mode: '0640' },
+      ['differs: --change-permissions 0640: mode in the mapping applies to files, and not to directories'],
     ],
     [['--change-permissions=0'], {}],
     [['--git=/usr/bin/git'], {}, ['dropped: --git: the image of the agent contains git']],

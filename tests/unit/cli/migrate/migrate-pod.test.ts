@@ -165,6 +165,17 @@ suite('a k8s-sidecar container', () => {
       { gateway, notes: [...whole.notes, `todo: REQ_PASSWORD: ${credentials}`] },
     ],
     [{ REQ_PASSWORD: 'y' }, {}],
+    [{ DEFAULT_FILE_MODE: '440' }, { mode: '0440' }],
+    [{ DEFAULT_FILE_MODE: '0755' }, { mode: '0755' }],
+    [
+      { DEFAULT_FILE_MODE: '777' },
+      {
+        notes: [
+          ...whole.notes,
+          'todo: DEFAULT_FILE_MODE 777: mode in the mapping must be four octal digits in quotes, such as "0600" or "0440": readable for the owner, not writable for others, and without a setuid, setgid, or sticky bit',
+        ],
+      },
+    ],
     [
       { SLEEP_TIME: '5', TZ: 'UTC' },
       { notes: [...whole.notes, 'dropped: variables of the removed container: SLEEP_TIME, TZ'] },
@@ -378,6 +389,17 @@ suite('the pod of an application', () => {
           place,
           'differs: files change one at a time, because --touch-file is one of them',
           'differs: --touch-file /git/site.git/now now contains the commit and the time',
+        ],
+      },
+    ],
+    [
+      'files with another mode',
+      { containers: [app, { ...sync, args: [...sync.args, '--change-permissions=0640'] }] },
+      {
+        spec: spec({ source: '.', destination: 'site.git', publish: 'atomic', mode: '0640' }),
+        notes: [
+          place,
+          'differs: --change-permissions 0640: mode in the mapping applies to files, and not to directories',
         ],
       },
     ],
