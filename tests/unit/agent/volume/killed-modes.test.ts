@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createRepository } from '../support/git-sandbox.ts';
+import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { mappingOf, ownContents } from '../support/tree-files.ts';
+
+const FILES = { 'keys/id': 'key', 'keys/empty': '' };
+
+for (const hasLinks of [true, false]) {
+  test(`a kill while only modes change leaves whole files, ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
+    const { url: repo, commit } = await createRepository('killed-modes');
+    const id = await commit({ files: FILES });
+    const targetWith = (mode: string) => ({
+      repo,
+      commit: id,
+      profile: { mappings: [mappingOf('keys', 'keys', { mode })] },
+    });
+    await everyKill(t, { atLeast: 12, atMost: 200 }, async (kill) => {
+      const sandbox = await createSandbox(t);
+      const modes = () => Object.keys(FILES).map((file) => statSync(path.join(sandbox.data, file)).mode & 0o777);
+      await sandbox.sync(targetWith('0600'));
+      const played = killAt(sandbox.data, kill, { hasLinks });
+      await sandbox
+        .sync(targetWith('0440'))
+        .catch(() => {})
+        .finally(played.end);
+      const what = describeKill(kill, played);
+      if (played.met) await startNext(sandbox);
+      await sandbox.sync(targetWith('0440'));
+      assert.deepEqual(await sandbox.files(), Object.fromEntries(Object.entries(FILES).sort()), what);
+      assert.deepEqual([modes(), ownContents(sandbox, 'taken-over')], [[0o440, 0o440], []], what);
+      const { plan } = await sandbox.sync(targetWith('0440'));
+      assert.deepEqual([plan.changes, plan.corrected], [[], []], what);
+      return played;
+    });
+  });
+}
