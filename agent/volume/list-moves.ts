@@ -6,8 +6,9 @@ import type { LiveFile } from '../plan/plan-input.ts';
 import { rootOf } from '../plan/trees.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
+import { fingerprintOf } from './fingerprint-of.ts';
+import { sha256Of } from './hash-file.ts';
 import type { FileMove, Move, PublishMove } from './move.ts';
-import { fingerprintOf, sha256Of } from './scan-tree.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
 /**

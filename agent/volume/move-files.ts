@@ -2,11 +2,11 @@ import { lstatSync, renameSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { changed, orChanged } from './changed.ts';
 import type { DataRoot } from './data-root.ts';
+import { fingerprintOf } from './fingerprint-of.ts';
 import type { HeldDirectory } from './held-directory.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { TreePublisher } from './publish-trees.ts';
 import { putNew, tryLink } from './put-new.ts';
-import { fingerprintOf } from './scan-tree.ts';
 import { isSeen, isUnchanged, statOf } from './seen-file.ts';
 import { type Stores, tryAt, withStores } from './stores.ts';
 

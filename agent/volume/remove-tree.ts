@@ -2,8 +2,9 @@ import { type PathLike, renameSync, unlinkSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { displacedName } from '../plan/next-manifest.ts';
 import type { Directory } from './directory.ts';
+import { fingerprintOf } from './fingerprint-of.ts';
+import { sha256Of } from './hash-file.ts';
 import { putAside } from './put-aside.ts';
-import { fingerprintOf, sha256Of } from './scan-tree.ts';
 import { isSameFile, isUnchanged, statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
 

@@ -1,24 +1,13 @@
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  createReadStream,
-  fstatSync,
-  lstatSync,
-  opendirSync,
-  openSync,
-  type PathLike,
-  readSync,
-  type Stats,
-} from 'node:fs';
+import { lstatSync, opendirSync, type Stats } from 'node:fs';
 import { allDirectories, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
-import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { VolumeTraits } from '../plan/volume-traits.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
+import { fingerprintOf } from './fingerprint-of.ts';
 import { forEachLimited } from './for-each.ts';
+import { hashOpen, openFile, UNREAD } from './hash-file.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { linkedTree } from './tree-link.ts';
 
@@ -160,9 +149,6 @@ function asRecorded({ inputs, patches, lfs, blob, executable, mode, fingerprint,
   return { kind: 'file', executable, mode, fingerprint, sha256, blob: isOther ? undefined : blob };
 }
 
-/** For a file whose content isn't needed. */
-const UNREAD: FileHashes = { sha256: '', blob: undefined };
-
 const ofOtherSize = (file: UnreadFile): LiveEntry => ({ ...file, kind: 'file', ...UNREAD });
 
 /** Checks whether the size alone proves that the file differs from the delivered one, which is still desired. */
@@ -239,79 +225,7 @@ export async function isUntouched(root: DataRoot, { applied, files, directories,
   return true;
 }
 
-interface FileHashes {
-  sha256: string;
-  /** Git's ID of the content as a blob; undefined for a Git LFS pointer, which is never the right content. */
-  blob: string | undefined;
-}
-
 const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
-
-const openFile = (path: PathLike): number => openSync(path, READ_FLAGS);
-
-/** Hashes the content of a file in chunks. Undefined if it isn't a file. */
-export async function sha256Of(path: PathLike, signal?: AbortSignal): Promise<string | undefined> {
-  return (await hashOpen(openFile(path), 'sha256', signal))?.sha256;
-}
-
-/** Larger files are read only if they aren't sparse: an empty file can claim to be larger than all disks. */
-const MAX_SPARSE = 1024 ** 3;
-
-const isHollow = ({ size, blocks }: Stats): boolean => size > MAX_SPARSE && blocks * 512 < size / 8;
-
-/**
- * Computes both hashes of a file, and closes it; `algorithm` is the one for object IDs. Reads only up to the initial
- * size, because the file might keep growing. Undefined if it isn't a file.
- */
-async function hashOpen(
-  descriptor: number,
-  algorithm: 'sha1' | 'sha256',
-  signal?: AbortSignal,
-): Promise<FileHashes | undefined> {
-  const stats = fstatSync(descriptor);
-  const { size } = stats;
-  if (!stats.isFile() || size === 0 || isHollow(stats)) closeSync(descriptor);
-  if (!stats.isFile()) return undefined;
-  if (isHollow(stats)) return UNREAD;
-  const content = createHash('sha256');
-  const object = createHash(algorithm).update(`blob ${size}\0`);
-  let isPointer = false;
-  for await (const chunk of size === 0 ? [] : contentOf(descriptor, size)) {
-    signal?.throwIfAborted();
-    isPointer ||= isLfsPointer(chunk, size);
-    content.update(chunk);
-    object.update(chunk);
-  }
-  return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
-}
-
-/** Maximum size for a synchronous read: for small files, a stream or thread takes many times longer. */
-const SYNCHRONOUS_BYTES = 64 * 1024;
-
-/** Reads up to `size` bytes, and closes the file. */
-export async function* contentOf(descriptor: number, size: number): AsyncGenerator<Buffer> {
-  if (size > SYNCHRONOUS_BYTES) return yield* createReadStream('', { fd: descriptor, end: size - 1 });
-  try {
-    const content = Buffer.allocUnsafe(size);
-    for (let from = 0; from < size; ) {
-      const bytesRead = readSync(descriptor, content, from, size - from, from);
-      if (bytesRead === 0) return;
-      yield content.subarray(from, from + bytesRead);
-      from += bytesRead;
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Resolution of file systems with times in whole or even seconds. */
-const COARSE_MS = 2_000;
-
-/** Moving a file doesn't change its fingerprint. `takenAt` is the current time (ms since 1970). */
-export function fingerprintOf({ size, mtimeMs, ino }: Stats, takenAt = Date.now()): Fingerprint {
-  const isRacy = mtimeMs % 1000 === 0 && Math.abs(takenAt - mtimeMs) < COARSE_MS;
-  return isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino };
-}
 
 /** Permission bits, setuid, setgid, and sticky. */
 const ALL_BITS = 0o7777;

@@ -1,8 +1,8 @@
 import { lstatSync, type PathLike, type Stats } from 'node:fs';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
+import { sha256Of } from './hash-file.ts';
 import type { Seen, SeenFile } from './move.ts';
-import { sha256Of } from './scan-tree.ts';
 
 /** Returns the properties that identify a scanned file later. */
 export const seenFile = ({ fingerprint: { size, mtimeMs, ino }, sha256 }: Pick<LiveFile, 'fingerprint' | 'sha256'>) =>

@@ -13,9 +13,10 @@ import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { changed } from './changed.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
+import { fingerprintOf } from './fingerprint-of.ts';
 import { forEachLimited } from './for-each.ts';
+import { contentOf } from './hash-file.ts';
 import { OpenFile } from './open-file.ts';
-import { contentOf, fingerprintOf } from './scan-tree.ts';
 import { setMode } from './set-mode.ts';
 
 export interface StagingOptions extends ContentSource {
