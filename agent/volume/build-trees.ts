@@ -9,7 +9,7 @@ import { type BuildOptions, buildTree, directoriesIn, type NewTree } from './bui
 import type { DataRoot } from './data-root.ts';
 import type { PublishMove } from './move.ts';
 import { probeLinks } from './probe-volume.ts';
-import { isRetired, writeRetired } from './retired-trees.ts';
+import { isRetired, leftIn, writeRetired } from './retired-trees.ts';
 import { seenFile } from './seen-file.ts';
 
 /** Files of the previous tree that aren't as the agent recorded them, so the next tree can't have them as well. */
@@ -138,15 +138,7 @@ function retiredBy(recorded: string | undefined, leaves: string | undefined, roo
   return recorded === undefined ? trees : [...trees, recorded];
 }
 
-/** Lists the agent's files at a destination that the next tree doesn't have. */
-function* leftIn(destination: string, kept: ReadonlySet<string>, { files }: Manifest) {
-  for (const record of files.values()) {
-    if (record.found || kept.has(record.path) || rootOf(record.path, [destination]) === undefined) continue;
-    yield { path: record.path.slice(destination.length + 1), seen: seenFile(record) };
-  }
-}
-
-/** Readers can see a tree before its sync is undone. Its unchanged files are also in the previous tree. */
+/** Lists the staged files of a new tree, because readers can see it before its sync is undone. */
 const undoneList = ({ name, path, staged }: NewTree, records: readonly OwnedFile[]) => ({
   tree: name,
   destination: path,

@@ -1,8 +1,10 @@
-import { renameSync } from 'node:fs';
+import { constants, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import type { Manifest } from '../plan/manifest.ts';
+import { rootOf } from '../plan/trees.ts';
 import { BUILDING } from './build-tree.ts';
 import { checkedText, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
 import { type DataRoot, TREES } from './data-root.ts';
@@ -12,11 +14,12 @@ import { hasJournal } from './journal.ts';
 import { type SeenFile, split } from './move.ts';
 import { OpenFile } from './open-file.ts';
 import { isForbidden, removeTree } from './remove-tree.ts';
-import { isSameFile, isSeen, statOf } from './seen-file.ts';
+import { isSameFile, isSeen, seenFile, statOf } from './seen-file.ts';
 import { tryAt, withStores } from './stores.ts';
 import { linkedTree } from './tree-link.ts';
 
 const ENDING = '.jsonl';
+const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
 
 const headerLine = v.object({
   destination: ownPath,
@@ -67,6 +70,33 @@ export async function writeRetired(
   }
   trees.makeRoom(name);
   renameSync(staging.at(name), trees.at(name));
+}
+
+/** Lists the agent's files at a destination that the next tree doesn't have. */
+export function* leftIn(destination: string, kept: ReadonlySet<string>, { files }: Manifest) {
+  for (const record of files.values()) {
+    if (record.found || kept.has(record.path) || rootOf(record.path, [destination]) === undefined) continue;
+    yield { path: record.path.slice(destination.length + 1), seen: seenFile(record) };
+  }
+}
+
+/** Completes the list of a tree whose sync was undone: its unchanged files can lose their other names before its removal. */
+export async function completeUndone(
+  destination: string,
+  tree: string,
+  manifest: Manifest,
+  root: DataRoot,
+): Promise<void> {
+  using trees = root.openAgentDirectory(TREES);
+  const list = trees.at(`${tree}${ENDING}`);
+  if (!statOf(list)?.isFile()) return;
+  using file = new OpenFile(list, APPEND_FLAGS);
+  const pacer = new Pacer();
+  writeText(file.descriptor, '\n'); // an interrupted attempt can leave half a line
+  for (const text of checkedText(leftIn(destination, new Set(), manifest))) {
+    writeText(file.descriptor, text);
+    if (pacer.isDue) await pacer.rest();
+  }
 }
 
 /** Removes the list of a new tree after its sync. */

@@ -7,7 +7,7 @@ import { hasJournal, Journal, removeJournal } from './journal.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { nameAside, putAside } from './put-aside.ts';
-import { clearBuilding, dropRetired } from './retired-trees.ts';
+import { clearBuilding, completeUndone, dropRetired } from './retired-trees.ts';
 import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { type Stores, tryAt, withStores } from './stores.ts';
 import { undoMoves } from './undo-moves.ts';
@@ -40,7 +40,15 @@ async function undoUnlessEnded(journal: Journal, { root, manifestFile, log }: Vo
   const { journal: last } = await manifestFile.read();
   const hasEnded = last === journal.id;
   if (hasEnded) manifestFile.flush();
-  else await disown(await undoMoves(journal, root), manifestFile);
+  else {
+    const taken = await undoMoves(journal, root);
+    const manifest = await manifestFile.read();
+    for await (const move of journal.moves()) {
+      if (move.kind === 'publish' && move.tree !== undefined)
+        await completeUndone(move.path, move.tree, manifest, root);
+    }
+    await disown(taken, manifestFile);
+  }
   log.info({ journal: journal.id, undone: !hasEnded }, 'earlier sync settled');
   return hasEnded;
 }

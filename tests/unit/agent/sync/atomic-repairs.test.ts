@@ -193,6 +193,26 @@ test('a tree that readers have seen before its sync was undone stays like a prev
   assert.deepEqual(ownContents(sandbox, 'taken-over'), ['written']);
 });
 
+test('a tree that was undone leaves no file of the agent if its destination is unmapped before its removal', async (t) => {
+  const { url: repo, commit } = await createRepository('undone-unmapped');
+  const first = await commit({ files: { 'dags/a': '1', 'dags/same': '1', 'x/b': '1' } });
+  const second = await commit({ files: { 'dags/a': '2', 'x/b': '2' } });
+  const sandbox = await createSandbox(t);
+  const exchanged = mappingOf('x', 'x', { publish: 'atomic' });
+  await sandbox.sync({ repo, commit: first, profile: { mappings: [mappingOf('dags', 'dags'), exchanged] } });
+  const end = mockCalls(t, ['renameSync'], (_, args, real) => {
+    if (String(args[1]).endsWith('/x')) throw codedError('EIO', 'broken');
+    return real(...args);
+  });
+  const both = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' }), exchanged] };
+  await assert.rejects(sandbox.sync({ repo, commit: second, profile: both }), /broken/);
+  end();
+  await sandbox.sync({ repo, commit: second, profile: { mappings: [exchanged] } });
+  await sandbox.removeTrees();
+  assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox, 'x'))]);
+  assert.deepEqual(ownContents(sandbox, 'taken-over'), []);
+});
+
 test('a file that replaces the link while the new tree is moved stays', async (t) => {
   const { repo, first, second } = await commits('exchanged-race');
   const sandbox = await createSandbox(t);
