@@ -32,6 +32,7 @@ import { isAtHand, lastGood, sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
 import { TreeKeeper } from './sync/tree-keeper.ts';
+import { TreePreparer } from './sync/tree-preparer.ts';
 import { wireSync } from './wire-sync.ts';
 
 /** By default, a pod has 30 s to exit. After this delay the agent stops waiting for servers; the next agent retries. */
@@ -74,20 +75,25 @@ async function main(): Promise<void> {
     log: log.child({ component: 'inspection' }),
   });
   const treeKeeper = new TreeKeeper(dependencies);
+  const treePreparer = new TreePreparer(dependencies);
   const loop = new SyncLoop({
     profileName: identity.profile,
     surroundings: {
       self: () => ({ identity, labels: labelsNow(labelsFile) }),
       findRevision: revisions.find.bind(revisions),
     },
-    sync: (intent, signal) =>
-      sync(intent, dependencies, AbortSignal.any([waitingEnds, signal])).finally(() => treeKeeper.onSyncEnd()),
+    sync: async (intent, signal) => {
+      const ended = AbortSignal.any([waitingEnds, signal]);
+      const outcome = await sync(intent, dependencies, ended).finally(() => treeKeeper.onSyncEnd());
+      if (outcome.kind === 'synced') treePreparer.onSynced();
+      return outcome;
+    },
     isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // a sync reports the reason
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: () => lastGood(dependencies),
-    chores: [inspector, treeKeeper],
+    chores: [inspector, treePreparer, treeKeeper],
     access: { isMissedBy: isAboutAccess, stamp: () => stampOf(accessFiles) },
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,

@@ -1,4 +1,5 @@
-import { linkSync, lstatSync, unlinkSync } from 'node:fs';
+import { linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
+import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { allDirectories } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { isSameFingerprint, type OwnedFile } from '../plan/manifest.ts';
@@ -10,6 +11,8 @@ import { HeldDirectory } from './held-directory.ts';
 import { split } from './move.ts';
 import { tryLink } from './put-new.ts';
 import { hasRecordedMode } from './scan-tree.ts';
+import { statOf } from './seen-file.ts';
+import { takeSpare, trimTree } from './spare-tree.ts';
 
 /** Permissions of directories in a tree: otherwise, programs that write next to what they read would write into it. */
 export const READ_ONLY = 0o555;
@@ -32,6 +35,7 @@ export interface BuildOptions {
   retained: ReadonlySet<string>;
   /** Permissions of directories in the volume itself. */
   permissions: number;
+  signal?: AbortSignal;
 }
 
 /** Returns the directories in a tree, the outer ones first, by their paths in the data volume. */
@@ -40,15 +44,23 @@ export function directoriesIn({ path, linked, staged }: NewTree): string[] {
   return [...all].filter((directory) => rootOf(directory, [path]) !== undefined);
 }
 
-/** Builds a tree from hard links, and returns the paths of unchanged files that it can't link. */
+/**
+ * Builds a tree from hard links, and returns the paths of unchanged files that it can't link. Starts with the spare of
+ * the previous tree, if there is one.
+ */
 export async function buildTree(tree: NewTree, options: BuildOptions): Promise<string[]> {
-  const { root, retained, permissions } = options;
+  const { root, permissions } = options;
   using building = root.openAgentDirectory(BUILDING);
-  building.make(tree.name);
+  const isPrepared = tree.from.kind === 'link' && takeSpare(building, tree.from.tree, tree.name);
+  if (!isPrepared) building.make(tree.name);
   using top = building.open(tree.name);
   top.permit(permissions);
   const inside = (path: string) => path.slice(tree.path.length + 1);
   const directories = directoriesIn(tree).map(inside);
+  if (isPrepared) {
+    const files = new Set(tree.linked.map(({ path }) => inside(path)));
+    await trimTree(top, { files, directories: new Set(directories) });
+  }
   using target = new HeldDirectory((path) => top.openBelow(path));
   for (const path of directories) {
     const [parent, name] = split(path);
@@ -58,14 +70,8 @@ export async function buildTree(tree: NewTree, options: BuildOptions): Promise<s
     const [parent, name] = split(inside(path));
     return target.at(parent).at(name);
   };
+  const unlinkable = await linkUnchanged(tree, targetOf, { ...options, isPrepared });
   const pacer = new Pacer();
-  const unlinkable: string[] = [];
-  using source = new HeldDirectory((path) => root.openDirectory(path));
-  for (const record of tree.linked) {
-    if (!tryKeep(record, targetOf(record.path), source, options) && !retained.has(record.path))
-      unlinkable.push(record.path);
-    if (pacer.isDue) await pacer.rest();
-  }
   using staging = root.openAgentDirectory('staging');
   for (const [path, number] of tree.staged) {
     linkSync(staging.at(`${number}`), targetOf(path));
@@ -73,6 +79,39 @@ export async function buildTree(tree: NewTree, options: BuildOptions): Promise<s
   }
   for (const path of directories) target.at(path).permit(tree.to === 'link' ? READ_ONLY : permissions);
   return unlinkable;
+}
+
+interface LinkOptions extends BuildOptions {
+  /** Whether the tree was a spare, which has most of the files. */
+  isPrepared: boolean;
+}
+
+async function linkUnchanged(
+  { name, path, linked }: NewTree,
+  targetOf: (path: string) => string,
+  options: LinkOptions,
+): Promise<string[]> {
+  const { root, retained, isPrepared, signal } = options;
+  const pacer = new Pacer();
+  const unlinkable: string[] = [];
+  using source = new HeldDirectory((path) => root.openDirectory(path));
+  const place = `${AGENT_DIRECTORY}/${BUILDING}/${name}`;
+  for (const record of linked) {
+    signal?.throwIfAborted();
+    if (pacer.isDue) await pacer.rest();
+    if (isPrepared && isInSpare(record, `${place}${record.path.slice(path.length)}`, options)) continue;
+    const target = targetOf(record.path);
+    if (isPrepared && statOf(target)) unlinkSync(target);
+    if (!tryKeep(record, target, source, options) && !retained.has(record.path)) unlinkable.push(record.path);
+  }
+  return unlinkable;
+}
+
+/** Checks whether a file of the spare is the recorded one. If it has no other name, the previous tree has another file. */
+function isInSpare(record: OwnedFile, place: string, { root, retained }: BuildOptions): boolean {
+  if (retained.has(record.path)) return false;
+  const stats = root.look(place, statOf);
+  return stats !== undefined && stats.nlink > 1 && isRecorded(stats, record, root);
 }
 
 /** Codes for a file that is gone, or behind a link. */
@@ -89,9 +128,12 @@ function tryKeep(record: OwnedFile, target: string, source: HeldDirectory, { roo
     throw code === 'EEXIST' ? changed(record.path) : error;
   }
   const stats = lstatSync(target);
-  const isRecorded =
-    hasRecordedMode(stats, record, root.traits?.keepsModes ?? true) && isSameFingerprint(record.fingerprint, stats);
-  if (stats.isFile() && (isRecorded || retained.has(record.path))) return true;
+  if (stats.isFile() && (retained.has(record.path) || isRecorded(stats, record, root))) return true;
   unlinkSync(target);
   return false;
+}
+
+function isRecorded(stats: Stats, record: OwnedFile, { traits }: DataRoot): boolean {
+  const hasMode = hasRecordedMode(stats, record, traits?.keepsModes ?? true);
+  return stats.isFile() && hasMode && isSameFingerprint(record.fingerprint, stats);
 }

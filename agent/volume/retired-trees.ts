@@ -15,6 +15,7 @@ import { type SeenFile, split } from './move.ts';
 import { OpenFile } from './open-file.ts';
 import { isForbidden, removeTree } from './remove-tree.ts';
 import { isSameFile, isSeen, seenFile, statOf } from './seen-file.ts';
+import { isSpare } from './spare-tree.ts';
 import { tryAt, withStores } from './stores.ts';
 import { linkedTree } from './tree-link.ts';
 
@@ -205,11 +206,11 @@ async function unlinkListed(list: string, tree: string, trees: Directory): Promi
   }
 }
 
-/** Removes trees that were never published; must run before the staging directory is emptied. */
+/** Removes trees that were never published, except spares; must run before the staging directory is emptied. */
 export async function clearBuilding(root: DataRoot): Promise<void> {
   if (!root.hasOwn(BUILDING)) return;
   using building = root.openAgentDirectory(BUILDING);
-  const names = building.list();
+  const names = building.list().filter((name) => !isSpare(name));
   if (names.length === 0) return;
   await withStores(root, async (stores) => {
     for (const name of names) await removeTree(building, name, { destination: name, stores });

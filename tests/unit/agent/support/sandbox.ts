@@ -13,6 +13,7 @@ import type { WatchedResource } from '../../../../agent/resource/watch-resource.
 import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
 import { isAtHand, sync } from '../../../../agent/sync/sync.ts';
 import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
+import { TreePreparer } from '../../../../agent/sync/tree-preparer.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import type { Answer, Question } from '../../../../shared/api/inspection.ts';
@@ -61,6 +62,8 @@ export interface Sandbox {
   tidy(): Promise<void>;
   /** Removes the trees that destinations no longer link to, as the agent does after some time. */
   removeTrees(signal?: AbortSignal): Promise<void>;
+  /** Prepares the next trees, as the agent does between syncs. */
+  prepareTrees(signal?: AbortSignal): Promise<void>;
   /** Notifies the gateway of changes that it doesn't know about yet. */
   reload(target: Target, signal?: AbortSignal): Promise<boolean>;
   /** The release that the agent considers completely delivered. */
@@ -186,6 +189,11 @@ export async function createSandbox(
       const keeper = new TreeKeeper(dependencies, 0);
       await keeper.onSyncEnd();
       await keeper.run(signal);
+    },
+    prepareTrees: async (signal = new AbortController().signal) => {
+      const preparer = new TreePreparer(dependencies);
+      preparer.onSynced();
+      await preparer.run(signal);
     },
     applied: () => dependencies.manifestFile.readApplied(),
     isAtHand: (target) => isAtHand(intentOf(target), dependencies),

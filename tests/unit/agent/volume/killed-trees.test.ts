@@ -30,6 +30,8 @@ interface Story {
   killed: Profile;
   /** The gateway wrote nothing, because a directory with such files isn't replaced. */
   isUnwritten?: boolean;
+  /** Whether the tree is prepared before the sync, and the next one after it. */
+  isPrepared?: boolean;
   /** Whether readers see one of both trees at any time. */
   isAtomic?: boolean;
   /** Files of the gateway at the destination in the end. */
@@ -41,6 +43,14 @@ interface Story {
 const theirs = { a: 'theirs', 'deep/own': 'theirs, too' };
 const stories: Story[] = [
   { title: 'a tree is exchanged', before: [atomic], killed: atomic, isAtomic: true, takenOver: ['written'] },
+  {
+    title: 'a tree that was prepared is exchanged, and the next one is prepared',
+    before: [atomic],
+    isPrepared: true,
+    killed: atomic,
+    isAtomic: true,
+    takenOver: ['written'],
+  },
   { title: 'publish: atomic is set', before: [plain], isUnwritten: true, killed: atomic, takenOver: [] },
   { title: 'publish: atomic is removed', before: [atomic], killed: plain, takenOver: ['written'] },
   { title: 'the mapping is removed', before: [atomic], killed: nothing, takenOver: ['written'] },
@@ -84,11 +94,13 @@ suite('an agent that is killed at any step while', () => {
         }
         for (const profile of story.before) await sandbox.sync({ repo, commit: ids.first, profile });
         if (story.before.length > 0 && !story.isUnwritten) writeInto(treeOf(sandbox, 'x/d'), 'cache/w', 'written');
+        if (story.isPrepared) await sandbox.prepareTrees();
         const played = killAt(sandbox.data, kill);
         const killed = { repo, commit: ids.second, profile: story.killed };
         const run = async () => {
           await sandbox.sync(killed);
           await sandbox.removeTrees();
+          if (story.isPrepared) await sandbox.prepareTrees();
         };
         await run().catch((error) => assert.match(error.message, /EIO: killed/));
         played.end();
@@ -102,6 +114,7 @@ suite('an agent that is killed at any step while', () => {
         }
         await sandbox.sync(killed);
         await sandbox.removeTrees();
+        if (story.isPrepared) await removeSpare(sandbox, step);
         expectEnd(sandbox, story, step);
         return played;
       };
@@ -116,6 +129,17 @@ function expectOneTree(files: Record<string, string>, step: string): void {
     Object.values(FILES).some((tree) => JSON.stringify(sorted(tree)) === found),
     `${step}: mixed ${found}`,
   );
+}
+
+/** Prepares the next tree, and removes what belongs there. */
+async function removeSpare(sandbox: Sandbox, step: string): Promise<void> {
+  await sandbox.prepareTrees();
+  const building = path.join(sandbox.data, '.sync-agent/building');
+  const names = fs.readdirSync(building);
+  assert.equal(names.length, 1, `${step}: ${names}`);
+  const spare = path.join(building, names[0] ?? '');
+  assert.deepEqual(below(spare), sorted(FILES.second), step);
+  fs.rmSync(spare, { recursive: true });
 }
 
 function expectEnd(sandbox: Sandbox, { killed, left = {}, takenOver }: Story, step: string): void {

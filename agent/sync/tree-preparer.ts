@@ -1,0 +1,41 @@
+import { prepareTrees } from '../volume/prepare-trees.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
+import type { Chore } from './sync-loop-options.ts';
+
+type PreparerDependencies = Pick<SyncDependencies, 'root' | 'lock' | 'manifestFile' | 'log'>;
+
+/** Prepares the next trees between syncs, so that a commit doesn't have to link all unchanged files. */
+export class TreePreparer implements Chore {
+  readonly #dependencies: PreparerDependencies;
+  #isDue = false;
+  /** Names of the trees that it has prepared for. */
+  #prepared: string | undefined;
+
+  constructor(dependencies: PreparerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  get dueMs(): number {
+    return this.#isDue ? 0 : Number.POSITIVE_INFINITY;
+  }
+
+  onSynced(): void {
+    this.#isDue = true;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { root, lock, manifestFile, log } = this.#dependencies;
+    if (!this.#isDue || signal.aborted) return;
+    const names = Array.from(root.trees.values(), ({ tree }) => tree).join(' ');
+    try {
+      if (lock.isHeld && names !== this.#prepared) {
+        await prepareTrees(await manifestFile.read(), root, signal);
+        this.#prepared = names;
+      }
+    } catch (err) {
+      if (signal.aborted) return;
+      log.warn({ err }, 'next trees not prepared');
+    }
+    this.#isDue = false;
+  }
+}
