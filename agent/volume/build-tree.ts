@@ -1,5 +1,4 @@
 import { linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
-import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { allDirectories } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { isSameFingerprint, type OwnedFile } from '../plan/manifest.ts';
@@ -31,6 +30,8 @@ export interface NewTree extends Publication {
 
 export interface BuildOptions {
   root: DataRoot;
+  /** Records of the staged files, in the order of the plan. */
+  staged: readonly OwnedFile[];
   /** Files that are no longer mapped but stay, even if they were changed. */
   retained: ReadonlySet<string>;
   /** Permissions of directories in the volume itself. */
@@ -49,7 +50,7 @@ export function directoriesIn({ path, linked, staged }: NewTree): string[] {
  * the previous tree, if there is one.
  */
 export async function buildTree(tree: NewTree, options: BuildOptions): Promise<string[]> {
-  const { root, permissions } = options;
+  const { root, staged, permissions } = options;
   using building = root.openAgentDirectory(BUILDING);
   const isPrepared = tree.from.kind === 'link' && takeSpare(building, tree.from.tree, tree.name);
   if (!isPrepared) building.make(tree.name);
@@ -75,6 +76,7 @@ export async function buildTree(tree: NewTree, options: BuildOptions): Promise<s
   using staging = root.openAgentDirectory('staging');
   for (const [path, number] of tree.staged) {
     linkSync(staging.at(`${number}`), targetOf(path));
+    if (!isStaged(staged[number], targetOf(path))) throw changed(path);
     if (pacer.isDue) await pacer.rest();
   }
   for (const path of directories) target.at(path).permit(tree.to === 'link' ? READ_ONLY : permissions);
@@ -95,7 +97,7 @@ async function linkUnchanged(
   const pacer = new Pacer();
   const unlinkable: string[] = [];
   using source = new HeldDirectory((path) => root.openDirectory(path));
-  const place = `${AGENT_DIRECTORY}/${BUILDING}/${name}`;
+  const place = `${root.pathFrom('', BUILDING)}/${name}`;
   for (const record of linked) {
     signal?.throwIfAborted();
     if (pacer.isDue) await pacer.rest();
@@ -112,6 +114,13 @@ function isInSpare(record: OwnedFile, place: string, { root, retained }: BuildOp
   if (retained.has(record.path)) return false;
   const stats = root.look(place, statOf);
   return stats !== undefined && stats.nlink > 1 && isRecorded(stats, record, root);
+}
+
+/** Checks that the gateway has put no other file in the place of a staged one. */
+function isStaged(record: OwnedFile | undefined, path: string): boolean {
+  const stats = lstatSync(path);
+  const { size, mtimeMs } = record?.fingerprint ?? {};
+  return stats.isFile() && stats.size === size && stats.mtimeMs === mtimeMs;
 }
 
 /** Codes for a file that is gone, or behind a link. */

@@ -35,12 +35,10 @@ export interface BuiltTrees {
   forgottenFolders: string[];
 }
 
-interface TreesInput extends Pick<BuildOptions, 'root' | 'permissions'> {
+interface TreesInput extends Pick<BuildOptions, 'root' | 'permissions' | 'staged'> {
   plan: Plan;
   manifest: Manifest;
   commit: string;
-  /** Records of the staged files, in the order of the plan. */
-  staged: readonly OwnedFile[];
 }
 
 /**

@@ -22,7 +22,10 @@ export async function prepareTrees(
     const linked = Array.from(files.values()).filter((record) => rootOf(record.path, [path]) !== undefined);
     // Its directories stay writable until it is published.
     const spare = { path, name: spareOf(tree), from: { kind: 'link', tree }, to: 'directory' } as const;
-    await buildTree({ ...spare, linked, staged: new Map() }, { root, retained: new Set(), permissions: 0o755, signal });
+    await buildTree(
+      { ...spare, linked, staged: new Map() },
+      { root, staged: [], retained: new Set(), permissions: 0o755, signal },
+    );
   }
 }
 

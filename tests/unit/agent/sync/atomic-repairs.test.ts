@@ -213,6 +213,25 @@ test('a tree that was undone leaves no file of the agent if its destination is u
   assert.deepEqual(ownContents(sandbox, 'taken-over'), []);
 });
 
+test('a file that replaces a staged one never gets into a tree', async (t) => {
+  const { repo, first, second } = await commits('replaced-staged');
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ repo, commit: first, profile: atomic });
+  const end = mockCalls(t, ['linkSync'], (_, args, real) => {
+    const staged = path.join(sandbox.data, '.sync-agent/staging/0');
+    if (String(args[0]).endsWith('/0') && fs.existsSync(staged)) {
+      fs.unlinkSync(staged);
+      fs.writeFileSync(staged, 'old');
+    }
+    return real(...args);
+  });
+  await assert.rejects(sandbox.sync({ repo, commit: second, profile: atomic }), /dags\/b changed during the sync/);
+  end();
+  assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1' });
+  await sandbox.sync({ repo, commit: second, profile: atomic });
+  assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '2' });
+});
+
 test('a file that replaces the link while the new tree is moved stays', async (t) => {
   const { repo, first, second } = await commits('exchanged-race');
   const sandbox = await createSandbox(t);
