@@ -4,6 +4,7 @@ import { BUILDING, buildTree } from './build-tree.ts';
 import type { DataRoot } from './data-root.ts';
 import { hasJournal } from './journal.ts';
 import { removeTree } from './remove-tree.ts';
+import { statOf } from './seen-file.ts';
 import { isSpare, spareOf, trimTree } from './spare-tree.ts';
 import { withStores } from './stores.ts';
 
@@ -33,7 +34,7 @@ async function removeSpares(root: DataRoot, current: ReadonlySet<string>): Promi
   using building = root.openAgentDirectory(BUILDING);
   for (const name of building.list()) {
     if (!isSpare(name) || current.has(name)) continue;
-    {
+    if (statOf(building.at(name))?.isDirectory()) {
       using spare = building.open(name);
       await trimTree(spare, { files: new Set(), directories: new Set() });
     }
