@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
+import { shellWord } from '../../shared/domain/shell-quote.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 import type { Beyond } from './beyond.ts';
@@ -72,7 +73,8 @@ function obstacleAtHub({ metadata, spec, status = {} }: GatewaySync, { at, ref }
   if (from === undefined) return undefined;
   const source = status.conditions?.find(({ type }) => type === 'WebhookSource');
   if (source?.status === 'False') return source.message;
-  const next = (wanted: string) => `run kubectl stoker sync ${from} --ref ${wanted} --namespace ${metadata.namespace}`;
+  const next = (wanted: string) =>
+    `run kubectl stoker sync ${from} --ref ${shellWord(wanted)} --namespace ${metadata.namespace}`;
   if (metadata.annotations?.[REQUEST_ANNOTATIONS.requestedBy] === REFRESHED_BY)
     return `a sync of ${from} without --ref does not affect other resources; to move all of them, ${next('REF')}`;
   const { observedWebhookFrom, observedWebhookFromTime: editedAt = '' } = status;

@@ -1,4 +1,5 @@
 import type { SshHost } from '../../domain/repository.ts';
+import { shellQuote } from '../../domain/shell-quote.ts';
 import type { Credentials } from './refusals.ts';
 
 /** Credentials and connection settings for git, passed only in files and the environment. */
@@ -92,5 +93,3 @@ export function sshCommand({ sshKeyFile, knownHostsFile, ignoresHostKey, sshHost
   }
   return ['ssh', ...options].join(' ');
 }
-
-const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

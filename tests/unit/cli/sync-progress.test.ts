@@ -74,6 +74,13 @@ suite('the progress of a request', () => {
       /v2 is not handled: the request is older .* run kubectl stoker sync hub --ref v2 --namespace /,
     ],
     [
+      'that older request is for a ref that a shell would interpret',
+      gatewaySync(follows('2026-01-01T00:00:00.001Z'), { from: 'hub' }),
+      'failed',
+      /run kubectl stoker sync hub --ref 'f\$\(id\);x' --namespace /,
+      { ...asked, ref: 'f$(id);x' },
+    ],
+    [
       'the request for its hub is newer than spec.webhook.from',
       gatewaySync(follows(asked.at), { from: 'hub' }),
       'waiting',
