@@ -48,7 +48,8 @@ const isSecret = ({ path, source = '', before, after }: InspectedChange): boolea
   looksSecret(path) || looksSecret(source) || [before, after].some(isPrivate);
 
 /** Checks whether a mapping keeps other users of the gateway from reading the file. */
-const isPrivate = (side: InspectedChange['before']): boolean => side?.mode !== undefined && (side.mode & 0o004) === 0;
+export const isPrivate = (file: { mode?: number | undefined } | undefined): boolean =>
+  file?.mode !== undefined && (file.mode & 0o004) === 0;
 
 const bytesOf = ({ before, after }: InspectedChange): number =>
   Buffer.byteLength(before?.text ?? '') + Buffer.byteLength(after?.text ?? '');

@@ -2,7 +2,7 @@ import { type Answer, INSPECTION, type LeftOut, type Question } from '../../shar
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
-import type { Manifest } from '../plan/manifest.ts';
+import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import type { Change } from '../plan/plan-changes.ts';
 import type { DesiredFile, LiveEntry } from '../plan/plan-input.ts';
 import { linkChanges } from '../plan/publication.ts';
@@ -13,7 +13,7 @@ import { planEverything } from '../sync/plan-sync.ts';
 import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
-import { addContents, type Candidate } from './contents.ts';
+import { addContents, type Candidate, isPrivate } from './contents.ts';
 import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
 /** Determines the length of IDs if nothing is known about the repository. */
@@ -79,7 +79,7 @@ function candidateOf(change: Change, { files }: Manifest): Candidate {
     change: withoutUndefined({ path, kind, reason, source, before, after: file && sideOf(file, isSet) }),
     before: before && { kind: 'disk', path },
     after: file && { kind: 'blob', blob: file.blob, isInLfs: file.lfs === true },
-    leftOut: leftOut ?? (record && isRendered(record) ? 'template' : undefined),
+    leftOut: leftOut ?? whyNotRecorded(record),
   };
 }
 
@@ -102,6 +102,8 @@ function whyNot({ kind, reason }: Change, { file, existing, isOurs }: Circumstan
   return existing && existing.kind !== 'file' ? 'noFile' : undefined;
 }
 
-/** Checks whether the file on disk was rendered from a template or patched. */
-const isRendered = ({ inputs, patches }: { inputs?: unknown; patches?: unknown }): boolean =>
-  inputs !== undefined || patches !== undefined;
+/** Never shows a rendered or patched file on disk, or one that a mapping made private, whatever its mode is now. */
+function whyNotRecorded(record: OwnedFile | undefined): LeftOut | undefined {
+  if (record?.inputs !== undefined || record?.patches !== undefined) return 'template';
+  return isPrivate(record) ? 'secret' : undefined;
+}

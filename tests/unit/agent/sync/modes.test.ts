@@ -210,4 +210,17 @@ suite('an answer about files with a mode', () => {
       ['keys/sub/run', 'ModeChanged', 0o755, 0o640, 'secret'],
     ]);
   });
+
+  test('has no content of a file that was private, whatever its mode is now', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'private');
+    const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
+    await sandbox.sync(target);
+    chmodSync(path.join(sandbox.data, 'keys/id'), 0o644);
+    await commit({ files: { 'keys/id': 'new key' } });
+    for (const profile of [keysWith(), { mappings: [mappingOf('conf', 'conf')] }]) {
+      const { changes } = await sandbox.inspect({ kind: 'diff', ref: 'main' }, { ...target, profile });
+      const [key] = changes.filter(({ path: file }) => file === 'keys/id');
+      assert.deepEqual([key?.leftOut, key?.before?.text, key?.after?.text], ['secret', undefined, undefined]);
+    }
+  });
 });
