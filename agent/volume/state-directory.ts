@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { lstatSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
+import { changed } from './changed.ts';
 import type { Directory } from './directory.ts';
 import { split } from './move.ts';
 import { PASSABLE } from './protect-directory.ts';
@@ -117,8 +119,21 @@ export class StateDirectory {
       const { code = '' } = error as NodeJS.ErrnoException;
       throw OCCUPIED.has(code) ? occupied(target.pathOf(name), this.#markPath) : error;
     }
+    if (!own.isAt(target.at(name))) {
+      this.#moveBack(target.at(name));
+      throw changed(this.#markPath);
+    }
     target.flush();
     this.claim();
+  }
+
+  /** Returns an entry that replaced the directory right before the move: the gateway might not mount its new place. */
+  #moveBack(path: string): void {
+    try {
+      renameSync(path, this.#mark);
+    } catch {
+      renameSync(path, this.#root.at(`${AGENT_DIRECTORY}.${randomUUID()}`));
+    }
   }
 
   get #mark(): string {

@@ -7,7 +7,7 @@ import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { blocksOf, readPages } from '../../../support/markdown.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createRepository } from '../support/git-sandbox.ts';
-import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { actAt, describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, treeOf } from '../support/tree-files.ts';
 
@@ -134,6 +134,27 @@ suite("the agent's directory elsewhere in the volume", () => {
       ['.sync-agent', 'index.html'],
       'the agent still owned the files',
     );
+  });
+
+  test("doesn't move an entry of the gateway out of the gateway's mount", async (t) => {
+    const { url: repo, commit } = await createRepository('state-exchanged');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { volume, at, usual, annotated } = await createVolume(t);
+    const target = { repo, commit: id, profile: SITE };
+    const before = await usual();
+    await before.sync(target);
+    await before.release();
+    const after = await annotated('state', { podUid: 'uid-2' });
+    const exchange = () => {
+      fs.renameSync(at('www/.sync-agent'), at('www/kept'));
+      fs.symlinkSync('/etc', at('www/.sync-agent'));
+    };
+    const played = actAt(volume, 1, exchange, { from: /\/state$/ });
+    await assert.rejects(after.sync(target), { code: 'data.changed' });
+    played.end();
+    assert.equal(played.met?.name, 'rename');
+    assert.deepEqual(fs.readdirSync(volume), ['www']);
+    assert.equal(fs.readlinkSync(at('www/.sync-agent')), '/etc');
   });
 
   test('survives a kill at any step of the move', async (t) => {
