@@ -5,9 +5,10 @@ import { isWithin } from '../../shared/domain/relative-path.ts';
 import { TransientError } from '../../shared/errors.ts';
 import type { Manifest, TreeRecord } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
-import { makeBelow, openOwn } from './agent-directory.ts';
+import { openOwn } from './agent-directory.ts';
 import { Directory } from './directory.ts';
 import { split } from './move.ts';
+import { openData } from './open-data.ts';
 import { PASSABLE, PRIVATE } from './protect-directory.ts';
 import { type Layout, StateDirectory } from './state-directory.ts';
 
@@ -27,7 +28,8 @@ export class DataRoot {
   readonly state: StateDirectory;
   /** Handling of names and modes by the volume; known once its lock was held. */
   traits: VolumeTraits | undefined;
-  readonly #root: Directory;
+  readonly #mounted: Directory;
+  #opened: Directory | undefined;
   /** The mounted directory. */
   readonly #volume: string;
   /** Path of the root below it. */
@@ -40,15 +42,19 @@ export class DataRoot {
     this.#volume = volume;
     this.#data = data;
     this.path = data === '' ? volume : `${volume}/${data}`;
-    const mounted = Directory.openAt(volume);
-    // Like the kubelet for a subPath, which can create the directory only after this agent has started.
-    this.#root = makeBelow(mounted, data, mounted.permissions);
-    this.state = new StateDirectory(mounted, this.#root, layout);
+    this.#mounted = Directory.openAt(volume);
+    this.state = new StateDirectory(this.#mounted, () => this.#root, layout);
   }
 
   /** Resolves the mounted directory once. Links in its own path belong to the mount; links below it aren't followed. */
   static async open(path: string, layout: Layout = {}): Promise<DataRoot> {
     return new DataRoot(await realpath(path), layout);
+  }
+
+  /** Opened by the first sync, which can report an error. Throws {@link TerminalError}. */
+  get #root(): Directory {
+    this.#opened ??= openData(this.#mounted, this.#data);
+    return this.#opened;
   }
 
   get agentDirectory(): string {

@@ -31,15 +31,15 @@ const RETRY_MS = 5_000;
  */
 export class StateDirectory {
   readonly #volume: Directory;
-  readonly #root: Directory;
+  readonly #openRoot: () => Directory;
   readonly #data: string;
   readonly #usual: string;
   /** Its place elsewhere; undefined for the usual one. */
   readonly #named: string | undefined;
 
-  constructor(volume: Directory, root: Directory, { data = '', state }: Layout) {
+  constructor(volume: Directory, openRoot: () => Directory, { data = '', state }: Layout) {
     this.#volume = volume;
-    this.#root = root;
+    this.#openRoot = openRoot;
     this.#data = data;
     this.#usual = joinPath(data, AGENT_DIRECTORY);
     this.#named = state === this.#usual ? undefined : state;
@@ -134,6 +134,10 @@ export class StateDirectory {
     } catch {
       renameSync(path, this.#root.at(`${AGENT_DIRECTORY}.${randomUUID()}`));
     }
+  }
+
+  get #root(): Directory {
+    return this.#openRoot();
   }
 
   get #mark(): string {

@@ -7,7 +7,7 @@ import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { blocksOf, readPages } from '../../../support/markdown.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createRepository } from '../support/git-sandbox.ts';
-import { actAt, describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { actAt, describeKill, everyKill, failAt, killAt, startNext } from '../support/kill-at.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, treeOf } from '../support/tree-files.ts';
 
@@ -59,6 +59,24 @@ suite("the agent's directory elsewhere in the volume", () => {
     await sandbox.sync({ repo, commit: id, profile: SITE });
     assert.equal(fs.readFileSync(at('sites/www/index.html'), 'utf8'), '1');
     for (const name of ['sites', 'sites/www']) assert.equal(fs.statSync(at(name)).mode & 0o777, 0o775);
+  });
+
+  test("reports a path in the volume if the data can't be opened, and opens it later", async (t) => {
+    const { url: repo, commit } = await createRepository('state-no-data');
+    const target = { repo, commit: await commit({ files: { 'site/index.html': '1' } }), profile: SITE };
+    const { volume, at, annotated } = await createVolume(t);
+    fs.symlinkSync('www', at('sites'));
+    const sandbox = await annotated('state', { data: 'sites/www' });
+    const link = /^sites\/www in the data volume leads through a symbolic link, .* subPath/;
+    await assert.rejects(sandbox.sync(target), { reason: 'VolumeUnusable', message: link });
+    fs.unlinkSync(at('sites'));
+    fs.mkdirSync(at('sites'));
+    const denied = failAt(volume, 1, 'EACCES', { from: /\/sites\/www$/ });
+    const user = /^sites\/www in the data volume can't be created .* create this directory for that user/;
+    await assert.rejects(sandbox.sync(target), { reason: 'VolumeUnusable', message: user });
+    denied.end();
+    await sandbox.sync(target);
+    assert.equal(fs.readFileSync(at('sites/www/index.html'), 'utf8'), '1');
   });
 
   test('is the one that was in the data before, with everything in it', async (t) => {
