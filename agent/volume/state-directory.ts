@@ -50,8 +50,9 @@ export class StateDirectory {
     const stats = lstatSync(this.#mark, { throwIfNoEntry: false });
     if (stats?.isDirectory()) return this.#usual;
     const text = linkText(this.#mark);
-    if (text?.startsWith(MARK) && text !== `${MARK}${this.#named}`) throw elsewhere(text, this.#root);
-    if (stats && this.#named !== undefined && !text?.startsWith(MARK)) throw noAgentDirectory(this.#markPath);
+    if (text?.startsWith(MARK) && text !== `${MARK}${this.#named}`)
+      throw elsewhere(text.slice(MARK.length), this.#usual);
+    if (stats && this.#named !== undefined && !text?.startsWith(MARK)) throw noAgentDirectory(this.#usual);
     return this.#named ?? this.#usual;
   }
 
@@ -89,7 +90,7 @@ export class StateDirectory {
     using above = path === this.#usual ? this.#root.open('') : makeBelow(this.#volume, parent);
     const directory = openOwn(above, name, PASSABLE);
     try {
-      if (path !== this.#usual) this.#occupy(directory);
+      if (path !== this.#usual) this.#occupy(directory, path);
       return directory;
     } catch (error) {
       directory.close();
@@ -102,7 +103,7 @@ export class StateDirectory {
     if (this.isClaimed) return;
     this.open().close();
     const mark = `${MARK}${this.#named}`;
-    if (makeLink(mark, this.#mark) !== mark) throw replaced(this.#markPath);
+    if (makeLink(mark, this.#mark) !== mark) throw replaced(this.#usual);
     this.#root.flush();
   }
 
@@ -111,17 +112,17 @@ export class StateDirectory {
     const [parent, name] = split(this.#named ?? '');
     using target = makeBelow(this.#volume, parent);
     using own = this.open();
-    this.#occupy(own, { isKnown: true });
+    this.#occupy(own, this.#usual, { isKnown: true });
     this.#vacate(target, name);
     try {
       renameSync(this.#mark, target.at(name));
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
-      throw OCCUPIED.has(code) ? occupied(target.pathOf(name), this.#markPath) : error;
+      throw OCCUPIED.has(code) ? this.#occupied(target, name) : error;
     }
     if (!own.isAt(target.at(name))) {
       this.#moveBack(target.at(name));
-      throw changed(this.#markPath);
+      throw changed(this.#usual);
     }
     target.flush();
     this.claim();
@@ -144,20 +145,16 @@ export class StateDirectory {
     return this.#root.at(AGENT_DIRECTORY);
   }
 
-  get #markPath(): string {
-    return this.#root.pathOf(AGENT_DIRECTORY);
-  }
-
   get #owner(): string {
     return this.#data || '.';
   }
 
   /** Notes the data in it, unless the directory has files of others. */
-  #occupy(directory: Directory, { isKnown = false } = {}): void {
+  #occupy(directory: Directory, place: string, { isKnown = false } = {}): void {
     const path = directory.at(OWNER);
     const isFree = isKnown || directory.list().length === 0;
     const owner = linkText(path) ?? (isFree ? makeLink(this.#owner, path) : undefined);
-    if (owner !== this.#owner) throw foreign(directory.pathOf(''), owner);
+    if (owner !== this.#owner) throw foreign(place, owner);
   }
 
   /** Frees the place of a directory that another agent created for the same data, and didn't use. */
@@ -165,6 +162,14 @@ export class StateDirectory {
     if (!lstatSync(target.at(name), { throwIfNoEntry: false })?.isDirectory()) return;
     using directory = target.open(name);
     if (directory.list().length === 1 && linkText(directory.at(OWNER)) === this.#owner) directory.unlink(OWNER);
+  }
+
+  /** Describes the entry at the place that the directory should move to. */
+  #occupied(target: Directory, name: string): TerminalError {
+    const path = this.#named ?? '';
+    if (!lstatSync(target.at(name), { throwIfNoEntry: false })?.isDirectory()) return occupied(path, this.#usual);
+    using directory = target.open(name);
+    return linkText(directory.at(OWNER)) === this.#owner ? twoRecords(path, this.#usual) : occupied(path, this.#usual);
   }
 }
 
@@ -200,9 +205,9 @@ function makeLink(text: string, path: string): string | undefined {
 const stateError = (message: string, cause?: unknown) =>
   new TerminalError(message, { code: 'data.stateDirectory', reason: 'VolumeUnusable', cause });
 
-const elsewhere = (text: string, root: Directory) =>
+const elsewhere = (state: string, usual: string) =>
   stateError(
-    `the agent's files are in another directory of the volume: set the pod annotation ${POD_ANNOTATIONS.stateDirectory} to ${text.slice(MARK.length)}, or remove ${root.pathOf(AGENT_DIRECTORY)} and that directory to start without a record of the delivered files`,
+    `the agent's files are in another directory of the volume: set the pod annotation ${POD_ANNOTATIONS.stateDirectory} to ${state}, or remove ${usual} and that directory to start without a record of the delivered files, but move your files out of its subdirectory taken-over and remove the links at atomic destinations before`,
   );
 
 const foreign = (path: string, owner: string | undefined) =>
@@ -215,6 +220,11 @@ const foreign = (path: string, owner: string | undefined) =>
 const occupied = (path: string, usual: string) =>
   stateError(
     `${usual} can't be moved to ${path}, because something exists there: remove it, or specify another directory in the pod annotation ${POD_ANNOTATIONS.stateDirectory}`,
+  );
+
+const twoRecords = (path: string, usual: string) =>
+  stateError(
+    `both ${path} and ${usual} list files that were delivered to this data; ${usual} is usually newer, and doesn't list the earlier files: remove one of them, but move your files out of its subdirectory taken-over before`,
   );
 
 const noLinks = (cause: unknown) =>

@@ -218,7 +218,10 @@ suite('two agents with different directories for the same data', () => {
     const target = { repo, commit: id, profile: SITE };
     await assert.rejects(before.sync(target), /another directory of the volume: set .*state-directory to state, or/);
     const third = await annotated('third', { podUid: 'uid-3' });
-    await assert.rejects(third.sync(target), /set the pod annotation sync\.io\/state-directory to state, or remove/);
+    await assert.rejects(
+      third.sync(target),
+      /set the pod annotation sync\.io\/state-directory to state, or remove www\/\.sync-agent and/,
+    );
     assert.deepEqual(served(after), ['index.html']);
     assert.equal(fs.existsSync(at('third')), false);
     await after.sync(target);
@@ -240,7 +243,15 @@ suite('two agents with different directories for the same data', () => {
     await two.sync(target);
     await assert.rejects(one.sync(target), { reason: 'VolumeInUse' });
     await two.release();
-    await assert.rejects(one.sync(target), /\.sync-agent can't be moved to .*state, because something exists there/);
+    await assert.rejects(
+      one.sync(target),
+      /both state and www\/\.sync-agent list .* out of its subdirectory taken-over/,
+    );
+    fs.unlinkSync(at('state/data-root'));
+    await assert.rejects(
+      one.sync(target),
+      /: www\/\.sync-agent can't be moved to state, because something exists there/,
+    );
   });
 });
 
@@ -256,7 +267,7 @@ suite('a directory that is named for the agent', () => {
     fs.mkdirSync(at('uploads/staging'), { recursive: true });
     fs.writeFileSync(at('uploads/staging/photo'), 'theirs');
     const sandbox = await annotated('uploads');
-    await assert.rejects(sandbox.sync(given), /uploads has files that aren't the agent's: specify another directory/);
+    await assert.rejects(sandbox.sync(given), /: uploads has files that aren't the agent's: specify another directory/);
     assert.deepEqual(below(at('uploads')), { 'staging/photo': 'theirs' });
     assert.deepEqual(served(sandbox), []);
   });
@@ -266,7 +277,7 @@ suite('a directory that is named for the agent', () => {
     const { at, annotated } = await createVolume(t);
     await (await annotated('state')).sync(given);
     const other = await annotated('state', { data: 'www2', podUid: 'uid-2' });
-    await assert.rejects(other.sync(given), /state belongs to the data in www of the volume/);
+    await assert.rejects(other.sync(given), /: state belongs to the data in www of the volume/);
     assert.deepEqual(fs.readdirSync(at('www2')), []);
   });
 
