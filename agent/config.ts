@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { AGENT_DIRECTORY } from '../shared/api/names.ts';
 import { flag, networks, port } from '../shared/config.ts';
-import { relativePath } from '../shared/domain/relative-path.ts';
+import { hasAgentName, relativePath } from '../shared/domain/relative-path.ts';
 import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 
@@ -17,6 +18,8 @@ const pathBelow = (message: string) =>
 
 const MOUNTS = 'must be a list of relative paths in JSON';
 const DIRECTORY = 'must be the relative path of a directory';
+/** A directory of this name can belong to other data. */
+const RESERVED = `must not contain the name ${AGENT_DIRECTORY}`;
 
 /** The agent's environment, which the injector sets. A path that isn't set means that there is no such file. */
 export const agentConfigSchema = v.object({
@@ -42,7 +45,12 @@ export const agentConfigSchema = v.object({
   /** Directory in it that the gateway mounts. If omitted, the gateway mounts the same as the agent. */
   DATA_DIRECTORY: v.optional(pathBelow(DIRECTORY)),
   /** Directory below `DATA_PATH` for the agent's own files. If omitted, `.sync-agent` in the gateway's directory. */
-  STATE_DIRECTORY: v.optional(pathBelow(DIRECTORY)),
+  STATE_DIRECTORY: v.optional(
+    v.pipe(
+      pathBelow(DIRECTORY),
+      v.check((path) => !hasAgentName(path), RESERVED),
+    ),
+  ),
   /** Paths in the data volume at which the gateway's pod mounts other volumes. */
   DATA_MOUNTS: v.optional(v.pipe(v.string(), v.parseJson(undefined, MOUNTS), v.array(pathBelow(MOUNTS), MOUNTS)), '[]'),
   GATEWAY_PORT: port(8088),

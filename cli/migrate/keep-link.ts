@@ -1,5 +1,4 @@
 import path from 'node:path/posix';
-import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { type MountingPod, mountedParts } from '../../shared/domain/mounted-parts.ts';
 import { isWithin } from '../../shared/domain/relative-path.ts';
 import type { PodSpec } from './manifest.ts';
@@ -17,6 +16,9 @@ export interface KeptLink {
   stateDirectory?: string;
   notes: Note[];
 }
+
+/** Name of the agent's directory in a part of the volume that containers mount. */
+const STATE_DIRECTORY = '.sync-state';
 
 /** Keeps the link of git-sync, which changes all files at once, if the mounts of the other containers allow that. */
 export function keepLink(
@@ -37,7 +39,7 @@ export function keepLink(
   const inner = around.sort((a, b) => b.length - a.length)[0];
   return {
     mapping: { ...mapping, publish: 'atomic' },
-    ...(inner !== undefined && { stateDirectory: path.join(root, inner, AGENT_DIRECTORY) }),
+    ...(inner !== undefined && { stateDirectory: path.join(root, inner, STATE_DIRECTORY) }),
     notes: groupWrite ? [readOnlyDirectories] : [],
   };
 }

@@ -1,7 +1,14 @@
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { mountedParts } from '../../shared/domain/mounted-parts.ts';
-import { isFilePath, isTooLong, isWithin, joinPath, relativePath } from '../../shared/domain/relative-path.ts';
+import {
+  hasAgentName,
+  isFilePath,
+  isTooLong,
+  isWithin,
+  joinPath,
+  relativePath,
+} from '../../shared/domain/relative-path.ts';
 import type { AdmittedPod, VolumeMount } from './admitted-pod.ts';
 
 export type StateDirectory =
@@ -41,9 +48,10 @@ export function dataPathOf({ subPath = '' }: VolumeMount): string | undefined {
 function pathProblem(path: string, data: string): string | undefined {
   if (path === '') return 'the root of the volume is too general; specify a directory in it, such as sync-state';
   if (!isFilePath(path) || isTooLong(path)) return `${path.slice(0, 80)} is too long, or in .git; specify another path`;
-  if (isWithin(data, path)) return `${path} contains the gateway's data; specify a directory next to it, or in it`;
-  const usual = joinPath(data, AGENT_DIRECTORY);
-  return isWithin(path, usual) ? `${usual} is the default; remove the annotation, or specify another path` : undefined;
+  if (hasAgentName(path)) return `${path} contains the reserved name ${AGENT_DIRECTORY}; specify another name`;
+  return isWithin(data, path)
+    ? `${path} contains the gateway's data; specify a directory next to it, or in it`
+    : undefined;
 }
 
 /** Splits off the slash after a directory that contains a destination with templates. */

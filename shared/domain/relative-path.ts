@@ -30,6 +30,11 @@ export function isAgentPath(path: string): boolean {
   return isWithin(path, AGENT_DIRECTORY);
 }
 
+/** Checks whether a part of the path has the name of that directory, in any case: some file systems ignore the case. */
+export function hasAgentName(path: string): boolean {
+  return path.toLowerCase().split('/').includes(AGENT_DIRECTORY);
+}
+
 const problem = (message: string): RelativePath => ({ kind: 'problem', message });
 
 const emptyOrDots = /(?:^|\/)\.{0,2}(?:\/|$)/;

@@ -66,6 +66,13 @@ suite('the configuration of the agent', () => {
     assert.deepEqual(readConfig(agentConfigSchema, given).DATA_MOUNTS, ['logs', 'a/b']);
   });
 
+  test('reads a state directory, but not one with the name of the usual one, which can have other data', () => {
+    const read = (STATE_DIRECTORY: string) => readConfig(agentConfigSchema, { ...required, STATE_DIRECTORY });
+    assert.equal(read('a//state/').STATE_DIRECTORY, 'a/state');
+    for (const path of ['.sync-agent', 'a/.sync-agent', '.Sync-Agent/staging'])
+      assert.throws(() => read(path), /STATE_DIRECTORY: must not contain the name \.sync-agent/);
+  });
+
   test('reports every problem at once', () => {
     const wrong = {
       ...required,

@@ -428,7 +428,7 @@ suite('the pod of an application', () => {
     const result = migratePod({ spec: { containers, volumes: [emptyDir] } }, undefined);
     assert.ok(result.kind === 'moved');
     assert.deepEqual(result.spec, spec({ source: '.', destination: 'deep/er/site.git', publish: 'atomic' }));
-    assert.equal(result.podFor('site').metadata?.annotations?.['sync.io/state-directory'], 'deep/er/.sync-agent');
+    assert.equal(result.podFor('site').metadata?.annotations?.['sync.io/state-directory'], 'deep/er/.sync-state');
     const usual = migratePod({ spec: { containers: [app, sync], volumes: [emptyDir] } }, undefined);
     assert.ok(usual.kind === 'moved');
     assert.equal(usual.podFor('site').metadata?.annotations?.['sync.io/state-directory'], undefined);

@@ -262,7 +262,10 @@ suite('an injected pod', () => {
     [`${'x'.repeat(300)}/y`, /is too long, or in \.git/],
     ['sites', /sites contains the gateway's data/],
     ['sites/www', /sites\/www contains the gateway's data/],
-    ['sites/www/.sync-agent/x', /sites\/www\/\.sync-agent is the default; remove the annotation/],
+    ['sites/www/.sync-agent/x', /\/\.sync-agent\/x contains the reserved name \.sync-agent; specify another name/],
+    ['.sync-agent', /\.sync-agent contains the reserved name/],
+    ['sites/.Sync-Agent', /contains the reserved name/],
+    ['.sync-agent/staging', /contains the reserved name/],
   ] as const) {
     test(`is refused with the state directory ${JSON.stringify(value.slice(0, 30))}`, () => {
       const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: 'sites/www' }] };
