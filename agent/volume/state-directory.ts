@@ -20,8 +20,9 @@ export interface Layout {
 
 /** Start of the text of the link that takes the place of `.sync-agent`. The text isn't a path, so no program follows it. */
 const MARK = `${POD_ANNOTATIONS.stateDirectory}=`;
-/** A link in a directory elsewhere: its text names the data that the directory belongs to. */
+/** A link in a directory elsewhere: its text, which isn't a path either, names the data that the directory belongs to. */
 const OWNER = 'data-root';
+const OWNER_MARK = `${OWNER}=`;
 /** Delay until an agent tries again, after another one has changed the directory (ms). */
 const RETRY_MS = 5_000;
 
@@ -151,9 +152,9 @@ export class StateDirectory {
 
   /** Notes the data in it, unless the directory has files of others. */
   #occupy(directory: Directory, place: string, { isKnown = false } = {}): void {
-    const path = directory.at(OWNER);
     const isFree = isKnown || directory.list().length === 0;
-    const owner = linkText(path) ?? (isFree ? makeLink(this.#owner, path) : undefined);
+    if (isFree) makeLink(`${OWNER_MARK}${this.#owner}`, directory.at(OWNER));
+    const owner = ownerOf(directory);
     if (owner !== this.#owner) throw foreign(place, owner);
   }
 
@@ -161,7 +162,7 @@ export class StateDirectory {
   #vacate(target: Directory, name: string): void {
     if (!lstatSync(target.at(name), { throwIfNoEntry: false })?.isDirectory()) return;
     using directory = target.open(name);
-    if (directory.list().length === 1 && linkText(directory.at(OWNER)) === this.#owner) directory.unlink(OWNER);
+    if (directory.list().length === 1 && ownerOf(directory) === this.#owner) directory.unlink(OWNER);
   }
 
   /** Describes the entry at the place that the directory should move to. */
@@ -169,7 +170,7 @@ export class StateDirectory {
     const path = this.#named ?? '';
     if (!lstatSync(target.at(name), { throwIfNoEntry: false })?.isDirectory()) return occupied(path, this.#usual);
     using directory = target.open(name);
-    return linkText(directory.at(OWNER)) === this.#owner ? twoRecords(path, this.#usual) : occupied(path, this.#usual);
+    return ownerOf(directory) === this.#owner ? twoRecords(path, this.#usual) : occupied(path, this.#usual);
   }
 }
 
@@ -188,6 +189,12 @@ export function linkText(path: string): string | undefined {
     if (NO_LINK.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
+}
+
+/** Returns the data that a directory names; undefined if it names none. */
+function ownerOf(directory: Directory): string | undefined {
+  const text = linkText(directory.at(OWNER));
+  return text?.startsWith(OWNER_MARK) ? text.slice(OWNER_MARK.length) : text;
 }
 
 /** Creates a link unless the path is taken. Returns the text of the link that is there. */

@@ -44,6 +44,9 @@ suite("the agent's directory elsewhere in the volume", () => {
     assert.deepEqual(served(sandbox), ['index.html']);
     assert.ok(fs.existsSync(at('private/sync/manifest.jsonl')));
     assert.equal(fs.statSync(at('private/sync')).mode & 0o777, 0o711);
+    assert.equal(fs.readlinkSync(at('private/sync/data-root')), 'data-root=www', 'not a path that a scan can follow');
+    fs.unlinkSync(at('private/sync/data-root'));
+    fs.symlinkSync('www', at('private/sync/data-root'));
     await sandbox.restart();
     const { plan } = await sandbox.sync({ repo, commit: id, profile: SITE });
     assert.deepEqual(plan.changes, []);
