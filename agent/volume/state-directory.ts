@@ -212,9 +212,18 @@ function makeLink(text: string, path: string): string | undefined {
 const stateError = (message: string, cause?: unknown) =>
   new TerminalError(message, { code: 'data.stateDirectory', reason: 'VolumeUnusable', cause });
 
+/** Maximum quoted characters of a link. */
+const MAX_QUOTED = 200;
+
+/** Quotes the text of a link, which the gateway can write, unless it is a plain path. */
+const quoted = (text: string): string =>
+  text.length <= MAX_QUOTED && /^[\w./-]+$/.test(text)
+    ? text
+    : JSON.stringify(text.slice(0, MAX_QUOTED).replace(/\p{C}/gu, '?'));
+
 const elsewhere = (state: string, usual: string) =>
   stateError(
-    `the agent's files are in another directory of the volume: set the pod annotation ${POD_ANNOTATIONS.stateDirectory} to ${state}, or remove ${usual} and that directory to start without a record of the delivered files, but move your files out of its subdirectory taken-over and remove the links at atomic destinations before`,
+    `the agent's files are in another directory of the volume: set the pod annotation ${POD_ANNOTATIONS.stateDirectory} to ${quoted(state)}, or remove ${usual} and that directory to start without a record of the delivered files, but move your files out of its subdirectory taken-over and remove the links at atomic destinations before`,
   );
 
 const foreign = (path: string, owner: string | undefined) =>

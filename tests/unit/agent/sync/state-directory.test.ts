@@ -178,6 +178,15 @@ suite("the agent's directory elsewhere in the volume", () => {
     assert.equal(fs.readlinkSync(at('www/.sync-agent')), '/etc');
   });
 
+  test('reports a link that the gateway wrote without its control characters, and shortened', async (t) => {
+    const { url: repo, commit } = await createRepository('state-text');
+    const id = await commit({ files: { 'site/index.html': '1' } });
+    const { at, annotated } = await createVolume(t);
+    fs.symlinkSync(`sync.io/state-directory=x\u001b[31m\n${'y'.repeat(3000)}`, at('www/.sync-agent'));
+    const sandbox = await annotated('state');
+    await assert.rejects(sandbox.sync({ repo, commit: id, profile: SITE }), /to "x\?\[31m\?y{100,200}", or remove/);
+  });
+
   test('survives a kill at any step of the move', async (t) => {
     const { url: repo, commit } = await createRepository('state-kills');
     const first = await commit({ files: { 'site/a': '1', 'site/b': '1', 'other/x': '1', 'other/own': '1' } });
