@@ -45,13 +45,10 @@ export function mountedParts({ containers, initContainers = [] }: MountingPod, d
 
 /** The mounted path below a directory of the volume; empty if it is that directory, or not below it. */
 function pathBelow(root: string, { subPath, subPathExpr }: Mount): string {
-  if (subPathExpr) {
-    const known = normal(subPathExpr.split('$')[0]);
-    return isWithin(known, root) || root.startsWith(known) ? subPathExpr : '';
-  }
-  const path = normal(subPath);
-  if (path === root || !isWithin(path, root)) return '';
-  return root === '' ? path : path.slice(root.length + 1);
+  const path = normal(subPathExpr || subPath);
+  if (isWithin(path, root)) return posix.relative(`/${root}`, `/${path}`);
+  const variable = subPathExpr ? path.indexOf('$') : -1;
+  return variable >= 0 && root.startsWith(path.slice(0, variable)) ? path.slice(variable) : '';
 }
 
 /** Without `.`, `..`, and superfluous slashes; empty is the root of the volume. */

@@ -25,6 +25,8 @@ suite('the parts of the data volume that are mounted separately', () => {
     ['what is next to it', { containers: [container('a', { subPath: 'plant-b/x' })] }, 'plant', []],
     ['what is above it', { containers: [container('a', { subPath: 'plant' })] }, 'plant/a', []],
     ['a path with variables', { containers: [container('a', { subPathExpr: '$(NAME)/x' })] }, 'b', ['a: $(NAME)/x']],
+    ['one below it', { containers: [container('a', { subPathExpr: './www/site/$(POD)' })] }, 'www', ['a: site/$(POD)']],
+    ['one without variables', { containers: [container('a', { subPathExpr: './site/' })] }, undefined, ['a: site']],
     ['one that leads elsewhere', { containers: [container('a', { subPathExpr: 'logs/$(NAME)' })] }, 'conf', []],
     [
       'in a sidecar, and not in an init container that ends before the agent starts',
