@@ -117,7 +117,7 @@ suite('a tree that was prepared', () => {
     });
   });
 
-  test('is removed if it is no longer needed', async (t) => {
+  test("is removed once it isn't needed", async (t) => {
     const { sandbox, sync, first } = await prepared(t, 'unneeded');
     fs.unlinkSync(path.join(sandbox.data, 'dags/a'));
     await sync(first, { mappings: [mappingOf('other', 'other')] });
