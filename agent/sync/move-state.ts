@@ -1,16 +1,20 @@
-import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { MountedPaths } from '../plan/mounted-paths.ts';
+import type { NameFolding } from '../plan/volume-traits.ts';
 import { relink } from '../volume/tree-link.ts';
 import { syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
+
+type Moving = Pick<SyncDependencies, 'root' | 'mounts' | 'manifestFile' | 'log'>;
 
 /**
  * Moves the agent's directory to the place that the pod's annotation names, and leads links to the trees in it. The
  * volume must be held and settled. Can be interrupted at any step, and then continues with the next sync.
  */
-export async function moveState({ root, manifestFile, log }: Pick<SyncDependencies, 'root' | 'manifestFile' | 'log'>) {
+export async function moveState({ root, mounts, manifestFile, log }: Moving): Promise<void> {
   const { trees } = await manifestFile.read();
   if (root.state.isToMove) {
-    if (trees.size > 0 && !root.state.isInData) throw syncProblems('ProfileInvalid', [outOfReach([...trees.keys()])]);
+    checkReach({ root, mounts }, [...trees.keys()]);
     root.state.move();
     log.info({ directory: root.state.path }, "the agent's directory was moved");
     root.trees = trees;
@@ -18,6 +22,20 @@ export async function moveState({ root, manifestFile, log }: Pick<SyncDependenci
   relink(root, trees);
 }
 
-/** Describes destinations whose links would lead out of the gateway's mount. */
-export const outOfReach = ([destination]: string[]): string =>
-  `with publish, ${destination} is a link into the agent's directory, which is outside of the gateway's mount: specify a directory in this mount in the pod annotation ${POD_ANNOTATIONS.stateDirectory}, or remove publish first`;
+/** Throws if links at the destinations couldn't lead into the agent's directory, or if another volume covers it. */
+export function checkReach(
+  { root, mounts }: Pick<Moving, 'root' | 'mounts'>,
+  [destination]: string[],
+  folding?: NameFolding,
+): void {
+  const { isInData, reserved } = root.state;
+  if (destination !== undefined && !isInData)
+    throw syncProblems('ProfileInvalid', [
+      `with publish, ${destination} is a link into the agent's directory, which is outside of the gateway's mount: specify a directory in this mount in the pod annotation ${POD_ANNOTATIONS.stateDirectory}, or remove publish first`,
+    ]);
+  const own = reserved ?? (destination === undefined ? undefined : AGENT_DIRECTORY);
+  if (own !== undefined && new MountedPaths(mounts, folding).touches(own))
+    throw syncProblems('PathConflict', [
+      `the agent's directory ${own} is at, above, or below a mount of another volume in the gateway's pod: specify another directory in the pod annotation ${POD_ANNOTATIONS.stateDirectory}`,
+    ]);
+}

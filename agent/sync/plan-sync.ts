@@ -15,7 +15,7 @@ import { isUntouched, scanTree } from '../volume/scan-tree.ts';
 import { checkFiles } from './check-files.ts';
 import { listEntries } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
-import { outOfReach } from './move-state.ts';
+import { checkReach } from './move-state.ts';
 import { openContents, provideFiles } from './provide-content.ts';
 import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
@@ -83,9 +83,9 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
   const { intent, values, signal, mappings, manifest: whole } = aim;
   const ownDirectory = root.state.reserved;
   const wanted = treeRoots(mappings);
-  if (wanted.length > 0 && !root.state.isInData) throw syncProblems('ProfileInvalid', [outOfReach(wanted)]);
   const { touchFile } = intent.reload;
   const folding = root.traitsBy(whole);
+  checkReach({ root, mounts }, wanted, folding);
   if (touchFile !== undefined && part.desired.files.has(touchFile)) {
     throw syncProblems('ProfileInvalid', [
       `${touchFile} is both mapped and spec.gateway.reload.touchFile: specify another file to touch`,

@@ -10,7 +10,7 @@ import { applyChanges } from '../volume/apply-changes.ts';
 import { UnlinkableError } from '../volume/build-trees.ts';
 import { hasJournal } from '../volume/journal.ts';
 import { settleVolume } from '../volume/settle.ts';
-import { moveState } from './move-state.ts';
+import { checkReach, moveState } from './move-state.ts';
 import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
@@ -165,6 +165,7 @@ export async function isAtHand(intent: Intent, dependencies: SyncDependencies): 
 async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   root.checkPlace();
+  checkReach(dependencies, []);
   if (!lock.isHeld) readAgain(dependencies);
   if (profile.dryRun) return await undoForOthers(dependencies);
   await takeVolume(dependencies);

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { mountedParts } from '../../shared/domain/mounted-parts.ts';
+import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
 import {
   hasAgentName,
   isFilePath,
@@ -10,6 +10,7 @@ import {
   relativePath,
 } from '../../shared/domain/relative-path.ts';
 import type { AdmittedPod, VolumeMount } from './admitted-pod.ts';
+import { mountsInside } from './mounts-inside.ts';
 
 export type StateDirectory =
   /** The path in the volume; undefined for the usual directory in the gateway's data. */
@@ -27,16 +28,17 @@ export function chooseStateDirectory(
   const text = pod.metadata.annotations?.[POD_ANNOTATIONS.stateDirectory];
   const data = dataPathOf(mount) ?? '';
   const parsed = text === undefined ? undefined : relativePath(text);
-  const problem = parsed && (parsed.kind === 'problem' ? parsed.message : pathProblem(parsed.path, data));
+  const problem =
+    parsed && (parsed.kind === 'problem' ? parsed.message : (mountProblem(mount) ?? pathProblem(parsed.path, data)));
   if (problem !== undefined)
     return { kind: 'denied', because: 'pod', message: `the annotation ${POD_ANNOTATIONS.stateDirectory}: ${problem}` };
   const path = parsed?.kind === 'path' ? parsed.path : undefined;
+  const state = path ?? joinPath(data, AGENT_DIRECTORY);
+  const isUsed = path !== undefined || destinations.length > 0;
   const conflict =
     destinationProblem(path, data, destinations) ??
-    partProblem(pod, mount, {
-      state: posix.relative(`/${data}`, `/${path ?? joinPath(data, AGENT_DIRECTORY)}`),
-      destinations,
-    });
+    (isUsed ? coverProblem(pod, mount, state) : undefined) ??
+    partProblem(pod, mount, { state: posix.relative(`/${data}`, `/${state}`), destinations });
   return conflict === undefined ? { kind: 'chosen', path } : { kind: 'denied', because: 'resource', message: conflict };
 }
 
@@ -45,9 +47,20 @@ export function dataPathOf({ subPath = '' }: VolumeMount): string | undefined {
   return posix.normalize(`/${subPath}/`).slice(1, -1) || undefined;
 }
 
+/** The agent would create the mounted file as a directory, or couldn't open it. */
+const mountProblem = (mount: VolumeMount): string | undefined =>
+  looksLikeFile(mount)
+    ? `the gateway must mount a directory, but ${mount.subPath?.slice(0, 80)} looks like a file; mount its directory instead, or, if it is a directory, end subPath with a slash`
+    : undefined;
+
+/** Invisible characters, and spaces at the start or the end of a name. */
+const UNCLEAR = /[\p{C}\p{Zl}\p{Zp}]|(^|\/)\s|\s(\/|$)/u;
+
 function pathProblem(path: string, data: string): string | undefined {
   if (path === '') return 'the root of the volume is too general; specify a directory in it, such as sync-state';
   if (!isFilePath(path) || isTooLong(path)) return `${path.slice(0, 80)} is too long, or in .git; specify another path`;
+  if (UNCLEAR.test(path))
+    return 'a name in it starts or ends with a space, or contains control or format characters; remove them';
   if (hasAgentName(path)) return `${path} contains the reserved name ${AGENT_DIRECTORY}; specify another name`;
   return isWithin(data, path)
     ? `${path} contains the gateway's data; specify a directory next to it, or in it`
@@ -71,6 +84,17 @@ function destinationProblem(path: string | undefined, data: string, destinations
       return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, which is outside of ${data}, the part of the volume that the gateway mounts, so it could not follow the link ${isWhole ? 'at' : 'in'} ${known.slice(0, 80)} (publish is atomic); specify a directory in ${data}, or mount the whole volume`;
   }
   return undefined;
+}
+
+/** Other volumes must not cover the directory where the gateway's data is visible, not even before links lead to it. */
+function coverProblem(pod: AdmittedPod, mount: VolumeMount, state: string): string | undefined {
+  const data = dataPathOf(mount) ?? '';
+  const cover = mountsInside(pod, { ...mount, subPath: undefined }).find(
+    (path) => !isWithin(data, path) && (isWithin(state, path) || isWithin(path, state)),
+  );
+  return cover === undefined
+    ? undefined
+    : `the agent's directory ${state.slice(0, 80)} is at, above, or below ${cover.slice(0, 80)}, where the pod mounts another volume; specify a different directory in the annotation ${POD_ANNOTATIONS.stateDirectory}`;
 }
 
 interface Links {

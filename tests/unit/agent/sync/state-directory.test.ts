@@ -26,8 +26,8 @@ async function createVolume(t: TestContext) {
     /** An agent that mounts the gateway's part, as without the annotation. */
     usual: (podUid = gateway.podUid) => createSandbox(t, { shared: { data: at('www'), podUid } }),
     /** An agent that mounts the whole volume. */
-    annotated: (state: string, { data = 'www', podUid = gateway.podUid } = {}) =>
-      createSandbox(t, { shared: { data: volume, podUid }, directories: { data, state } }),
+    annotated: (state: string, { data = 'www', podUid = gateway.podUid, mounts = [] as string[] } = {}) =>
+      createSandbox(t, { shared: { data: volume, podUid }, directories: { data, state }, mounts }),
   };
 }
 
@@ -316,6 +316,37 @@ suite('a directory that is named for the agent', () => {
     await assert.rejects(sandbox.sync({ repo, commit, profile, reload }), /touchFile: state\/manifest\.jsonl is at/);
     await sandbox.sync({ repo, commit, profile });
     assert.ok(fs.existsSync(at('www/state/manifest.jsonl')));
+  });
+
+  test("must not be covered by another volume of the gateway's pod", async (t) => {
+    const { repo, commit } = await target('state-covered');
+    const { at, usual, annotated } = await createVolume(t);
+    const plain = { repo, commit, profile: { mappings: [mappingOf('site/index.html', 'index.html')] } };
+    const covered = (own: string) => ({
+      reason: 'PathConflict',
+      message: new RegExp(`^the agent's directory ${own} is at, above, or below a mount of another volume`),
+    });
+    fs.mkdirSync(at('www/cache'));
+    const fresh = await annotated('www/cache', { mounts: ['cache'] });
+    await assert.rejects(fresh.sync(plain), covered('cache'));
+    assert.deepEqual(fs.readdirSync(at('www')), ['cache'], 'the next pod can have another annotation');
+    const before = await usual();
+    await before.sync(plain);
+    await before.release();
+    const { ino } = fs.statSync(at('www/cache'));
+    for (const state of ['cache', 'cache/state']) {
+      const sandbox = await annotated(`www/${state}`, { mounts: ['cache'] });
+      await assert.rejects(sandbox.sync({ ...plain, profile: { ...plain.profile, dryRun: true } }), covered(state));
+      await assert.rejects(sandbox.sync(plain), covered(state));
+      await sandbox.release();
+    }
+    assert.equal(fs.statSync(at('www/cache')).ino, ino, 'the move would replace the mount point');
+    assert.deepEqual(fs.readdirSync(at('www/cache')), []);
+
+    const hidden = await createSandbox(t, { shared: { data: at('www'), podUid: 'uid-2' }, mounts: ['.sync-agent'] });
+    await hidden.sync(plain);
+    const atomic = { mappings: [mappingOf('site', 'pages/site', { publish: 'atomic' })] };
+    await assert.rejects(hidden.sync({ ...plain, profile: atomic }), covered('.sync-agent'));
   });
 
   test('must be in the data if a destination links into it', async (t) => {

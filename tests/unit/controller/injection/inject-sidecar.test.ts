@@ -266,6 +266,12 @@ suite('an injected pod', () => {
     ['.sync-agent', /\.sync-agent contains the reserved name/],
     ['sites/.Sync-Agent', /contains the reserved name/],
     ['.sync-agent/staging', /contains the reserved name/],
+    [' state', /a name in it starts or ends with a space, or contains control or format characters; remove them/],
+    ['state ', /starts or ends with a space/],
+    ['a /b', /starts or ends with a space/],
+    ['a/\u00a0b', /starts or ends with a space/],
+    ['st\u202eate', /contains control or format characters/],
+    ['st\u2028ate', /contains control or format characters/],
   ] as const) {
     test(`is refused with the state directory ${JSON.stringify(value.slice(0, 30))}`, () => {
       const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: 'sites/www' }] };
@@ -273,6 +279,63 @@ suite('an injected pod', () => {
       assert.match(refused.kind === 'denied' ? refused.message : '', message);
     });
   }
+
+  test('can have spaces and other languages in the state directory', () => {
+    const annotations = { 'sync.io/state-directory': 'mes données/日本語' };
+    assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'STATE_DIRECTORY')?.value, 'mes données/日本語');
+  });
+
+  test('is refused with a state directory if the gateway seems to mount a single file', () => {
+    const injectWith = (subPath: string) => {
+      const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv/blog.test', subPath }] };
+      return inject(pod({ containers: [part] }, { annotations: { 'sync.io/state-directory': 'state' } }));
+    };
+    const refused = injectWith('sites/blog.test');
+    const message = /state-directory: the gateway must mount a directory, but sites\/blog\.test looks like a file/;
+    assert.match(refused.kind === 'denied' ? refused.message : '', message);
+    assert.equal(variable(sidecarOf(injectWith('sites/blog.test/')), 'DATA_DIRECTORY')?.value, 'sites/blog.test');
+  });
+
+  test("is refused if another volume covers the agent's directory", () => {
+    const given = gatewaySpecOf();
+    const mapping = { source: 'dags', destination: 'app/dags', required: true, template: false };
+    const specWith = (more: object) =>
+      projectSpec({
+        ...given,
+        sync: { ...given.sync, profiles: { default: { mappings: [{ ...mapping, ...more }] } } },
+      });
+    const injectWith = (cover: string, state?: string, more = {}) => {
+      const volumeMounts = [
+        { name: 'data', mountPath: '/srv', subPath: 'www' },
+        { name: 'cache', mountPath: cover },
+      ];
+      const other = {
+        name: 'other',
+        volumeMounts: [
+          { name: 'data', mountPath: '/all' },
+          { name: 'x', mountPath: '/all/www' },
+        ],
+      };
+      const annotations: Record<string, string> = state === undefined ? {} : { 'sync.io/state-directory': state };
+      return inject(pod({ containers: [{ ...gateway, volumeMounts }, other] }, { annotations }), specWith(more));
+    };
+    const messageOf = (injection: Injection) => (injection.kind === 'denied' ? injection.message : injection.kind);
+    for (const cover of ['/srv/cache', '/srv/cache/state', '/srv/cache/state/trees/x'])
+      assert.match(
+        messageOf(injectWith(cover, 'www/cache/state')),
+        /^the agent's directory www\/cache\/state is at, above, or below www\/cache.*, where the pod mounts another volume; specify/,
+      );
+    assert.equal(messageOf(injectWith('/srv/cache', 'www/state')), 'patched');
+    assert.equal(messageOf(injectWith('/srv/cache', 'state')), 'patched');
+    assert.equal(
+      messageOf(injectWith('/srv/.sync-agent')),
+      'patched',
+      'the mount only hides files that no link leads to',
+    );
+    const hidden = messageOf(injectWith('/srv/.sync-agent', undefined, { publish: 'atomic' }));
+    assert.match(hidden, /^the agent's directory www\/\.sync-agent is at, above, or below www\/\.sync-agent, where/);
+    assert.equal(messageOf(injectWith('/srv/cache', undefined, { publish: 'atomic' })), 'patched');
+  });
 
   test('is refused if atomic destinations and the state directory do not fit together', () => {
     const mapping = { source: 'dags', destination: 'app/dags', required: true, template: false };
