@@ -1,7 +1,7 @@
 import { gatewayFor } from './hooks.ts';
 import type { Container } from './manifest.ts';
 import { cleaned, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, nameFor, readMode, readTarget, todo } from './source.ts';
+import { differs, dropped, type Found, type Note, nameFor, parseOctal, readMode, readTarget, todo } from './source.ts';
 
 /** The repository with the source of ConfigMaps, specified by the user. */
 export interface NamedRepository {
@@ -48,9 +48,7 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
   if (variable('SCRIPT'))
     notes.push(todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent does not run programs`));
   const permissions = variable('DEFAULT_FILE_MODE');
-  const mode = permissions
-    ? readMode(permissions.padStart(4, '0'), `DEFAULT_FILE_MODE ${permissions}`, notes)
-    : undefined;
+  const mode = permissions ? readMode(parseOctal(permissions), `DEFAULT_FILE_MODE ${permissions}`, notes) : undefined;
   const url = variable('REQ_URL');
   const gateway = url ? gatewayFor({ url, method: variable('REQ_METHOD') || 'GET' }, notes) : undefined;
   const secrets = ['REQ_USERNAME', 'REQ_PASSWORD'].filter((name) => container.env?.some((each) => each.name === name));

@@ -6,7 +6,7 @@ import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sy
 import { readReload } from './hooks.ts';
 import type { Container, PodSpec } from './manifest.ts';
 import { mountOf, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, nameFor, readMode, readTarget, todo } from './source.ts';
+import { differs, dropped, type Found, type Note, nameFor, parseOctal, readMode, readTarget, todo } from './source.ts';
 
 /** Limits of spec.polling.interval and spec.git.timeout (ms). */
 const SHORTEST_MS = 5_000;
@@ -114,14 +114,21 @@ function readSubmodules({ settings }: GitSyncOptions, notes: Note[]): boolean {
 }
 
 /** git-sync also changed directories. */
-function readPermissions({ settings }: GitSyncOptions, notes: Note[]): string | undefined {
+function readPermissions({ version, settings }: GitSyncOptions, notes: Note[]): string | undefined {
   const permissions = textOf(settings, 'change-permissions') || '0';
-  if (permissions === '0') return undefined;
+  const bits = permissionBits(permissions, version);
+  if (bits === 0) return undefined;
   const setting = `--change-permissions ${permissions}`;
-  const mode = readMode(permissions, setting, notes);
+  const mode = readMode(bits, setting, notes);
   if (mode !== undefined)
     notes.push(differs(`${setting}: mode in the mapping applies to files, and not to directories`));
   return mode;
+}
+
+/** Parses an integer of Go. Early releases of version 3 used the digits of a decimal one as octal digits. */
+function permissionBits(text: string, version: GitSyncOptions['version']): number | undefined {
+  if (text.startsWith('0')) return parseOctal(text);
+  return version === 4 && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 function readPeriod({ version, settings }: GitSyncOptions, notes: Note[]): string | undefined {

@@ -37,11 +37,18 @@ export function keepLink(
     return { mapping, notes: [differs('files change one at a time, because --touch-file is one of them')] };
   const around = parts.map((part) => part.path).filter((part) => isWithin(destination, part));
   const inner = around.sort((a, b) => b.length - a.length)[0];
+  const stateDirectory = inner === undefined ? undefined : stateIn(inner, destination);
   return {
     mapping: { ...mapping, publish: 'atomic' },
-    ...(inner !== undefined && { stateDirectory: path.join(root, inner, STATE_DIRECTORY) }),
+    ...(stateDirectory !== undefined && { stateDirectory: path.join(root, stateDirectory) }),
     notes: groupWrite ? [readOnlyDirectories] : [],
   };
+}
+
+/** Chooses a path that doesn't contain the destination. */
+function stateIn(part: string, destination: string): string {
+  const usual = path.join(part, STATE_DIRECTORY);
+  return isWithin(destination, usual) ? `${usual}-2` : usual;
 }
 
 /** Returns the mounts of the containers that run next to the sidecar. */

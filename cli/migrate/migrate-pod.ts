@@ -49,6 +49,7 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const fit = fitInto(next.spec, chosen);
   if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} is unchanged: ${fit.why}`] };
   const link = keepLink(fit.mapping, fit.root, { source: chosen, spec: next.spec });
+  const { stateDirectory } = link;
   const notes = [
     ...sameNotes(same),
     ...pathNotes(chosen, next.spec),
@@ -57,8 +58,8 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
     ...timeNotes(chosen, same),
     ...podNotes({ pod, chosen, root: fit.container, next }),
     ...(stale.length > 0 ? [dropped(`annotations about removed containers: ${stale.join(', ')}`)] : []),
+    ...stateNotes(pod, stateDirectory),
   ];
-  const { stateDirectory } = link;
   const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stateDirectory, stale });
   return { kind: 'moved', name: chosen.name, spec: specFor(chosen, link.mapping, fit.root), podFor, notes, stays };
 }
@@ -180,6 +181,17 @@ function annotate(pod: Pod, { name, volume, stateDirectory, stale }: Annotated):
   };
   const { apiVersion, kind, metadata, ...rest } = pod;
   return { ...withoutUndefined({ apiVersion, kind }), metadata: { ...metadata, annotations }, ...rest };
+}
+
+/** Notes that the pod's own annotation is replaced: the link must lead to files that containers mount with it. */
+function stateNotes({ metadata }: Pod, stateDirectory: string | undefined): Note[] {
+  const own = metadata?.annotations?.[POD_ANNOTATIONS.stateDirectory];
+  if (own === undefined || stateDirectory === undefined || own === stateDirectory) return [];
+  return [
+    todo(
+      `the annotation ${POD_ANNOTATIONS.stateDirectory} was ${own}, and is now ${stateDirectory}, which containers mount together with the link: if an agent has already used the volume, move the directory`,
+    ),
+  ];
 }
 
 function sameNotes(same: readonly Source[]): Note[] {

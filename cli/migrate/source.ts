@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import type { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { FILE_MODE_RULE, parseFileMode } from '../../shared/domain/file-mode.ts';
+import { FILE_MODE_RULE, formatFileMode, parseFileMode } from '../../shared/domain/file-mode.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { Place } from './pod-paths.ts';
 
@@ -50,8 +50,13 @@ export type Found =
   /** Nothing is printed, because the manifest contains a password. */
   | { kind: 'refused'; title: string; why: string };
 
+/** Parses an octal number in the spellings of Go and Python, such as `640`, `00640`, or `0o640`. */
+export const parseOctal = (text: string): number | undefined =>
+  /^(0o)?[0-7]+$/i.test(text) ? Number.parseInt(text.replace(/^0o/i, ''), 8) : undefined;
+
 /** Returns the mode of files if a mapping can have it, and otherwise adds a task. `setting` names its origin. */
-export function readMode(mode: string, setting: string, notes: Note[]): string | undefined {
+export function readMode(bits: number | undefined, setting: string, notes: Note[]): string | undefined {
+  const mode = formatFileMode(bits ?? 0);
   if (parseFileMode(mode) !== undefined) return mode;
   notes.push(todo(`${setting}: mode in the mapping ${FILE_MODE_RULE.message}`));
   return undefined;

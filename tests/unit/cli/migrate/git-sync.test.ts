@@ -167,25 +167,29 @@ suite('options of git-sync without a period', () => {
 
 suite('options of git-sync that need a note', () => {
   const forEver = 'the agent retries without a limit; maxFailures in spec.sync makes the pod unready instead';
+  const modeRule =
+    'mode in the mapping must be four octal digits in quotes, such as "0600" or "0440": readable for the owner, not writable for others, and without a setuid, setgid, or sticky bit';
   const probe = { httpGet: { port: 1 } };
   check([
     [['--depth=0'], {}, ['dropped: --depth: the agent fetches one commit, and the volume has no history']],
     [['--max-failures=0'], {}, [`dropped: --max-failures 0: ${forEver}`]],
     [['--max-sync-failures=3'], {}, [`dropped: --max-sync-failures 3: ${forEver}`]],
     [['--add-user'], {}, ['dropped: --add-user: the agent does not need an entry in /etc/passwd']],
-    [
-      ['--change-permissions=0777'],
-      {},
-      [
-        'todo: --change-permissions 0777: mode in the mapping must be four octal digits in quotes, such as "0600" or "0440": readable for the owner, not writable for others, and without a setuid, setgid, or sticky bit',
-      ],
-    ],
+    [['--change-permissions=0777'], {}, [`todo: --change-permissions 0777: ${modeRule}`]],
     [
       ['--change-permissions=0640'],
       { mode: '0640' },
       ['differs: --change-permissions 0640: mode in the mapping applies to files, and not to directories'],
     ],
+    ...['00640', '0o640', '416'].map((text): [string[], object, string[]] => [
+      [`--change-permissions=${text}`],
+      { mode: '0640' },
+      [`differs: --change-permissions ${text}: mode in the mapping applies to files, and not to directories`],
+    ]),
+    [['--change-permissions=640'], {}, [`todo: --change-permissions 640: ${modeRule}`]],
+    [['--change-permissions=0x1a0'], {}, [`todo: --change-permissions 0x1a0: ${modeRule}`]],
     [['--change-permissions=0'], {}],
+    [['--change-permissions=0o0'], {}],
     [['--git=/usr/bin/git'], {}, ['dropped: --git: the image of the agent contains git']],
     [
       ['--http-bind=:80'],

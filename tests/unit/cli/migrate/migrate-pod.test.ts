@@ -167,6 +167,8 @@ suite('a k8s-sidecar container', () => {
     [{ REQ_PASSWORD: 'y' }, {}],
     [{ DEFAULT_FILE_MODE: '440' }, { mode: '0440' }],
     [{ DEFAULT_FILE_MODE: '0755' }, { mode: '0755' }],
+    [{ DEFAULT_FILE_MODE: '0o640' }, { mode: '0640' }],
+    [{ DEFAULT_FILE_MODE: '00640' }, { mode: '0640' }],
     [
       { DEFAULT_FILE_MODE: '777' },
       {
@@ -432,6 +434,25 @@ suite('the pod of an application', () => {
     const usual = migratePod({ spec: { containers: [app, sync], volumes: [emptyDir] } }, undefined);
     assert.ok(usual.kind === 'moved');
     assert.equal(usual.podFor('site').metadata?.annotations?.['sync.io/state-directory'], undefined);
+  });
+
+  test('gets a directory of the agent beside the link, and a note if it replaces another annotation', () => {
+    const stateFor = (link: string, own?: string) => {
+      const containers = [app, part('deep', 'second'), { ...sync, args: [...sync.args, `--link=/git/deep/${link}`] }];
+      const metadata = { annotations: { ...(own !== undefined && { 'sync.io/state-directory': own }) } };
+      const result = migratePod({ metadata, spec: { containers, volumes: [emptyDir] } }, undefined);
+      assert.ok(result.kind === 'moved');
+      const chosen = result.podFor('site').metadata?.annotations?.['sync.io/state-directory'];
+      return [chosen, ...linesOf(result.notes).filter((line) => line.includes('state-directory'))];
+    };
+    assert.deepEqual(stateFor('site'), ['deep/.sync-state']);
+    assert.deepEqual(stateFor('.sync-state'), ['deep/.sync-state-2']);
+    assert.deepEqual(stateFor('.sync-state/site'), ['deep/.sync-state-2']);
+    assert.deepEqual(stateFor('site', 'deep/.sync-state'), ['deep/.sync-state']);
+    assert.deepEqual(stateFor('site', 'private'), [
+      'deep/.sync-state',
+      'todo: the annotation sync.io/state-directory was private, and is now deep/.sync-state, which containers mount together with the link: if an agent has already used the volume, move the directory',
+    ]);
   });
 
   const unmoved: [why: string, Given][] = [
