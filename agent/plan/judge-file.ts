@@ -60,18 +60,19 @@ function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: Pla
   return { kind: 'add', reason: 'Missing' };
 }
 
-/** Judges a file that the agent didn't write. If its content is right, it is managed but never deleted. */
-function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, values, settings }: PlanInput): Judged {
+/**
+ * Judges a file that the agent didn't write. If its content is right, it is managed but never deleted, and a mode that
+ * changes later is corrected.
+ */
+function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judged {
+  const { manifest, contents, values, settings } = input;
   const { path } = file;
   const found = manifest.files.get(path);
   const content = contents?.get(path);
   const isAsFound = found?.found && live.sha256 === found.sha256 && !compareSource(file, found, values);
   const isRight = isAsFound || isSameContent(file, live, content);
-  if (isRight && hasMode(live, file, { record: undefined, groupWrite: settings.groupWrite })) {
-    const basis = isAsFound ? { record: found, content: found } : { record: undefined, content };
-    const record = recordOf(file, live, basis);
-    return { kind: 'right', record: record === found ? record : { ...record, found: true } };
-  }
+  if (isRight && (found || hasMode(live, file, { record: undefined, groupWrite: settings.groupWrite })))
+    return right(file, live, { record: found, content: isAsFound ? found : content, isFound: true, input });
   // The content of a file that is rendered must be determined first.
   const isKnown = content !== undefined || !isRendered(file);
   if (settings.onConflict === 'refuse' && isKnown) return { kind: 'refused', problem: foreignProblem(path) };
@@ -111,11 +112,13 @@ interface Basis {
   record: OwnedFile | undefined;
   /** Properties of the content; the record itself if it is still valid. */
   content: Partial<Pick<PreviewedContent, 'inputs' | 'lfs'>> | undefined;
+  /** Whether the agent didn't write it. */
+  isFound?: boolean;
 }
 
 /** Judges a file with the right content: its mode and record remain. */
 function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
-  const { record } = basis;
+  const { record, isFound } = basis;
   const { groupWrite } = input.settings;
   const next = recordOf(file, live, basis);
   const modeChanged: Judged = { kind: 'modify', reason: 'ModeChanged', existing: live };
@@ -125,12 +128,12 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
     const canCopy = judged.kind === 'modify' && live.mode !== undefined && (live.mode & 0o400) !== 0;
     return canCopy ? { ...judged, copied: next } : judged;
   }
-  if (file.mode === undefined && Boolean(record?.groupWrite) !== groupWrite) return modeChanged;
+  if (!isFound && file.mode === undefined && Boolean(record?.groupWrite) !== groupWrite) return modeChanged;
   return { kind: 'right', record: next };
 }
 
 /** Returns the same object if the record is unchanged. */
-function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis): OwnedFile {
+function recordOf(file: DesiredFile, live: LiveFile, { record, content, isFound }: Basis): OwnedFile {
   const { path, source, link, blob, executable, mode } = file;
   const { sha256, fingerprint } = live;
   const isRecorded =
@@ -152,6 +155,7 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis)
     patches,
     lfs,
     groupWrite: groupWrite || undefined,
+    found: isFound || undefined,
     displaced,
   });
   return { path, source, blob, sha256, executable, fingerprint, ...optional };

@@ -1,4 +1,5 @@
 import { lstatSync } from 'node:fs';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { displacedName } from '../plan/next-manifest.ts';
 import type { Change, Plan } from '../plan/plan-changes.ts';
@@ -96,12 +97,15 @@ class MoveList {
     const existing = change.kind === 'modify' ? change.existing : undefined;
     const leaves = seenEntry(existing);
     if (leaves) move.leaves = leaves;
-    let { displaced } = this.#manifest.files.get(change.path) ?? {};
+    const recorded = this.#manifest.files.get(change.path);
+    let displaced = recorded?.displaced;
     if (change.reason === 'TakenOver' && existing?.kind === 'file') {
       move.displacedTo = this.#freeName(change.path);
       displaced = { name: move.displacedTo, size: existing.fingerprint.size };
     }
-    this.records.push(displaced ? { ...record, displaced } : record);
+    // Without a takeover, only the mode of a found file changes.
+    const found = change.kind === 'modify' && change.reason !== 'TakenOver' ? recorded?.found : undefined;
+    this.records.push(displaced || found ? withoutUndefined({ ...record, displaced, found }) : record);
     return move;
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
@@ -164,6 +164,43 @@ suite('a mapping with a mode', () => {
     assert.deepEqual(changesOf(await sandbox.sync({ repo, commit: id, profile })), ['modify other (TakenOver)']);
     assert.equal(modeIn(sandbox, 'other'), '600');
     assert.equal(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')).length, 1);
+  });
+
+  test('is corrected in files that the agent found, which stay when they are no longer mapped', async (t) => {
+    const key = (sandbox: Sandbox) => path.join(sandbox.data, 'keys/id');
+    const found = async (name: string, onConflict: 'refuse' | 'takeOver') => {
+      const { repo, commit, sandbox } = await gitSandbox(t, name);
+      mkdirSync(path.dirname(key(sandbox)));
+      writeFileSync(key(sandbox), 'key');
+      chmodSync(key(sandbox), 0o600);
+      const target = { repo, commit: await commit({ files: { 'conf/a': '1', 'keys/id': 'key' } }) };
+      const sync = async (mode: string | undefined, more: Profile = {}) =>
+        await sandbox.sync({ ...target, profile: keysWith(mode, { onConflict, ...more }) });
+      assert.deepEqual(changesOf(await sync('0600')), ['add conf/a (New)']);
+      return { sandbox, sync };
+    };
+    for (const onConflict of ['refuse', 'takeOver'] as const) {
+      const { sandbox, sync } = await found(`found-${onConflict}`, onConflict);
+      for (const mode of [0o660, 0o200]) {
+        await sandbox.restart();
+        chmodSync(key(sandbox), mode);
+        const { plan } = await sync('0600');
+        assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: true }]);
+        assert.equal(modeIn(sandbox, 'keys/id'), '600');
+      }
+      chmodSync(key(sandbox), 0o660);
+      const { plan } = await sync('0600', { drift: 'report' });
+      assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: false }]);
+      assert.deepEqual(changesOf(await sync('0640')), ['modify keys/id (ModeChanged)']);
+      assert.equal(modeIn(sandbox, 'keys/id'), '640');
+      assert.deepEqual(changesOf(await sync('0640', { groupWrite: true })), ['modify conf/a (ModeChanged)']);
+      assert.deepEqual(changesOf(await sync(undefined, { groupWrite: true })), ['modify keys/id (ModeChanged)']);
+      chmodSync(key(sandbox), 0o644);
+      assert.deepEqual(changesOf(await sync(undefined, { groupWrite: true })), [], 'as before it had a mode');
+      await sync(undefined, { mappings: [mappingOf('conf', 'conf')] });
+      assert.deepEqual(await sandbox.files(), { 'conf/a': '1', 'keys/id': 'key' });
+      assert.deepEqual(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')), []);
+    }
   });
 
   test('in an atomic destination gives only the affected files a new inode, and keeps the previous tree', async (t) => {
