@@ -139,7 +139,8 @@ function obstacle(path: string, live: LiveRoot, { to, input }: { to: Target; inp
   if (live.kind === 'other' && !isLeaving(path, input))
     return `${path} is a file or a symbolic link in the data volume that the agent did not create, but the link to an atomic tree is needed there: remove it`;
   if (live.kind !== 'directory') return undefined;
-  if (to === 'directory') return `${path} was a symbolic link of the agent, and a directory has replaced it: remove it`;
+  if (to === 'directory')
+    return `${path} was a symbolic link of the agent, and a directory has replaced it: move its files to another directory, and remove it`;
   if (live.foreign.length === 0) return undefined;
   if (live.isOwned) return mixedDirectory(path, live.foreign);
   if (settings.onConflict === 'takeOver') return undefined;

@@ -97,7 +97,8 @@ export class KilledVolume {
     const prototype = Object.getPrototypeOf(handle);
     await handle.close();
     const { stat } = prototype;
-    t.mock.method(prototype, 'stat', async function (this: unknown) {
+    const mock = t.mock.method(prototype, 'stat', async function (this: unknown) {
+      mock.mock.resetCalls();
       return volume.#withInode(await stat.call(this));
     });
     t.after(() => volume.#lock.release());

@@ -43,6 +43,25 @@ test('without a manifest, the files of the tree are kept, because the gateway mi
   assert.deepEqual(ownContents(sandbox, 'taken-over'), ['1', '1', 'theirs']);
 });
 
+test('a directory that replaced the link is never mixed with files of the agent', async (t) => {
+  const { url: repo, commit } = await createRepository('replaced-link');
+  const target = { repo, commit: await commit({ files: { 'dags/a': '1' } }) };
+  const sandbox = await createSandbox(t);
+  await sandbox.sync({ ...target, profile: atomic });
+  const link = path.join(sandbox.data, 'dags');
+  fs.unlinkSync(link);
+  fs.mkdirSync(link);
+  fs.writeFileSync(path.join(link, 'own'), 'theirs');
+  await assert.rejects(
+    sandbox.sync({ ...target, profile: plain }),
+    /dags was .* a directory has replaced it: move its files to another directory, and remove it/,
+  );
+  assert.deepEqual(await sandbox.files(), { 'dags/own': 'theirs' });
+  fs.renameSync(link, path.join(sandbox.data, 'elsewhere'));
+  await sandbox.sync({ ...target, profile: plain });
+  assert.deepEqual(await sandbox.files(), { 'dags/a': '1', 'elsewhere/own': 'theirs' });
+});
+
 suite('an atomic mapping whose source is a symbolic link', () => {
   const files = { 'real/a': '1', file: '1', directory: { symlink: 'real' }, leaf: { symlink: 'file' } };
   const profileOf = (source: string, more: Partial<ResolvedProfile> = {}): Partial<ResolvedProfile> => ({
