@@ -80,17 +80,20 @@ export const sync = makeCommand({
   },
 });
 
-/** Reads a GatewaySync, with the annotations of the one whose requests it handles. Throws `Problem`. */
-async function getRequested(access: Access, name: string): Promise<GatewaySync> {
+/** A GatewaySync, and the one whose requests it handles, if there is one. */
+type Requested = [GatewaySync, hub?: GatewaySync];
+
+/** Throws `Problem`. */
+async function getRequested(access: Access, name: string): Promise<Requested> {
   const gatewaySync = await getGatewaySync(access, name);
   const { from } = gatewaySync.spec.webhook;
-  if (from === undefined) return gatewaySync;
-  const { annotations = {} } = (await getGatewaySync(access, from)).metadata;
-  return { ...gatewaySync, metadata: { ...gatewaySync.metadata, annotations } };
+  return from === undefined ? [gatewaySync] : [gatewaySync, await getGatewaySync(access, from)];
 }
 
 /** The newest request of a resource, which must have this ID. Throws `Problem`. */
-function openRequestOf({ metadata: { name, annotations = {} } }: GatewaySync, id: string): Asked {
+function openRequestOf([gatewaySync, hub = gatewaySync]: Requested, id: string): Asked {
+  const { name } = gatewaySync.metadata;
+  const { annotations = {} } = hub.metadata;
   const { requestId, requestedRef, requestedAt } = REQUEST_ANNOTATIONS;
   if (annotations[requestId] !== id)
     throw new Problem(
@@ -113,8 +116,8 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
   let stuckSince: number | undefined;
   let known: Known | undefined;
   for (;;) {
-    const gatewaySync = await readPatiently(started + timeoutMs, () => getRequested(access, name));
-    const progress = judgeProgress(gatewaySync, asked);
+    const [gatewaySync, hub] = await readPatiently(started + timeoutMs, () => getRequested(access, name));
+    const progress = judgeProgress(gatewaySync, asked, hub);
     if (isDue(known, gatewaySync, progress)) {
       const { resourceVersion } = gatewaySync.metadata;
       const details = await readPatiently(started + timeoutMs, () => readDetails(access, access.namespace));

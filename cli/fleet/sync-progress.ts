@@ -29,18 +29,16 @@ export interface Progress {
   stuck?: string[];
 }
 
-/** Returns the progress of a request from the resource. */
-export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress {
+/** Returns the progress of a request from the resource, and from the hub whose requests it handles, if there is one. */
+export function judgeProgress(gatewaySync: GatewaySync, asked: Asked, hub?: GatewaySync): Progress {
   const { metadata, spec, status = {} } = gatewaySync;
   const { lastRequest, rollout, lastSyncCommit = '' } = status;
-  if (metadata.annotations?.[REQUEST_ANNOTATIONS.requestId] !== asked.id)
-    return {
-      kind: 'failed',
-      says: `replaced by a newer request for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]}`,
-    };
+  const { annotations = {} } = (hub ?? gatewaySync).metadata;
+  if (annotations[REQUEST_ANNOTATIONS.requestId] !== asked.id)
+    return { kind: 'failed', says: `replaced by a newer request for ${annotations[REQUEST_ANNOTATIONS.requestedRef]}` };
   if (spec.paused) return { kind: 'failed', says: 'paused: the request waits until kubectl stoker resume' };
   const isHandled = lastRequest?.at === asked.at && lastRequest.ref === asked.ref;
-  const obstacle = isHandled ? undefined : obstacleAtHub(gatewaySync, asked);
+  const obstacle = isHandled ? undefined : obstacleOf(gatewaySync, asked, hub);
   if (obstacle !== undefined) return { kind: 'failed', says: `${asked.ref} is not handled: ${obstacle}` };
   if (!isHandled) return { kind: 'waiting', says: 'waiting for the controller' };
   const { outcome, message = '' } = lastRequest;
@@ -67,20 +65,27 @@ function isGivenUp(rollout: RolloutStatus, wanted: { commit: string; revision: s
   return givenUp.includes(`${wanted.commit} ${wanted.revision}`);
 }
 
-/** Explains why a resource never handles a request for its hub, whose annotations it has here. */
-function obstacleAtHub({ metadata, spec, status = {} }: GatewaySync, { at, ref }: Asked): string | undefined {
-  const { from } = spec.webhook;
-  if (from === undefined) return undefined;
-  const source = status.conditions?.find(({ type }) => type === 'WebhookSource');
-  if (source?.status === 'False') return source.message;
+/** Explains why a resource never handles a request. */
+function obstacleOf(gatewaySync: GatewaySync, { at, ref }: Asked, hub: GatewaySync | undefined): string | undefined {
+  const { name, namespace, annotations } = (hub ?? gatewaySync).metadata;
+  const source = gatewaySync.status?.conditions?.find(({ type }) => type === 'WebhookSource');
+  if (hub && source?.status === 'False') return source.message;
   const next = (wanted: string) =>
-    `run kubectl stoker sync ${from} --ref ${shellWord(wanted)} --namespace ${metadata.namespace}`;
-  if (metadata.annotations?.[REQUEST_ANNOTATIONS.requestedBy] === REFRESHED_BY)
-    return `a sync of ${from} without --ref does not affect other resources; to move all of them, ${next('REF')}`;
-  const { observedWebhookFrom, observedWebhookFromTime: editedAt = '' } = status;
-  if (observedWebhookFrom !== from || !(Date.parse(at) < Date.parse(editedAt))) return undefined;
-  return `the request is older than spec.webhook.from (${editedAt}); to move ${from} and all others, ${next(ref)}`;
+    `to move ${hub ? `${name} and all others` : 'to it'}, run kubectl stoker sync ${name} --ref ${shellWord(wanted)} --namespace ${namespace}`;
+  if (hub && annotations?.[REQUEST_ANNOTATIONS.requestedBy] === REFRESHED_BY)
+    return `a sync of ${name} without --ref does not affect other resources; ${next('REF')}`;
+  const starts = [['the last edit of spec.webhook.from', fromEditedAt(gatewaySync)]];
+  if (hub) {
+    starts.push([`GatewaySync ${name}, which was restored or cloned with it`, hub.metadata.creationTimestamp]);
+    starts.push([`the last edit of spec.webhook.from of ${name}`, fromEditedAt(hub)]);
+  }
+  const start = starts.find(([, time = '']) => Date.parse(at) < Date.parse(time));
+  return start && `the request is older than ${start[0]} (${start[1]}); ${next(ref)}`;
 }
+
+/** Returns the time that the controller ignores earlier requests from; undefined if it hasn't seen the last edit. */
+const fromEditedAt = ({ spec, status }: GatewaySync): string | undefined =>
+  status?.observedWebhookFrom === spec.webhook.from ? status?.observedWebhookFromTime : undefined;
 
 function doneWords(gatewaySync: GatewaySync): string {
   const { total = 0, paused = 0, dryRun = 0 } = gatewaySync.status?.gateways ?? {};

@@ -31,23 +31,34 @@ interface Given {
   id?: string;
   paused?: boolean;
   from?: string;
-  by?: string;
 }
 
+const LATER = '2026-01-01T00:00:00.001Z';
 const follows = (time: string) => ({ observedWebhookFrom: 'hub', observedWebhookFromTime: time });
-
-const gatewaySync = (
-  status: GatewaySyncStatus,
-  { id = '1', paused = false, from, by = 'github' }: Given = {},
-): GatewaySync =>
+const hubOf = ({ by = 'github', created = asked.at, id = '1', ...status }: HubGiven = {}): GatewaySync =>
   gatewaySyncOf({
-    metadata: { annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3', 'sync.io/requested-by': by } },
+    metadata: {
+      name: 'hub',
+      creationTimestamp: created,
+      annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3', 'sync.io/requested-by': by },
+    },
+    status,
+  });
+interface HubGiven extends GatewaySyncStatus {
+  by?: string;
+  created?: string;
+  id?: string;
+}
+
+const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false, from }: Given = {}): GatewaySync =>
+  gatewaySyncOf({
+    metadata: { annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' } },
     spec: { paused, webhook: { ...(from !== undefined && { from }) } },
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
   });
 
 suite('the progress of a request', () => {
-  const rows: [string, GatewaySync, kind: string, says: RegExp, Asked?][] = [
+  const rows: [string, GatewaySync, kind: string, says: RegExp, { by?: Asked; hub?: GatewaySync }?][] = [
     [
       "the controller hasn't seen it",
       gatewaySync(ready('True', 'from before')),
@@ -66,43 +77,81 @@ suite('the progress of a request', () => {
       ),
       'failed',
       /v2 is not handled: from/,
+      { hub: hubOf() },
     ],
     [
       'the request for its hub is older than spec.webhook.from',
-      gatewaySync(follows('2026-01-01T00:00:00.001Z'), { from: 'hub' }),
+      gatewaySync(follows(LATER), { from: 'hub' }),
       'failed',
-      /v2 is not handled: the request is older .* run kubectl stoker sync hub --ref v2 --namespace /,
+      /v2 is not handled: the request is older .* to move hub and all others, run kubectl stoker sync hub --ref v2 --namespace /,
+      { hub: hubOf() },
+    ],
+    [
+      'the request is older than its hub',
+      gatewaySync(follows(asked.at), { from: 'hub' }),
+      'failed',
+      /older than GatewaySync hub, which was restored .* \(2026-01-01T00:00:00.001Z\); to move hub .* sync hub --ref v2/,
+      { hub: hubOf({ created: LATER }) },
+    ],
+    [
+      'the request is older than spec.webhook.from of its hub was removed',
+      gatewaySync(follows(asked.at), { from: 'hub' }),
+      'failed',
+      /older than the last edit of spec\.webhook\.from of hub \(2026-01-01T00:00:00.001Z\)/,
+      { hub: hubOf({ observedWebhookFromTime: LATER }) },
+    ],
+    [
+      'the request is older than the removal of spec.webhook.from',
+      gatewaySync({ observedWebhookFromTime: LATER }),
+      'failed',
+      /older than the last edit of spec\.webhook\.from .*; to move to it, run kubectl stoker sync plant --ref v2/,
+    ],
+    [
+      'the request is newer than the removal of spec.webhook.from',
+      gatewaySync({ observedWebhookFromTime: asked.at }),
+      'waiting',
+      /waiting for the controller/,
+    ],
+    [
+      'the controller has not seen that spec.webhook.from was removed',
+      gatewaySync(follows(LATER)),
+      'waiting',
+      /waiting for the controller/,
     ],
     [
       'that older request is for a ref that a shell would interpret',
-      gatewaySync(follows('2026-01-01T00:00:00.001Z'), { from: 'hub' }),
+      gatewaySync(follows(LATER), { from: 'hub' }),
       'failed',
       /run kubectl stoker sync hub --ref 'f\$\(id\);x' --namespace /,
-      { ...asked, ref: 'f$(id);x' },
+      { by: { ...asked, ref: 'f$(id);x' }, hub: hubOf() },
     ],
     [
       'the request for its hub is newer than spec.webhook.from',
       gatewaySync(follows(asked.at), { from: 'hub' }),
       'waiting',
       /waiting for the controller/,
+      { hub: hubOf() },
     ],
     [
       'the request for its hub is older than a hub that the controller has not seen',
-      gatewaySync(follows('2026-01-01T00:00:00.001Z'), { from: 'other' }),
+      gatewaySync(follows(LATER), { from: 'other' }),
       'waiting',
       /waiting for the controller/,
+      { hub: hubOf() },
     ],
     [
       'it handled a request for its hub before spec.webhook.from was edited',
-      gatewaySync({ ...follows('2026-01-01T00:00:00.001Z'), ...request('Pending') }, { from: 'hub' }),
+      gatewaySync({ ...follows(LATER), ...request('Pending') }, { from: 'hub' }),
       'waiting',
       /querying the git server/,
+      { hub: hubOf() },
     ],
     [
       'the ref of its hub was only refreshed',
-      gatewaySync({}, { from: 'hub', by: 'kubectl-stoker-refresh' }),
+      gatewaySync({}, { from: 'hub' }),
       'failed',
       /v2 is not handled: a sync of hub without --ref .* run kubectl stoker sync hub --ref REF --namespace /,
+      { hub: hubOf({ by: 'kubectl-stoker-refresh' }) },
     ],
     ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /querying the git server: why/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
@@ -111,7 +160,14 @@ suite('the progress of a request', () => {
       gatewaySync({ ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } }),
       'done',
       /v2 is c0ffee11: its 2 gateways have it/,
-      { ...asked, isRefresh: true },
+      { by: { ...asked, isRefresh: true } },
+    ],
+    [
+      'another request for its hub replaced it',
+      gatewaySync({}, { from: 'hub' }),
+      'failed',
+      /replaced by a newer request for v3/,
+      { hub: hubOf({ id: '2' }) },
     ],
     ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /replaced by a newer request for v3/],
     [
@@ -133,9 +189,9 @@ suite('the progress of a request', () => {
       /no gateways/,
     ],
   ];
-  for (const [what, given, kind, says, by = asked] of rows) {
+  for (const [what, given, kind, says, { by = asked, hub } = {}] of rows) {
     test(`is "${kind}" if ${what}`, () => {
-      const progress = judgeProgress(given, by);
+      const progress = judgeProgress(given, by, hub);
       assert.equal(progress.kind, kind);
       assert.match(progress.says, says);
     });
