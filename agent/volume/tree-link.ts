@@ -18,13 +18,22 @@ export function treeAt(root: DataRoot, directory: Directory, path: string): stri
   return v.is(keptName, tree) && target === linkTarget(root, path, tree) ? tree : undefined;
 }
 
-/** Does the same for a path of the data volume; undefined also if its directory is missing or behind a link. */
+/**
+ * Does the same for a path of the data volume; undefined also if its directory is missing or behind a link. Includes a
+ * link that {@link relink} will replace, because a dry run replaces none.
+ */
 export function linkedTree(root: DataRoot, path: string): string | undefined {
   return unlessAbsent(() => {
-    using directory = root.openDirectory(split(path)[0]);
+    const [parent, name] = split(path);
+    using directory = root.openDirectory(parent);
+    const recorded = root.trees.get(path)?.tree;
+    if (recorded !== undefined && isLinkTo(recorded, linkText(directory.at(name)))) return recorded;
     return treeAt(root, directory, path);
   });
 }
+
+/** Checks whether a link leads to a tree in the agent's directory, or did so before the directory was moved. */
+const isLinkTo = (tree: string, text: string | undefined): boolean => text?.endsWith(`/${TREES}/${tree}`) ?? false;
 
 /** Leads links to the trees of the manifest again, after the agent's directory was moved. */
 export function relink(root: DataRoot, trees: Manifest['trees']): void {
@@ -34,7 +43,7 @@ export function relink(root: DataRoot, trees: Manifest['trees']): void {
       using directory = root.openDirectory(parent);
       const target = linkTarget(root, path, tree);
       const text = linkText(directory.at(name));
-      if (text === undefined || text === target || !text.endsWith(`/${TREES}/${tree}`)) return;
+      if (text === target || !isLinkTo(tree, text)) return;
       using staging = root.openAgentDirectory('staging');
       staging.unlink(tree);
       symlinkSync(target, staging.at(tree));

@@ -157,6 +157,33 @@ suite("the agent's directory elsewhere in the volume", () => {
     );
   });
 
+  test('can be moved by a user before a dry run, which has no changes', async (t) => {
+    const { url: repo, commit } = await createRepository('state-by-hand-dry');
+    const first = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
+    const second = await commit({ files: { 'site/a': '2' } });
+    const { at, annotated } = await createVolume(t);
+    const before = await annotated('www/state');
+    await before.sync({ repo, commit: first, profile: ATOMIC });
+    await before.release();
+    fs.renameSync(at('www/state'), at('www/other-state'));
+    fs.unlinkSync(at('www/.sync-agent'));
+    fs.symlinkSync('sync.io/state-directory=www/other-state', at('www/.sync-agent'));
+    const text = fs.readlinkSync(at('www/pages/site'));
+    const after = await annotated('www/other-state', { podUid: 'uid-2' });
+    const dry = { ...ATOMIC, dryRun: true };
+    const { plan } = await after.sync({ repo, commit: first, profile: dry });
+    assert.deepEqual([plan.changes, plan.publications, plan.drift, plan.unchanged], [[], [], [], 2]);
+    const next = await after.sync({ repo, commit: second, profile: dry });
+    assert.deepEqual(
+      next.plan.changes.map(({ path }) => path),
+      ['pages/site/a'],
+    );
+    assert.equal(fs.readlinkSync(at('www/pages/site')), text, 'a dry run replaces nothing');
+    await after.sync({ repo, commit: second, profile: ATOMIC });
+    assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' });
+    await after.release();
+  });
+
   test("doesn't move an entry of the gateway out of the gateway's mount", async (t) => {
     const { url: repo, commit } = await createRepository('state-exchanged');
     const id = await commit({ files: { 'site/index.html': '1' } });
