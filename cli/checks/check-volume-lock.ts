@@ -1,4 +1,6 @@
 import { AGENT_CONTAINER, AGENT_DIRECTORY } from '../../shared/api/names.ts';
+import { joinPath } from '../../shared/domain/relative-path.ts';
+import { shellWord } from '../../shared/domain/shell-quote.ts';
 import { volumeOwnerIn } from '../../shared/domain/volume-in-use.ts';
 import { type Finding, failed } from './finding.ts';
 import { DATA_PATH, type Pod, sidecarOf, variableOf } from './objects.ts';
@@ -14,13 +16,20 @@ export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurv
   // An owner with the same name is an earlier pod.
   if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return [];
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
-  const sidecar = sidecarOf(pod);
-  const directory = (sidecar && variableOf(sidecar, 'STATE_DIRECTORY')) ?? AGENT_DIRECTORY;
-  const lock = `${DATA_PATH}/${directory}/agent.lock`;
   return [
     failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
-      todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm ${lock}`,
+      todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm -f ${locksOf(pod).join(' ')}`,
       page: 'reference/agent.md#volume-lock',
     }),
   ];
+}
+
+/** Returns the paths that the lock can have: an agent moves its directory only after it has taken the lock. */
+function locksOf(pod: Pod): string[] {
+  const sidecar = sidecarOf(pod);
+  const directoryOf = (variable: string) => sidecar && variableOf(sidecar, variable);
+  const usual = joinPath(directoryOf('DATA_DIRECTORY') ?? '', AGENT_DIRECTORY);
+  const state = directoryOf('STATE_DIRECTORY');
+  const directories = state === undefined ? [usual] : [state, usual];
+  return directories.map((directory) => shellWord(`${DATA_PATH}/${directory}/agent.lock`));
 }
