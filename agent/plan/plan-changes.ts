@@ -171,7 +171,7 @@ function displacedProblem(writes: Change[], { manifest, whole = manifest }: Plan
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (sizes.length <= DISPLACED_LIMITS.files && bytes <= DISPLACED_LIMITS.bytes) return undefined;
   const size = `${sizes.length} files that the agent did not write (${Math.ceil(bytes / 1024 ** 2)} MiB)`;
-  return `${size} would have to be kept in .sync-agent/taken-over, which holds at most ${DISPLACED_LIMITS.files} files and ${DISPLACED_LIMITS.bytes / 1024 ** 2} MiB: remove unneeded ones from the data volume, or exclude them`;
+  return `${size} would have to be kept in taken-over in the agent's directory, which holds at most ${DISPLACED_LIMITS.files} files and ${DISPLACED_LIMITS.bytes / 1024 ** 2} MiB: remove unneeded ones from the data volume, or exclude them`;
 }
 
 type Removal = Extract<Change, { kind: 'delete' | 'restore' }>;

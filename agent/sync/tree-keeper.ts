@@ -57,7 +57,7 @@ export class TreeKeeper implements Chore {
     const { root, log } = this.#dependencies;
     try {
       const path = await removeRetired(tree, root, signal);
-      if (path !== undefined) log.warn({ path }, FOREIGN_DIRECTORY);
+      if (path !== undefined) log.warn({ path, directory: `${root.state.path}/taken-over` }, FOREIGN_DIRECTORY);
       return true;
     } catch (err) {
       if (!signal.aborted) log.warn({ err, tree: tree.tree }, 'earlier tree not removed yet');
@@ -81,7 +81,7 @@ export class TreeKeeper implements Chore {
 }
 
 const FOREIGN_DIRECTORY =
-  'a directory in an earlier tree belongs to another user, so it was moved to .sync-agent/taken-over with the rest of the tree: remove it there, and run the gateway as the user of the agent';
+  'a directory in an earlier tree belongs to another user, so it was moved to taken-over with the rest of the tree: remove it there, and run the gateway as the user of the agent';
 
 const isNewer = (one: RetiredTree, other: RetiredTree): boolean =>
   one.destination === other.destination && one.isUndone === other.isUndone && one.retiredAt > other.retiredAt;

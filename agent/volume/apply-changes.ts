@@ -45,7 +45,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   try {
     lock.check();
     // After an undone sync, the plan is based on outdated data.
-    if (await settleVolume(target)) throw changed('.sync-agent');
+    if (await settleVolume(target)) throw changed(root.state.path);
     const staged = await stageAll(plan, target);
     const manifest = await manifestFile.read();
     const permissions = target.groupWrite ? 0o775 : undefined;

@@ -15,6 +15,7 @@ import {
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
+import { joinPath } from '../../shared/domain/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { setMode } from './set-mode.ts';
 
@@ -31,36 +32,40 @@ const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
  */
 export class Directory implements Disposable {
   readonly #descriptor: number;
-  readonly #path: string;
+  /** Real path of the volume's root, and the path below it. */
+  readonly #volume: string;
+  readonly #below: string;
   readonly #isHeldByPath: boolean;
 
-  private constructor(descriptor: number, path: string, isHeldByPath: boolean) {
+  private constructor(descriptor: number, place: { volume: string; below: string }, isHeldByPath: boolean) {
     this.#descriptor = descriptor;
-    this.#path = path;
+    this.#volume = place.volume;
+    this.#below = place.below;
     this.#isHeldByPath = isHeldByPath;
   }
 
-  /** Opens the directory at a real path. */
-  static openAt(path: string): Directory {
-    return new Directory(openSync(path, FLAGS), path, !existsSync(DESCRIPTORS));
+  /** Opens the root of a volume at its real path. */
+  static openAt(volume: string): Directory {
+    return new Directory(openSync(volume, FLAGS), { volume, below: '' }, !existsSync(DESCRIPTORS));
   }
 
   /** Returns the path of an entry, valid in this process while the directory is open. */
   at(name: string): string {
-    return this.#isHeldByPath ? `${this.#path}/${name}` : `${DESCRIPTORS}/${this.#descriptor}/${name}`;
+    return this.#isHeldByPath ? `${this.#realPath}/${name}` : `${DESCRIPTORS}/${this.#descriptor}/${name}`;
   }
 
-  /** Returns the path of an entry when the directory was opened, for messages. */
+  /** Returns the path of an entry in the volume when the directory was opened, for messages. */
   pathOf(name: string): string {
-    return name === '' ? this.#path : `${this.#path}/${name}`;
+    return joinPath(this.#below, name);
   }
 
   /** Opens a directory in this one; `''` is this one. Throws {@link TerminalError} if it is a link. */
   open(name: string): Directory {
     const path = this.pathOf(name);
     try {
-      const opened = new Directory(openSync(this.at(name || '.'), FLAGS), path, this.#isHeldByPath);
-      if (!this.#isHeldByPath || realpathSync(path) === path) return opened;
+      const place = { volume: this.#volume, below: path };
+      const opened = new Directory(openSync(this.at(name || '.'), FLAGS), place, this.#isHeldByPath);
+      if (!this.#isHeldByPath || realpathSync(opened.#realPath) === opened.#realPath) return opened;
       opened.close();
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -136,6 +141,10 @@ export class Directory implements Disposable {
   /** Removes an empty directory, never a link to one; returns whether it did. */
   removeDirectory(name: string): boolean {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
+  }
+
+  get #realPath(): string {
+    return this.#below === '' ? this.#volume : `${this.#volume}/${this.#below}`;
   }
 
   get permissions(): number {

@@ -10,7 +10,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { TerminalError } from '../../shared/errors.ts';
@@ -123,7 +123,7 @@ export class ManifestFile {
   async #load(): Promise<Content> {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
     this.#root.checkPlace();
-    const path = join(this.#root.agentDirectory, NAME);
+    const path = `${this.#root.state.path}/${NAME}`;
     const found = await readFrom(this.#root, path);
     if (found === undefined) return none;
     const { size, parsed } = found;
@@ -133,7 +133,7 @@ export class ManifestFile {
       if (ignored > 0) this.#log.warn({ path, ignored }, 'end of the manifest is truncated or damaged');
       return { manifest, length, lines };
     }
-    if (parsed.kind === 'tooLarge') throw tooLarge(size);
+    if (parsed.kind === 'tooLarge') throw tooLarge(size, path);
     if (parsed.kind === 'damaged') {
       this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs no longer have an owner');
       return none;
@@ -204,18 +204,18 @@ interface Found {
 }
 
 /** Undefined if it doesn't exist. Throws {@link TerminalError} for another kind of entry. */
-function openOwnDirectory({ state }: DataRoot, path: string): Directory | undefined {
+function openOwnDirectory({ state }: DataRoot): Directory | undefined {
   try {
     return state.openExisting();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw explained(error, path);
+    throw explained(error, state.path);
   }
 }
 
 /** Reads the manifest; undefined if there is none. Neither follows a link nor waits for a pipe. */
 async function readFrom(root: DataRoot, path: string): Promise<Found | undefined> {
-  using directory = openOwnDirectory(root, dirname(path));
+  using directory = openOwnDirectory(root);
   if (!directory) return undefined;
   await using handle = await open(directory.at(NAME), READ_FLAGS).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
@@ -243,9 +243,9 @@ const earlierVersion = (path: string) =>
     { code: 'data.earlierVersion', reason: 'VolumeUnusable' },
   );
 
-const tooLarge = (size: number) =>
+const tooLarge = (size: number, path: string) =>
   new TerminalError(
-    `the manifest has ${Math.ceil(size / 1024 ** 2)} MiB, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or remove .sync-agent/${NAME}, after which files of earlier syncs have no owner`,
+    `the manifest has ${Math.ceil(size / 1024 ** 2)} MiB, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or remove ${path}, after which files of earlier syncs have no owner`,
     { code: 'manifest.tooLarge', reason: 'TooManyFiles' },
   );
 

@@ -241,6 +241,27 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 });
 
+test("messages name the agent's files by their paths in the volume, as the annotation does", async (t) => {
+  const { url: repo, commit } = await createRepository('state-messages');
+  const target = { repo, commit: await commit({ files: { 'site/index.html': '1' } }), profile: SITE };
+  const obstacles: [string, (file: string) => void, RegExp][] = [
+    ['agent.lock', (file) => fs.mkdirSync(file), /^private\/state\/agent\.lock must be a regular file/],
+    ['manifest.jsonl', (file) => fs.mkdirSync(file), /^private\/state\/manifest\.jsonl is a directory, but must be/],
+    ['manifest.jsonl', (file) => fs.writeFileSync(file, '{"version":1}\n'), /: remove private\/state; files that/],
+    ['staging', (file) => fs.writeFileSync(file, ''), /^private\/state\/staging must be a directory/],
+  ];
+  for (const [name, obstruct, message] of obstacles) {
+    const { at, annotated } = await createVolume(t);
+    const sandbox = await annotated('private/state');
+    await sandbox.sync(target);
+    await sandbox.release();
+    fs.rmSync(at(`private/state/${name}`), { recursive: true });
+    obstruct(at(`private/state/${name}`));
+    await sandbox.restart();
+    await assert.rejects(sandbox.sync(target), { message });
+  }
+});
+
 suite('two agents with different directories for the same data', () => {
   test('wait for each other before one of them moves it', async (t) => {
     const { url: repo, commit } = await createRepository('state-two');
@@ -326,7 +347,8 @@ suite('a directory that is named for the agent', () => {
     const elsewhere = await temporaryDirectory(t, 'elsewhere-');
     fs.symlinkSync(elsewhere, at('private'));
     const sandbox = await annotated('private/state');
-    await assert.rejects(sandbox.sync(given), /private is a symbolic link in the data volume/);
+    const message = /^private is a symbolic link in the data volume/;
+    await assert.rejects(sandbox.sync(given), { message });
     assert.deepEqual(fs.readdirSync(elsewhere), []);
   });
 

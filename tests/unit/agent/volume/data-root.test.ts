@@ -55,7 +55,7 @@ suite("the directory of the agent's own files", () => {
       assert.throws(() => root.openAgentDirectory('lock'), {
         name: 'TerminalError',
         code: 'data.agentFolder',
-        message: /\.sync-agent must be a directory.*remove it/,
+        message: /^\.sync-agent must be a directory.*remove it/,
       });
     });
   }

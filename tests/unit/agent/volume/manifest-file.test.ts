@@ -198,14 +198,14 @@ suite('the manifest on disk', () => {
     const isDirectory = {
       ...conflict,
       code: 'manifest.folder',
-      message: new RegExp(`^${file} is a directory, but must be .*: remove it`),
+      message: /^\.sync-agent\/manifest\.jsonl is a directory, but must be .*: remove it/,
     };
     await assert.rejects(reread(), isDirectory);
     await rm(root.agentDirectory, { recursive: true });
     await writeFile(root.agentDirectory, '');
     const isFile = {
       code: 'data.agentFolder',
-      message: new RegExp(`^${root.agentDirectory} must be .*: remove it`),
+      message: /^\.sync-agent must be .*: remove it/,
     };
     await assert.rejects(reread(), { ...conflict, ...isFile });
   });
@@ -279,9 +279,8 @@ suite('the manifest on disk', () => {
     const saved = path.join(root.agentDirectory, 'staging/saved-1');
     await mkdir(path.dirname(saved));
     await writeFile(saved, 'of the gateway');
-    const message = new RegExp(
-      `^${file} was written by an earlier version .*: remove ${root.agentDirectory}; files .* stay`,
-    );
+    const message =
+      /^\.sync-agent\/manifest\.jsonl was written by an earlier version .*: remove \.sync-agent; files .* stay/;
     const refusal = { name: 'TerminalError', code: 'data.earlierVersion', reason: 'VolumeUnusable', message };
     await assert.rejects(open().append(update({ applied })), refusal);
     await assert.rejects(settleVolume({ root, manifestFile: open(), log }), refusal);

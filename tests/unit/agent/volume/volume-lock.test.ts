@@ -331,7 +331,7 @@ suite('on a volume without working locks,', () => {
 });
 
 suite("the path of the agent's lock", () => {
-  const message = /\.sync-agent\/agent\.lock must be a regular file because the agent locks it: remove it$/;
+  const message = /^\.sync-agent\/agent\.lock must be a regular file because the agent locks it: remove it$/;
   const refusal = { name: 'TerminalError', code: 'data.lockFile', reason: 'PathConflict', message };
   for (const [what, make] of [
     ['a directory', (file: string) => mkdir(file)],
