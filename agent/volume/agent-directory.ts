@@ -9,12 +9,12 @@ export function openOwn(parent: Directory, name: string, permissions: number): D
     if (isNew) directory.permit(permissions);
     return directory;
   } catch (cause) {
-    throw explained(cause, parent.pathOf(name));
+    throw ownDirectoryError(cause, parent.pathOf(name));
   }
 }
 
 /** Returns the error for another kind of entry in the place of a directory with the agent's files, or the given error. */
-export const explained = (error: unknown, path: string): unknown =>
+export const ownDirectoryError = (error: unknown, path: string): unknown =>
   NO_DIRECTORY.has((error as NodeJS.ErrnoException).code ?? '') ? noAgentDirectory(path, error) : error;
 
 /** Codes that prove that the entry is of another kind; other errors don't. */

@@ -25,7 +25,7 @@ import {
   updateManifest,
 } from '../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
-import { explained } from './agent-directory.ts';
+import { ownDirectoryError } from './agent-directory.ts';
 import { writeText } from './checked-lines.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
@@ -209,7 +209,7 @@ function openOwnDirectory({ state }: DataRoot): Directory | undefined {
     return state.openExisting();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw explained(error, state.path);
+    throw ownDirectoryError(error, state.path);
   }
 }
 

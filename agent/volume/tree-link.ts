@@ -5,7 +5,7 @@ import { keptName } from './checked-lines.ts';
 import { type DataRoot, TREES, unlessAbsent } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { split } from './move.ts';
-import { linkText } from './state-directory.ts';
+import { linkText } from './state-links.ts';
 
 /** Returns the target of a link at a path: relative, so that it leads to the tree wherever the volume is mounted. */
 export const linkTarget = (root: DataRoot, path: string, tree: string): string =>

@@ -68,7 +68,7 @@ function pathProblem(path: string, data: string): string | undefined {
 }
 
 /** Splits off the slash after a directory that contains a destination with templates. */
-function placeOf(destination: string): { known: string; isWhole: boolean } {
+function knownPart(destination: string): { known: string; isWhole: boolean } {
   const isWhole = !destination.endsWith('/');
   return { known: isWhole ? destination : destination.slice(0, -1), isWhole };
 }
@@ -76,7 +76,7 @@ function placeOf(destination: string): { known: string; isWhole: boolean } {
 /** Links must not replace the directory, and must lead into it wherever the gateway mounts its data. */
 function destinationProblem(path: string | undefined, data: string, destinations: string[]): string | undefined {
   if (path === undefined) return undefined;
-  for (const { known, isWhole } of destinations.map(placeOf)) {
+  for (const { known, isWhole } of destinations.map(knownPart)) {
     const link = joinPath(data, known);
     if ((isWhole && isWithin(path, link)) || isWithin(link, path))
       return `the annotation ${POD_ANNOTATIONS.stateDirectory} specifies ${path}, but a mapping of the profile delivers to ${link.slice(0, 80)} (publish is atomic); specify a directory outside of it`;
@@ -106,7 +106,7 @@ interface Links {
 /** Returns the problem of a mount with `subPath` that is bound to one tree, or has a link without the trees. */
 function partProblem({ spec }: AdmittedPod, mount: VolumeMount, { state, destinations }: Links): string | undefined {
   const parts = mountedParts(spec, mount);
-  for (const { known, isWhole } of destinations.map(placeOf)) {
+  for (const { known, isWhole } of destinations.map(knownPart)) {
     const part = parts.find(
       ({ path }) => (isWhole && isWithin(path, known)) || (isWithin(known, path) && !isWithin(state, path)),
     );

@@ -212,6 +212,10 @@ suite("the agent's directory elsewhere in the volume", () => {
     fs.symlinkSync(`sync.io/state-directory=x\u001b[31m\n${'y'.repeat(3000)}`, at('www/.sync-agent'));
     const sandbox = await annotated('state');
     await assert.rejects(sandbox.sync({ repo, commit: id, profile: SITE }), /to "x\?\[31m\?y{100,200}", or remove/);
+    fs.unlinkSync(at('www/.sync-agent'));
+    fs.mkdirSync(at('state'));
+    fs.symlinkSync('data-root=x\u001b[31m', at('state/data-root'));
+    await assert.rejects(sandbox.sync({ repo, commit: id, profile: SITE }), /the data in "x\?\[31m" of the volume/);
   });
 
   test('survives a kill at any step of the move', async (t) => {
