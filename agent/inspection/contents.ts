@@ -75,7 +75,7 @@ async function read(origin: Origin, { root, sizes, reader }: Sources): Promise<S
   if (origin.kind === 'disk') {
     const found = readSmall(root, origin.path, INSPECTION.fileBytes);
     if (found.kind === 'content') return shownText(found.content);
-    return { kind: 'leftOut', why: found.kind === 'large' ? 'large' : 'noFile' };
+    return { kind: 'leftOut', why: found.kind === 'absent' ? 'noFile' : found.kind };
   }
   const size = sizes.get(origin.blob);
   if (size === undefined) return { kind: 'leftOut', why: 'notFetched' };

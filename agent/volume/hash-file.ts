@@ -14,9 +14,18 @@ export const UNREAD: FileHashes = { sha256: '', blob: undefined };
 
 export const openFile = (path: PathLike): number => openSync(path, READ_FLAGS);
 
-/** Hashes the content of a file in chunks. Undefined if it isn't a file. */
-export async function sha256Of(path: PathLike, signal?: AbortSignal): Promise<string | undefined> {
-  return (await hashOpen(openFile(path), 'sha256', signal))?.sha256;
+/** Checks whether a file or directory belongs to a user who gives the agent no permission, or has a mode without it. */
+export const isForbidden = (error: unknown): boolean =>
+  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Hashes a file. Undefined if its content is unknown: a large sparse file isn't read, and others can be unreadable. */
+export async function readHash(path: PathLike, signal?: AbortSignal): Promise<string | undefined> {
+  try {
+    return (await hashOpen(openFile(path), 'sha256', signal))?.sha256 || undefined;
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Larger files are read only if they aren't sparse: an empty file can claim to be larger than all disks. */

@@ -8,7 +8,7 @@ import { rootOf } from '../plan/trees.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
-import { sha256Of } from './hash-file.ts';
+import { readHash, UNREAD } from './hash-file.ts';
 import type { FileMove, Move, PublishMove } from './move.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
@@ -118,8 +118,8 @@ class MoveList {
   async restore({ path, existing, displaced }: Restore): Promise<Move[]> {
     const copy = this.#takenOver.at(displaced.name);
     const stats = statOf(copy);
-    const sha256 = stats?.isFile() ? await sha256Of(copy) : undefined;
-    if (!stats || sha256 === undefined) return existing ? [this.remove({ path, existing })] : [];
+    if (!stats?.isFile()) return existing ? [this.remove({ path, existing })] : [];
+    const sha256 = (await readHash(copy)) ?? UNREAD.sha256;
     const comes = seenFile({ fingerprint: fingerprintOf(stats), sha256 });
     this.#number += 1;
     const move: FileMove = { kind: 'file', path, number: this.#number, comes, comesFrom: displaced.name };

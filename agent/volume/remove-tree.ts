@@ -1,9 +1,9 @@
-import { type PathLike, renameSync, unlinkSync } from 'node:fs';
+import { renameSync, unlinkSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { displacedName } from '../plan/next-manifest.ts';
 import type { Directory } from './directory.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
-import { sha256Of } from './hash-file.ts';
+import { isForbidden, readHash } from './hash-file.ts';
 import { putAside } from './put-aside.ts';
 import { isSameFile, isUnchanged, statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
@@ -34,10 +34,6 @@ export async function removeTree(parent: Directory, name: string, options: Remov
     putAside(parent.at(name), displacedName(options.destination, 1), options.stores);
   return remover.blockedAt;
 }
-
-/** Checks whether a file or directory belongs to a user who gives the agent no permission. */
-export const isForbidden = (error: unknown): boolean =>
-  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 interface Place {
   /** Path in the tree. */
@@ -99,15 +95,5 @@ class Remover {
     // Renamed, not removed, because a program that has the file open might write to it.
     if (isKept && isUntouched && !isSameFile(file, kept)) renameSync(file, kept);
     else putAside(file, name, stores);
-  }
-}
-
-/** Hashes a file. Undefined if its content is unknown: a large sparse file isn't read, and others can be unreadable. */
-async function readHash(file: PathLike, signal: AbortSignal | undefined): Promise<string | undefined> {
-  try {
-    return (await sha256Of(file, signal)) || undefined;
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
   }
 }

@@ -7,7 +7,7 @@ import type { VolumeTraits } from '../plan/volume-traits.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { forEachLimited } from './for-each.ts';
-import { hashOpen, openFile, UNREAD } from './hash-file.ts';
+import { hashOpen, isForbidden, openFile, UNREAD } from './hash-file.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { linkedTree } from './tree-link.ts';
 
@@ -158,14 +158,23 @@ function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: O
   return desired.files.get(path)?.blob === record.blob && record.fingerprint.size !== fingerprint.size;
 }
 
-/** Reads a file. Links on the way aren't followed, even if they appeared later. */
+/**
+ * Reads a file. Links on the way aren't followed, even if they appeared later. A file that the agent can't read differs
+ * from all others.
+ */
 async function readLive(
   file: UnreadFile,
   { algorithm, signal, directories }: Pick<ScanInput, 'algorithm' | 'signal'> & { directories: HeldDirectory },
 ): Promise<LiveEntry | undefined> {
   const name = file.path.lastIndexOf('/') + 1;
   const parent = file.path.slice(0, Math.max(0, name - 1));
-  const descriptor = unlessAbsent(() => openFile(directories.at(parent).at(file.path.slice(name))));
+  let descriptor: number | undefined;
+  try {
+    descriptor = unlessAbsent(() => openFile(directories.at(parent).at(file.path.slice(name))));
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { ...file, kind: 'file', ...UNREAD };
+  }
   if (descriptor === undefined) return undefined;
   const hashes = await hashOpen(descriptor, algorithm, signal);
   return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };

@@ -1,7 +1,7 @@
 import { lstatSync, type PathLike, type Stats } from 'node:fs';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
-import { sha256Of } from './hash-file.ts';
+import { readHash } from './hash-file.ts';
 import type { Seen, SeenFile } from './move.ts';
 
 /** Returns the properties that identify a scanned file later. */
@@ -20,7 +20,7 @@ export async function isSeen(path: string, seen: Seen): Promise<boolean> {
   if (seen === 'other') return !stats.isFile() && !stats.isDirectory();
   if (!stats.isFile()) return false;
   if (isSameFingerprint(seen, stats)) return true;
-  return stats.size === seen.size && (await sha256Of(path)) === seen.sha256;
+  return stats.size === seen.size && (await readHash(path)) === seen.sha256;
 }
 
 /** Reads the status of an entry without following links; undefined if there is none. */

@@ -146,6 +146,7 @@ const WORDS: Record<LeftOut, string> = {
   secret: 'looks like a secret',
   submodule: 'in a submodule',
   template: 'generated from a template',
+  unreadable: 'not readable by the agent',
 };
 
 /** Creates the view of a response. */

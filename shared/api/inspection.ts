@@ -69,6 +69,7 @@ const LEFT_OUT = [
   'secret',
   'submodule',
   'template',
+  'unreadable',
 ] as const;
 
 export type LeftOut = (typeof LEFT_OUT)[number];

@@ -264,6 +264,7 @@ suite('a patch for the repository', () => {
     secret: 'looks like a secret',
     submodule: 'in a submodule',
     template: 'generated from a template',
+    unreadable: 'not readable by the agent',
   };
   for (const [leftOut, why] of Object.entries(reasons) as [LeftOut, string][]) {
     test(`lists the reason why a file has no content: ${leftOut}`, () => {

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import fs from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
+import { READ_FLAGS } from '../../../../shared/io/read-text.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { mockCalls } from './mock-calls.ts';
 
@@ -28,6 +30,16 @@ export function playExecutableBit(t: TestContext): () => void {
     const stats = real(...args) as { mode: number | bigint; isFile(): boolean } | undefined;
     if (typeof stats?.mode === 'number' && stats.isFile()) stats.mode = (stats.mode & ~0o7677) | 0o666;
     return stats;
+  });
+}
+
+/** Simulates an agent without the permission of root to read every file: its owner must have it. */
+export function playUnreadable(t: TestContext): () => void {
+  return mockCalls(t, ['openSync'], (_, args, real) => {
+    const [file, flags] = args as Parameters<typeof fs.openSync>;
+    const stats = flags === READ_FLAGS ? fs.lstatSync(file, { throwIfNoEntry: false }) : undefined;
+    if (stats?.isFile() && (stats.mode & 0o400) === 0) throw codedError('EACCES');
+    return real(...args);
   });
 }
 

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
+import { playUnreadable } from '../support/forced-modes.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
+
+/** A sandbox with a file that was written, perhaps after a sync, and that only root could read. */
+async function unreadable(t: TestContext, { isDelivered }: { isDelivered: boolean }) {
+  const { repo, commit, sandbox } = await gitSandbox(t, `unreadable-${isDelivered}`);
+  const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };
+  if (isDelivered) await sandbox.sync(target);
+  const file = path.join(sandbox.data, 'a');
+  writeFileSync(file, 'x');
+  chmodSync(file, 0o222);
+  t.after(playUnreadable(t));
+  return { sandbox, target, commit, file };
+}
+
+suite('a file that the agent has no permission to read', () => {
+  test('is drift if it was delivered, and is repaired', async (t) => {
+    const { sandbox, target, file } = await unreadable(t, { isDelivered: true });
+    const { changes } = await sandbox.inspect({ kind: 'drift' }, target);
+    assert.deepEqual(
+      changes.map(({ path: name, reason, leftOut }) => [name, reason, leftOut]),
+      [['a', 'Drifted', 'unreadable']],
+    );
+    const reported = await sandbox.sync({ ...target, profile: { drift: 'report' } });
+    assert.deepEqual(reported.plan.drift, [{ path: 'a', reason: 'Drifted', isRepaired: false }]);
+    const { plan } = await sandbox.sync(target);
+    assert.deepEqual(plan.drift, [{ path: 'a', reason: 'Drifted', isRepaired: true }]);
+    assert.deepEqual([await sandbox.files(), statSync(file).mode & 0o777], [{ a: '1', b: '1' }, 0o644]);
+  });
+
+  test('is taken over if it was not delivered, and restored with its mode, or named in an error', async (t) => {
+    const { sandbox, target, commit, file } = await unreadable(t, { isDelivered: false });
+    await assert.rejects(
+      sandbox.sync({ ...target, profile: { onConflict: 'refuse' } }),
+      /^TerminalError: a exists in the data volume with different content or mode, and the agent did not write it/,
+    );
+    const { plan } = await sandbox.sync(target);
+    assert.deepEqual(describeChanges(plan, 9).sort(), ['add b (New)', 'modify a (TakenOver)']);
+    assert.deepEqual(await sandbox.files(), { a: '1', b: '1' });
+    await sandbox.sync({ ...target, commit: await commit({ files: { a: null } }) });
+    assert.equal(statSync(file).mode & 0o777, 0o222);
+    chmodSync(file, 0o644);
+    assert.deepEqual(await sandbox.files(), { a: 'x', b: '1' });
+  });
+});
