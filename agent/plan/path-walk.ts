@@ -7,7 +7,7 @@ import type { RepositoryTree, TreeNode } from './repository-tree.ts';
 export const MAX_LEVELS = 40;
 
 export const CYCLE = 'a cycle';
-export const TOO_DEEP = `more than ${MAX_LEVELS} links in a row`;
+export const TOO_DEEP = `more than ${MAX_LEVELS} links to follow`;
 const TOO_LONG = 'a path that is too long';
 
 /** The entry that a path leads to. */
@@ -44,6 +44,12 @@ export interface Walked {
   isExcluded: (path: string) => boolean;
 }
 
+/** A link that is being followed, and the one whose text led to it. */
+interface Followed {
+  path: string;
+  outer: Followed | undefined;
+}
+
 /** The names of the given path, or of a link's text, that haven't been taken yet. */
 interface Rest {
   text: string;
@@ -53,10 +59,12 @@ interface Rest {
   root: string;
   /** The link on the given path that the text belongs to; undefined for the given path. */
   link: TreeEntry | undefined;
+  /** The link that the text belongs to; undefined for the given path. */
+  followed: Followed | undefined;
 }
 
 /** A name in a path. */
-interface Step extends Pick<Rest, 'root' | 'link'> {
+interface Step extends Pick<Rest, 'root' | 'link' | 'followed'> {
   name: string;
 }
 
@@ -67,8 +75,8 @@ export class PathWalk {
   readonly #given: Rest;
   /** Texts with remaining names, the next one last: a text isn't split before, because most of it might not matter. */
   readonly #rests: Rest[] = [];
-  /** Links so far. */
-  readonly #passed: string[] = [];
+  /** Number of links so far. */
+  #links = 0;
   #at: TreeNode;
   /** The last link on the given path. `path` is its path in the commit, and `link.path` its part of the given path. */
   #last: { path: string; link: TreeEntry } | undefined;
@@ -78,7 +86,7 @@ export class PathWalk {
     this.#context = context;
     this.#isExcluded = isExcluded;
     this.#at = directory;
-    this.#given = { text: path, from: 0, root: '', link: undefined };
+    this.#given = { text: path, from: 0, root: '', link: undefined, followed: undefined };
     if (path !== '') this.#rests.push(this.#given);
   }
 
@@ -97,12 +105,12 @@ export class PathWalk {
     const rest = rests.at(-1);
     if (!rest) return undefined;
     this.#context.countName();
-    const { text, from, root, link } = rest;
+    const { text, from, root, link, followed } = rest;
     const slash = text.indexOf('/', from);
     const end = slash === -1 ? text.length : slash;
     rest.from = end + 1;
     if (slash === -1) rests.pop();
-    return { name: text.slice(from, end), root, link };
+    return { name: text.slice(from, end), root, link, followed };
   }
 
   #take(step: Step): Resolved | undefined {
@@ -131,10 +139,9 @@ export class PathWalk {
       if (this.#isExcluded(link.path)) return { kind: 'missing', obstacle: link };
       this.#last = { path: entry.path, link };
     }
-    this.#passed.push(entry.path);
-    if (this.#passed.length > MAX_LEVELS) {
-      const reason = new Set(this.#passed).size === this.#passed.length ? TOO_DEEP : CYCLE;
-      return { kind: 'broken', link, reason };
+    this.#links += 1;
+    if (this.#links > MAX_LEVELS) {
+      return { kind: 'broken', link, reason: isFollowed(entry.path, step.followed) ? CYCLE : TOO_DEEP };
     }
     const text = this.#context.textOf(entry);
     if (!text) return { kind: 'unknown' };
@@ -145,7 +152,8 @@ export class PathWalk {
         reason: step.link ? `through ${entry.path.slice(0, 100)}: ${text.reason}` : text.reason,
       };
     }
-    this.#rests.push({ text: text.text, from: 0, root: this.#context.moduleOf(entry.path), link });
+    const followed = { path: entry.path, outer: step.followed };
+    this.#rests.push({ text: text.text, from: 0, root: this.#context.moduleOf(entry.path), link, followed });
     return undefined;
   }
 
@@ -186,6 +194,12 @@ export class PathWalk {
     }
     return path;
   }
+}
+
+/** Checks whether a link leads back to itself. */
+function isFollowed(path: string, links: Followed | undefined): boolean {
+  for (let each = links; each; each = each.outer) if (each.path === path) return true;
+  return false;
 }
 
 const missing = ({ link }: Step, reason: string): Resolved =>

@@ -198,7 +198,19 @@ suite('links are errors', () => {
         'x/41': 'file',
       },
       sources: ['x/0'],
-      reasons: ['x/0: more than 40 links in a row'],
+      reasons: ['x/0: more than 40 links to follow'],
+    },
+    {
+      name: 'if they lead through the same link more than 40 times, but not back',
+      tree: { l: link(`${'m/../'.repeat(41)}d/a`), m: link('d'), 'd/a': 'file' },
+      sources: ['l'],
+      reasons: ['l: more than 40 links to follow'],
+    },
+    {
+      name: 'to a cycle of others',
+      tree: { l: link('m'), m: link('./n/x'), n: link('m') },
+      sources: ['l'],
+      reasons: ['l: a cycle'],
     },
     {
       name: 'into a submodule that is not fetched',
