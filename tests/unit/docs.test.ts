@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import { anchorOf } from '../../scripts/site/addresses.ts';
 import { type Page, proseOf, readPages } from '../support/markdown.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
@@ -11,14 +12,11 @@ const pages = await readPages();
 const linksOf = (page: Page): string[] =>
   [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => (/^[a-z]+:/.test(link) ? [] : [link]));
 
-/** What a link can name in a page, as GitHub makes it out of headings. */
+/** Anchors of the headings of a page. */
 function anchorsOf(page: Page): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of proseOf(page).matchAll(/^#+ (.*)$/gm)) {
-    const name = heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\- _]/gu, '')
-      .replaceAll(' ', '-');
+    const name = anchorOf(heading);
     let anchor = name;
     for (let count = 1; anchors.has(anchor); count++) anchor = `${name}-${count}`;
     anchors.add(anchor);

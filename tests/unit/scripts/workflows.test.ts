@@ -37,6 +37,7 @@ const MAY_WRITE: Record<string, string[]> = {
   'rebuild.yaml': ['packages', 'id-token'],
   'release.yaml': ['packages', 'id-token', 'contents'],
   'security.yaml': ['security-events', 'id-token'],
+  'site.yaml': ['pages', 'id-token'],
 };
 
 for (const file of await readdir(directory)) {

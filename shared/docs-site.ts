@@ -1,0 +1,5 @@
+/** Address of the documentation site. It has a directory for each release, such as `v1.2.3`, and `next` for `main`. */
+export const SITE = 'https://stoker-operator.github.io/stoker-operator';
+
+/** Returns the address of the documentation of a version; of `next` if it isn't a release. */
+export const docsOf = (version: string): string => `${SITE}/${/^\d/.test(version) ? `v${version}` : 'next'}`;

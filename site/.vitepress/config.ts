@@ -1,0 +1,67 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitepress';
+import { anchorOf, filesWithoutPage, pageFor, REPOSITORY, targetOf } from '../../scripts/site/addresses.ts';
+import { readSidebar } from '../../scripts/site/sidebar.ts';
+import { SITE } from '../../shared/docs-site.ts';
+import { home } from './home.ts';
+import { drawMermaid, escapeBraces, rewriteLinks } from './markdown.ts';
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A release such as `v1.2.3`, or `next`. Empty outside of the published site, which has a directory for each. */
+const version = process.env.DOCS_VERSION ?? '';
+const ref = version.startsWith('v') ? version : 'main';
+const siteBase = version ? `${new URL(SITE).pathname}/` : '/';
+
+const description = 'Delivers configuration files from git to the pods that read them';
+
+export default defineConfig({
+  title: 'stoker-operator',
+  description,
+  lang: 'en-US',
+  base: version ? `${siteBase}${version}/` : '/',
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${version ? `${siteBase}${version}` : ''}/icon.svg` }]],
+  srcDir: checkout,
+  srcExclude: filesWithoutPage(checkout),
+  rewrites: (file) => pageFor(file) ?? file,
+  cleanUrls: true,
+  markdown: {
+    // GitHub has no such syntax.
+    attrs: { disable: true },
+    anchor: { slugify: anchorOf },
+    languageAlias: { conf: 'nginx', haproxy: 'ini', promql: 'sql' },
+    theme: { light: 'github-light', dark: 'github-dark' },
+    config: (md) => {
+      md.use(drawMermaid).use(escapeBraces);
+      md.use(rewriteLinks, (link: string, file: string) =>
+        targetOf(link, path.relative(checkout, file), ref, checkout),
+      );
+    },
+  },
+  transformPageData: ({ relativePath }) => (relativePath === 'index.md' ? { frontmatter: home } : undefined),
+  vite: {
+    publicDir: path.join(checkout, 'site/public'),
+    // Vite would otherwise bundle the entry points of the programs when it looks for dependencies.
+    optimizeDeps: { entries: [] },
+    server: { watch: { ignored: ['!**/{docs,chart,examples,site}/**', '**/{tests,dist}/**'] } },
+    define: { __SITE_BASE__: JSON.stringify(siteBase), __DOCS_VERSION__: JSON.stringify(version) },
+    // The theme and the search index are larger than Vite expects of a web application.
+    build: { chunkSizeWarningLimit: 3_000 },
+  },
+  themeConfig: {
+    logo: '/icon.svg',
+    search: { provider: 'local', options: { detailedView: true } },
+    nav: [
+      { text: 'Get started', link: '/tutorials/getting-started' },
+      { text: 'Fix a problem', link: '/how-to/find-out-what-is-wrong' },
+      { text: 'Reference', link: '/reference/api-reference' },
+      { component: 'VersionSwitcher' },
+    ],
+    sidebar: readSidebar(checkout, ref),
+    outline: { level: [2, 3] },
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page on GitHub' },
+    footer: { message: `Apache-2.0. <a href="${REPOSITORY}/issues">Report a problem</a>` },
+  },
+});
