@@ -1,25 +1,18 @@
 import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL } from '../../shared/api/names.ts';
-import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+
 import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
+import { type GatewayReport, gatewayReportOf, type PodIdentity, podIdentityOf } from './gateway-objects.ts';
 
 const PAGE_SIZE = 250;
 /** Field selector that excludes completed pods, which aren't gateways. */
 export const PODS_THAT_LIVE = 'status.phase!=Succeeded,status.phase!=Failed';
-
-/** Parts of a pod that the plugin uses. */
-export interface PodMetadata {
-  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels' | 'annotations'> & {
-    deletionTimestamp?: string | undefined;
-  };
-}
 
 /** State of a pod and its agent's container, as reported by the kubelet. */
 interface PodState {
@@ -32,7 +25,9 @@ interface PodState {
 /** Lists GatewaySyncs of one or all namespaces, sorted by namespace and name. Throws `Problem`. */
 export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
   const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
-  return attempt(access, { doing, namespace }, () => list<GatewaySync>(access, gatewaySyncPath(namespace)));
+  return attempt(access, { doing, namespace }, () =>
+    list(access, gatewaySyncPath(namespace), (found: GatewaySync) => found),
+  );
 }
 
 /** Checks that the caller can list GatewaySyncs. Throws `Problem`. */
@@ -64,25 +59,24 @@ export function getGatewaySync(access: Access, name: string): Promise<GatewaySyn
 }
 
 /** Data about gateways beyond the status; undefined if the caller can't read it. */
-export interface Details {
-  reports: SyncReport[] | undefined;
-  pods: PodMetadata[] | undefined;
+interface Details {
+  reports: GatewayReport[] | undefined;
+  pods: PodIdentity[] | undefined;
 }
 
 /** Reads the reports and the pods of gateways in a namespace, or in all of them. Throws `Problem`. */
 export async function readDetails(access: Access, namespace: string | undefined): Promise<Details> {
   const doing = `read reports in ${namespace ?? 'all namespaces'}`;
+  const pods: ListParts = {
+    accept: METADATA_LIST,
+    query: { labelSelector: `${AGENT_LABEL}=true`, fieldSelector: PODS_THAT_LIVE },
+  };
   return await attempt(access, { doing, namespace }, async () => {
-    const [reports, pods] = await Promise.all([
-      unlessForbidden(list<SyncReport>(access, syncReportPath(namespace))),
-      unlessForbidden(
-        list<PodMetadata>(access, corePath('pods', namespace), {
-          accept: METADATA_LIST,
-          query: { labelSelector: `${AGENT_LABEL}=true`, fieldSelector: PODS_THAT_LIVE },
-        }),
-      ),
+    const [reports, found] = await Promise.all([
+      unlessForbidden(list(access, syncReportPath(namespace), gatewayReportOf)),
+      unlessForbidden(list(access, corePath('pods', namespace), podIdentityOf, pods)),
     ]);
-    return { reports, pods };
+    return { reports, pods: found };
   });
 }
 
@@ -117,17 +111,23 @@ export function listEvents(access: Access, { metadata }: GatewaySync): Promise<E
   const { namespace, name, uid } = metadata;
   const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
   return attempt(access, { doing: `read events in the namespace ${namespace}`, namespace }, () =>
-    unlessForbidden(list<EventObject>(access, corePath('events', namespace), { query: { fieldSelector } })),
+    unlessForbidden(
+      list(access, corePath('events', namespace), (event: EventObject) => event, { query: { fieldSelector } }),
+    ),
   );
 }
 
-async function list<T>(
+type ListParts = { accept?: string; query?: Record<string, string> };
+
+/** Lists a collection, and keeps only a part of each object. */
+async function list<TRaw, T>(
   { client }: Access,
   path: string,
-  options: { accept?: string; query?: Record<string, string> } = {},
+  project: (object: TRaw) => T,
+  options: ListParts = {},
 ): Promise<T[]> {
   const objects: T[] = [];
-  await listObjects<T>(client, path, { pageSize: PAGE_SIZE, ...options }, (object) => objects.push(object));
+  await listObjects<TRaw>(client, path, { pageSize: PAGE_SIZE, ...options }, (object) => objects.push(project(object)));
   return objects;
 }
 

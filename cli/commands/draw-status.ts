@@ -1,3 +1,4 @@
+import { basisWords } from '../fleet/basis.ts';
 import type { FleetView, ResourceState, ResourceView } from '../fleet/fleet.ts';
 import { byNeed, type GatewayView, shortCommit } from '../fleet/gateway.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
@@ -67,7 +68,20 @@ export function drawFleet(
       ]),
   );
   const more = drawTable([{ title: 'GATEWAYSYNC' }, ...gatewayColumns({ isBrief: true })], waiting, { columns, ink });
-  return [...table, ...(waiting.length > 0 ? ['', ...more] : []), '', ...drawTotals(totals, host)];
+  return [
+    ...table,
+    ...(waiting.length > 0 ? ['', ...more] : []),
+    '',
+    ...drawTotals(totals, host),
+    ...drawDenied(items, host),
+  ];
+}
+
+/** Says that gateways are shown from the status alone, if the caller isn't allowed to list more. */
+function drawDenied(items: readonly ResourceView[], host: Host): string[] {
+  const denied = new Set(items.flatMap(({ basis }) => (basis.from === 'status' ? (basis.denied ?? []) : [])));
+  if (denied.size === 0) return [];
+  return drawNote(`gateways from the status alone; not allowed to list ${[...denied].join(' and ')}`, host);
 }
 
 function drawTotals({ resources, ready, gateways, synced }: FleetView['totals'], host: Host): string[] {
@@ -92,6 +106,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
     ['request', item.lastRequest && echoWords(item.lastRequest, host)],
     ['push', item.lastPush && echoWords(item.lastPush, host)],
     ['rollout', item.rollout && rolloutWords(item.rollout, item.says)],
+    ['source', item.basis.total > 0 ? basisWords(item.basis) : undefined],
   ];
   // Minus the indentation.
   const inner = columns === undefined ? undefined : columns - 2;

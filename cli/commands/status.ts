@@ -14,7 +14,7 @@ export const status = makeCommand({
   details: [
     'Without a name, lists the GatewaySyncs and the gateways that are not in sync. With a name, shows the waves and all gateways of this GatewaySync.',
     'Exits with 0 if all listed GatewaySyncs are ready, and with 1 if not or if there is none, so that a script can wait for it.',
-    'Requires permission to read GatewaySyncs. To show waves, permission to read pods and SyncReports is required as well. The role view includes all of these.',
+    'Requires permission to read GatewaySyncs. Their status lists up to 200 gateways. With permission to list pods and SyncReports, all gateways are shown, and the waves that select pods by label. The role view includes all of these. The line source shows whether the gateways and the numbers of the waves are from all reports or from the status alone.',
   ],
   examples: [
     { line: 'status', does: 'List the GatewaySyncs of the current namespace' },

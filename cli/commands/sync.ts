@@ -6,7 +6,8 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { type Details, getGatewaySync, readDetails } from '../client/read.ts';
+import { getGatewaySync, readDetails } from '../client/read.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { type Asked, barsOf, judgeProgress, missingOf, type Progress } from '../fleet/sync-progress.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
 import type { Host } from '../terminal/host.ts';
@@ -145,7 +146,7 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
 
 /** Reports and pods with the time of the read. */
 interface Known {
-  details: Details;
+  details: Beyond;
   resourceVersion: string | undefined;
   at: number;
 }

@@ -3,43 +3,51 @@ import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts'
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { type Beyond, type PodIdentity, reportsOf } from './beyond.ts';
+import type { GatewayReport, PodIdentity } from '../client/gateway-objects.ts';
+import { type Beyond, type ReportOf, reportsOf } from './beyond.ts';
 
 /**
  * Returns all gateways of a GatewaySync, sorted by pod name. The status lists a limited number; the others are found by
- * their pods and reports. If pods aren't readable, the result can have fewer gateways than the count in the status.
+ * their reports and their pods. If these aren't readable, the result can have fewer gateways than the count in the
+ * status.
  */
-export function allGateways(gatewaySync: GatewaySync, beyond: Beyond): DiscoveredGateway[] {
+export function allGateways(
+  gatewaySync: GatewaySync,
+  beyond: Beyond,
+  reportOf: ReportOf = reportsOf(gatewaySync.metadata.namespace, beyond),
+): DiscoveredGateway[] {
   const { discoveredGateways: listed = [], gateways: counts } = gatewaySync.status ?? {};
-  const others = listed.length < (counts?.total ?? 0) ? unlistedIn(gatewaySync, beyond, listed) : [];
+  if (listed.length >= (counts?.total ?? 0) || !beyond.reports) return listed;
+  const known = new Set(listed.map(({ podName }) => podName));
+  const others = (beyond.pods ? podsIn(gatewaySync, beyond.pods) : reportingPods(gatewaySync, beyond.reports))
+    .filter(({ name }) => !known.has(name))
+    .map((metadata) => gatewayOf(metadata, reportOf({ podName: metadata.name }), gatewaySync));
   return others.length === 0 ? listed : [...listed, ...others].sort((a, b) => (a.podName < b.podName ? -1 : 1));
 }
 
-function unlistedIn(
-  gatewaySync: GatewaySync,
-  beyond: Beyond,
-  listed: readonly DiscoveredGateway[],
-): DiscoveredGateway[] {
-  const { namespace, name } = gatewaySync.metadata;
-  const known = new Set(listed.map(({ podName }) => podName));
-  const reportOf = reportsOf(namespace, beyond);
-  return (beyond.pods ?? [])
+type Identity = Pick<PodIdentity['metadata'], 'name' | 'namespace' | 'labels' | 'annotations'>;
+
+const podsIn = ({ metadata: { namespace, name } }: GatewaySync, pods: readonly PodIdentity[]): Identity[] =>
+  pods
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
-    .filter(({ metadata }) => metadata.annotations?.[POD_ANNOTATIONS.crName] === name && !known.has(metadata.name))
-    .filter(isGateway)
-    .map((pod) => gatewayOf(pod, reportOf({ podName: pod.metadata.name }), gatewaySync));
-}
+    .filter((pod) => pod.metadata.annotations?.[POD_ANNOTATIONS.crName] === name && isGateway(pod))
+    .map(({ metadata }) => metadata);
+
+/** Without permission to list pods, a pod is known from its report, which is deleted with it. */
+const reportingPods = ({ metadata: { namespace, name } }: GatewaySync, reports: readonly GatewayReport[]): Identity[] =>
+  reports
+    .filter(({ metadata, status }) => metadata.namespace === namespace && status?.crName === name)
+    .map(({ metadata }) => metadata);
 
 /** Checks for the annotation `inject`: like the controller, ignores pods without it. */
 const isGateway = ({ metadata: { annotations = {} } }: PodIdentity): boolean =>
   [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.injected].some((key) => annotations[key] === 'true');
 
 function gatewayOf(
-  { metadata }: PodIdentity,
+  { name: podName, namespace, annotations = {}, labels = {} }: Identity,
   report: SyncReportStatus | undefined,
   gatewaySync: GatewaySync,
 ): DiscoveredGateway {
-  const { name: podName, namespace, annotations = {}, labels = {} } = metadata;
   const named = annotations[POD_ANNOTATIONS.gatewayName] ?? labels['app.kubernetes.io/name'] ?? podName;
   const {
     gateway: name = named,

@@ -1,18 +1,13 @@
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
-import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import type { GatewayReport, PodIdentity } from '../client/gateway-objects.ts';
 
 /** Data about a GatewaySync's gateways; parts that aren't readable are undefined. */
 export interface Beyond {
-  reports?: readonly SyncReport[] | undefined;
+  reports?: readonly GatewayReport[] | undefined;
   pods?: readonly PodIdentity[] | undefined;
-}
-
-/** Parts of a pod that isn't completed. */
-export interface PodIdentity {
-  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels' | 'annotations'> & {
-    deletionTimestamp?: string | undefined;
-  };
+  /** The undefined parts are still being read. */
+  isLoading?: boolean;
 }
 
 /** Returns the report of a gateway, or undefined. */
@@ -20,13 +15,13 @@ export type ReportOf = (gateway: Pick<DiscoveredGateway, 'podName'>) => SyncRepo
 
 /** Indexes reports by pod. A report about an earlier pod with the same name is ignored. */
 export function reportsOf(namespace: string, { reports = [], pods }: Beyond): ReportOf {
-  const uids = new Map(pods?.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, metadata.uid]));
-  const found = new Map(
-    reports.filter(({ metadata }) => metadata.namespace === namespace).map((report) => [report.metadata.name, report]),
-  );
+  const uids = new Map<string, string>();
+  for (const { metadata } of pods ?? []) if (metadata.namespace === namespace) uids.set(metadata.name, metadata.uid);
+  const found = new Map<string, SyncReportStatus | undefined>();
+  for (const { metadata, status } of reports) if (metadata.namespace === namespace) found.set(metadata.name, status);
   return ({ podName }) => {
-    const status = found.get(podName)?.status;
-    const uid = uids.get(`${namespace}/${podName}`);
+    const status = found.get(podName);
+    const uid = uids.get(podName);
     return uid === undefined || status?.podUID === uid ? status : undefined;
   };
 }

@@ -4,6 +4,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
 import { allGateways } from './all-gateways.ts';
+import { type Basis, basisOf, isWhole } from './basis.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
 import { isBackwards, type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
@@ -31,6 +32,8 @@ export interface ResourceView {
   backOn?: string;
   resolvedAt?: string;
   counts: Counts;
+  /** Source of the gateways and of the numbers of each wave. The counts always include all gateways. */
+  basis: Basis;
   rollout?: RolloutView;
   gateways: GatewayView[];
   lastRequest?: NonNullable<GatewaySync['status']>['lastRequest'];
@@ -85,9 +88,13 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   const { metadata, spec, status = {} } = gatewaySync;
   const { namespace, name } = metadata;
   const reportOf = reportsOf(namespace, beyond);
-  const all = allGateways(gatewaySync, beyond);
+  const all = allGateways(gatewaySync, beyond, reportOf);
   const { summary: _, ...counts } = status.gateways ?? { summary: '', ...NOTHING };
-  const placed = placeInWaves(gatewaySync, all, { reportOf, labelsOf: labelsIn(namespace, beyond) });
+  const basis = basisOf(beyond, { shown: all.length, total: counts.total });
+  const placed = placeInWaves(gatewaySync, all, {
+    reportOf: beyond.reports && reportOf,
+    labelsOf: labelsIn(namespace, beyond),
+  });
   const placeOf = new Map(placed?.map((each) => [each.podName, each]));
   const { target, lastSyncCommit, lastSyncTime, lastRequest, lastPush, rollout } = status;
   return withoutUndefined({
@@ -103,8 +110,9 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     backOn: rollout && isBackwards(rollout) ? rollout.stableCommit : undefined,
     resolvedAt: lastSyncTime,
     counts,
+    basis,
     // With only some of the gateways, the counts of waves would be wrong.
-    rollout: rollout && rolloutView(rollout, all.length < counts.total ? undefined : placed),
+    rollout: rollout && rolloutView(rollout, isWhole(basis) ? placed : undefined),
     gateways: all.map((gateway) =>
       gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placeOf.get(gateway.podName) }),
     ),

@@ -3,8 +3,10 @@ import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts'
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
+import type { ReportOf } from './beyond.ts';
 
 /** A wave, with its gateways in the order of admission if they are known. */
 export interface WaveView {
@@ -25,12 +27,11 @@ export interface PlacedGateway {
 
 /** Data about gateways beyond the status. */
 export interface Known {
-  reportOf: (gateway: Named) => SyncReportStatus | undefined;
+  /** Undefined if reports aren't readable: then the status shows how far a gateway is. */
+  reportOf: ReportOf | undefined;
   /** Labels of pods by name; undefined if they aren't readable. */
   labelsOf: ReadonlyMap<string, Record<string, string>> | undefined;
 }
-
-type Named = Pick<DiscoveredGateway, 'name' | 'podName'> & DiscoveredGateway;
 
 /**
  * Assigns gateways to the waves of the status, in the order of admission. Undefined without a rollout, if its waves
@@ -39,12 +40,13 @@ type Named = Pick<DiscoveredGateway, 'name' | 'podName'> & DiscoveredGateway;
 export function placeInWaves(
   { spec, status }: GatewaySync,
   gateways: readonly DiscoveredGateway[],
-  { reportOf, labelsOf }: Known,
+  { labelsOf, ...known }: Known,
 ): PlacedGateway[] | undefined {
   const { rollout } = status ?? {};
   const { waves = [] } = spec.rollout ?? {};
   if (!rollout || rollout.plan !== planOf(waves)) return undefined;
   if (!labelsOf && waves.some(({ selector }) => selector)) return undefined;
+  const isChecked = spec.gateway.verify !== undefined && !isBackwards(rollout);
   return gateways
     .map((gateway) => {
       const { name, podName } = gateway;
@@ -52,17 +54,41 @@ export function placeInWaves(
       const labels = new Map(boundedLabels(Object.entries(labelsOf?.get(podName) ?? {})));
       const wave = waveOf(fittingWaves(waves, labels), key, rollout.admission);
       const isAdmitted = isWithin(key, rollout.admission[wave]?.admitted ?? '');
+      const isVerified = !isChecked || rollout.admission[wave]?.wave !== rollout.wave;
+      const report = known.reportOf
+        ? known.reportOf(gateway)
+        : impliedReport(gateway, rollout, { isAdmitted, isVerified });
       return {
         key,
         name,
         podName,
         wave,
         isAdmitted,
-        look: lookOf({ podName, isAdmitted }, reportOf(gateway), rollout),
+        look: lookOf({ podName, isAdmitted }, report, rollout),
       };
     })
     .sort((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ key: _, ...gateway }) => gateway);
+}
+
+/**
+ * Returns what the report of a gateway contains as far as the status implies it: a gateway is `Synced` only with the
+ * release that it should have.
+ */
+function impliedReport(
+  { syncStatus: state, syncedCommit }: DiscoveredGateway,
+  rollout: RolloutStatus,
+  { isAdmitted, isVerified }: { isAdmitted: boolean; isVerified: boolean },
+): SyncReportStatus {
+  const isNew = isAdmitted && !isBackwards(rollout);
+  const revision = isNew ? rollout.revision : rollout.stableRevision;
+  return withoutUndefined({
+    state,
+    rollout: rollout.number,
+    commit: syncedCommit,
+    revision: state === 'Synced' ? revision : undefined,
+    verification: isVerified ? undefined : ('Running' as const),
+  });
 }
 
 /** Returns the waves of a rollout with their gateways, including the rest. */

@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type Change, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from '../client/connect.ts';
 import { attempt, isPassing } from '../client/explain.ts';
+import { type GatewayReport, gatewayReportOf, type PodIdentity, podIdentityOf } from '../client/gateway-objects.ts';
 import { EXIT, Problem } from '../client/problem.ts';
-import { PODS_THAT_LIVE, type PodMetadata } from '../client/read.ts';
+import { PODS_THAT_LIVE } from '../client/read.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 
 /** State of the connection to the cluster. */
 export interface Connection {
@@ -46,14 +47,21 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Re
 
 type Kind = 'GatewaySyncs' | 'SyncReports' | 'pods';
 
+interface WatchedKind<TRaw, T>
+  extends Pick<ReflectorOptions<TRaw, T>, 'path' | 'project' | 'labelSelector' | 'fieldSelector' | 'isMetadataOnly'> {
+  /** Returns the GatewaySync that an object belongs to, if it names one. */
+  nameOf: (object: T) => string | undefined;
+}
+
 /** Data of one or all namespaces, updated by one watch per kind. */
 export class Mirror {
   readonly gatewaySyncs = new Map<string, Map<string, GatewaySync>>();
   connection: Connection;
-  readonly #reports = new Map<string, Map<string, SyncReport>>();
-  readonly #pods = new Map<string, Map<string, PodMetadata>>();
+  readonly #reports = new Map<string, Map<string, GatewayReport>>();
+  readonly #pods = new Map<string, Map<string, PodIdentity>>();
   readonly #options: MirrorOptions;
   readonly #forbidden = new Set<Kind>();
+  readonly #loaded = new Set<Kind>();
   readonly #stopped = new AbortController();
 
   constructor(options: MirrorOptions) {
@@ -72,18 +80,20 @@ export class Mirror {
       this.#watch<GatewaySync, GatewaySync>('GatewaySyncs', this.gatewaySyncs, {
         path: gatewaySyncPath(namespace),
         project: withoutManagers,
+        nameOf: ({ metadata }) => metadata.name,
       }),
-      this.#watch<SyncReport, SyncReport>('SyncReports', this.#reports, {
+      this.#watch<GatewayReport & { metadata: ObjectMeta }, GatewayReport>('SyncReports', this.#reports, {
         path: syncReportPath(namespace),
-        project: withoutManagers,
+        project: gatewayReportOf,
+        nameOf: ({ status }) => status?.crName,
       }),
-      this.#watch<PodMetadata & { metadata: ObjectMeta }, PodMetadata>('pods', this.#pods, {
+      this.#watch<PodIdentity & { metadata: ObjectMeta }, PodIdentity>('pods', this.#pods, {
         path: corePath('pods', namespace),
         labelSelector: `${AGENT_LABEL}=true`,
         fieldSelector: PODS_THAT_LIVE,
-        project: ({ metadata: { name, namespace, uid, labels = {}, annotations, deletionTimestamp } }) => ({
-          metadata: { name, namespace, uid, labels, annotations: ownIn(annotations), deletionTimestamp },
-        }),
+        isMetadataOnly: true,
+        project: podIdentityOf,
+        nameOf: ({ metadata }) => metadata.annotations?.[POD_ANNOTATIONS.crName],
       }),
     ]);
     void this.#keepLooking();
@@ -94,11 +104,16 @@ export class Mirror {
     this.#stopped.abort();
   }
 
-  /** Returns reports and pods of a namespace; parts that aren't readable are undefined. */
-  beyond(namespace: string): { reports: SyncReport[] | undefined; pods: PodMetadata[] | undefined } {
+  /** Returns reports and pods of a namespace; parts that aren't readable, or not read yet, are undefined. */
+  beyond(namespace: string): Beyond {
+    const partsOf = <T>(kind: Kind, objects: Map<string, Map<string, T>>) =>
+      this.#loaded.has(kind) && !this.#forbidden.has(kind) ? [...(objects.get(namespace)?.values() ?? [])] : undefined;
     return {
-      reports: this.#forbidden.has('SyncReports') ? undefined : [...(this.#reports.get(namespace)?.values() ?? [])],
-      pods: this.#forbidden.has('pods') ? undefined : [...(this.#pods.get(namespace)?.values() ?? [])],
+      reports: partsOf('SyncReports', this.#reports),
+      pods: partsOf('pods', this.#pods),
+      isLoading: (['SyncReports', 'pods'] as const).some(
+        (kind) => !this.#loaded.has(kind) && !this.#forbidden.has(kind),
+      ),
     };
   }
 
@@ -106,8 +121,8 @@ export class Mirror {
   get limits(): string[] {
     const what: Record<Kind, string> = {
       GatewaySyncs: 'not allowed to watch GatewaySyncs: the page shows the state at the start of kubectl stoker ui',
-      SyncReports: 'not allowed to read SyncReports: the progress of gateways in waves and drift are not shown',
-      pods: 'not allowed to read pods: waves that select gateways by label are shown without their gateways',
+      SyncReports: 'not allowed to list SyncReports: gateways are shown from the status alone, without drift',
+      pods: 'not allowed to list pods: waves that select gateways by label are shown without their gateways',
     };
     return [...this.#forbidden].map((kind) => what[kind]);
   }
@@ -115,10 +130,10 @@ export class Mirror {
   #watch<TRaw extends { metadata: ObjectMeta }, T>(
     kind: Kind,
     into: Map<string, Map<string, T>>,
-    options: Pick<ReflectorOptions<TRaw, T>, 'path' | 'project' | 'labelSelector' | 'fieldSelector'>,
+    { nameOf, ...options }: WatchedKind<TRaw, T>,
   ): Promise<void> {
     const refused = Promise.withResolvers<void>();
-    const { access, onChange, onNews } = this.#options;
+    const { access, onChange } = this.#options;
     const reflector = new Reflector<TRaw, T>({
       ...options,
       client: access.client,
@@ -126,19 +141,31 @@ export class Mirror {
       onChange: (change) => {
         const [namespace = '', name = ''] = change.key.split('/');
         keep(into, namespace, name, change);
-        if (this.#forbidden.delete(kind)) onNews();
-        onChange(namespace, kind === 'GatewaySyncs' ? name : undefined);
+        if (this.#forbidden.delete(kind)) this.#onAccess();
+        const objects =
+          change.type === 'deleted' ? [change.previous] : [change.object, change.previous ?? change.object];
+        for (const owner of new Set(objects.map(nameOf))) onChange(namespace, owner);
       },
       retryAfterMs: (error) => {
         if (!isApiError(error, 403)) return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
         this.#forbidden.add(kind);
-        onNews();
+        this.#onAccess();
         refused.resolve();
         return FORBIDDEN_MS;
       },
     });
     void reflector.run(this.#stopped.signal);
-    return Promise.race([reflector.firstSync, refused.promise]);
+    const loaded = reflector.firstSync.then(() => {
+      this.#loaded.add(kind);
+      this.#onAccess();
+    });
+    return Promise.race([loaded, refused.promise]);
+  }
+
+  /** All views depend on the kinds that can be read. */
+  #onAccess(): void {
+    for (const namespace of this.gatewaySyncs.keys()) this.#options.onChange(namespace, undefined);
+    this.#options.onNews();
   }
 
   /** Checks the connection with a minimal request. */
@@ -171,12 +198,6 @@ export class Mirror {
   async #sleep(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stopped.signal }).catch(() => {});
   }
-}
-
-/** Keeps only the annotations that assign a pod to a GatewaySync, because others can be large. */
-function ownIn(annotations: Record<string, string> = {}): Record<string, string> {
-  const names = Object.values(POD_ANNOTATIONS).filter((name) => name in annotations);
-  return Object.fromEntries(names.map((name) => [name, annotations[name] ?? '']));
 }
 
 /** Checks whether an error is temporary. */

@@ -35,7 +35,7 @@ const introduction = [
   '',
   '| Command | Required permissions |',
   '|---|---|',
-  '| status, history, trace, ui | `get` and `list` on `gatewaysyncs` (`ui` also needs `watch`), which the role `view` includes. Waves and traces also need `list` on `syncreports`, `pods`, and `events`, and omit what you cannot read |',
+  '| status, history, trace, ui | `get` and `list` on `gatewaysyncs` (`ui` also needs `watch`), which the role `view` includes. More than 200 gateways, and waves that select pods by label, also need `list` on `syncreports` and `pods`, and traces need `list` on `events` ([a Role](../how-to/see-what-gateways-do.md#permissions)). They omit what you cannot read |',
   '| doctor | None are required: checks that you lack permissions for are marked `!`. To run all checks except the checks of Secrets, you need `view` in the whole cluster, and `get` and `list` on ClusterRoles, webhook configurations, policies, and CRDs |',
   '| pause, resume, sync | `patch` on `gatewaysyncs`, which the role `edit` includes |',
   '| diff, drift | The same, and `list` on `syncreports` |',

@@ -1,33 +1,40 @@
 import { clientOf } from '../../scripts/testbed/client-of.ts';
-import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, connectCluster } from './cluster.ts';
 import { until } from './until.ts';
 
 /**
- * Returns the kubeconfig of an account that can only read GatewaySyncs and reports of its own namespace; waits until the
- * API server has noticed the permissions.
+ * Returns the kubeconfig of an account that can only read GatewaySyncs and the given kinds in its own namespace; waits
+ * until the API server has noticed the permissions.
  */
-export async function viewerOf(namespace: string): Promise<string> {
-  const metadata = { name: 'viewer', namespace };
+export async function viewerOf(
+  namespace: string,
+  kinds: ('pods' | 'syncreports')[] = ['syncreports'],
+): Promise<string> {
+  const metadata = { name: ['viewer', ...kinds].join('-'), namespace };
+  const verbs = ['get', 'list', 'watch'];
   await apply([
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'Role',
       metadata,
-      rules: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs', 'syncreports'], verbs: ['get', 'list', 'watch'] }],
+      rules: [
+        { apiGroups: ['sync.io'], resources: ['gatewaysyncs', ...kinds.filter((kind) => kind !== 'pods')], verbs },
+        ...(kinds.includes('pods') ? [{ apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] }] : []),
+      ],
     },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'RoleBinding',
       metadata,
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'viewer' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
       subjects: [{ kind: 'ServiceAccount', ...metadata }],
     },
   ]);
-  const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'viewer' });
+  const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: metadata.name });
   const client = clientOf(kubeconfig, { userAgent: 'test' });
-  await until(async () => (await client.get(syncReportPath(namespace))) !== undefined, {
+  await until(async () => (await client.get(gatewaySyncPath(namespace))) !== undefined, {
     describe: 'the rights of the viewer',
   });
   return kubeconfig;

@@ -4,10 +4,10 @@ import { backoffMs } from '../../domain/backoff.ts';
 import type { Logger } from '../../log.ts';
 import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
-import type { KubernetesClient } from './client.ts';
+import { type KubernetesClient, METADATA_ONLY } from './client.ts';
 import { SilenceError } from './deadline.ts';
 import { isContinued, isOlder, type LastChange } from './history.ts';
-import { listObjects } from './list.ts';
+import { listObjects, METADATA_LIST } from './list.ts';
 import { watch } from './watch.ts';
 
 /** `namespace/name`. */
@@ -27,6 +27,8 @@ export interface ReflectorOptions<TRaw, T> {
   path: string;
   labelSelector?: string;
   fieldSelector?: string;
+  /** Requests only the metadata of the objects. */
+  isMetadataOnly?: boolean;
   /** Page size of a list, which limits the API server's memory. */
   pageSize?: number;
   /** Selects the fields to keep; `previous` is the kept object of the same name. */
@@ -142,10 +144,11 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, path, labelSelector, fieldSelector, pageSize = DEFAULT_PAGE } = this.#options;
+    const { client, path, labelSelector, fieldSelector, isMetadataOnly, pageSize = DEFAULT_PAGE } = this.#options;
     const seen = new Set<ObjectKey>();
     this.#lastChange = undefined;
-    const options = { query: { labelSelector, fieldSelector }, signal, pageSize };
+    const accept = isMetadataOnly ? { accept: METADATA_LIST } : {};
+    const options = { query: { labelSelector, fieldSelector }, signal, pageSize, ...accept };
     const version = await listObjects<TRaw>(client, path, options, (object) => {
       this.#progressAt = performance.now();
       seen.add(keyOf(object));
@@ -162,7 +165,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, path, labelSelector, fieldSelector } = this.#options;
+    const { client, path, labelSelector, fieldSelector, isMetadataOnly } = this.#options;
     const query = {
       labelSelector,
       fieldSelector,
@@ -176,6 +179,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       query,
       signal,
       idleTimeoutMs: this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
+      ...(isMetadataOnly && { accept: METADATA_ONLY }),
     })) {
       this.#progressAt = performance.now();
       const { resourceVersion } = event.object.metadata;

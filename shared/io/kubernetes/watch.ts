@@ -8,6 +8,7 @@ export type WatchEvent<T> =
 
 export interface WatchOptions {
   query: Query;
+  accept?: string;
   signal: AbortSignal;
   /** Time without data after which the connection is closed (ms). */
   idleTimeoutMs: number;
@@ -20,9 +21,9 @@ export interface WatchOptions {
 export async function* watch<T>(
   client: KubernetesClient,
   path: string,
-  { query, signal, idleTimeoutMs }: WatchOptions,
+  { query, idleTimeoutMs, ...options }: WatchOptions,
 ): AsyncGenerator<WatchEvent<T>> {
-  const request = { method: 'GET', path, query: { ...query, watch: true }, signal } as const;
+  const request = { method: 'GET', path, query: { ...query, watch: true }, ...options } as const;
   for await (const line of linesOf(client.chunks(request, idleTimeoutMs))) {
     const event = JSON.parse(line) as WatchEvent<T> | { type: 'ERROR'; object: { code?: number } };
     if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, JSON.stringify(event.object));

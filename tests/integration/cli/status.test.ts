@@ -102,6 +102,31 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     );
   });
 
+  test('shows whether its numbers are from all gateways or from the status alone', async (t) => {
+    const { namespace } = await arrange(t);
+    for (const name of ['e', 'f', 'g']) {
+      await apply(injectedPod(namespace, name, 'plant'));
+      await report({ namespace, name }, { crName: 'plant', commit: COMMIT });
+    }
+    await writeStatus(namespace, 'plant', { gateways: { ...NONE, summary: '5/5 synced', total: 5, synced: 5 } });
+    const status = 'the status alone, which lists 2 of 5 gateways';
+    const cases: [Parameters<typeof viewerOf>[1], source: string, shown: number][] = [
+      [['pods', 'syncreports'], 'the reports of all 5 gateways', 5],
+      [['syncreports'], 'the reports of all 5 gateways; not allowed to list pods', 5],
+      [['pods'], `${status}; not allowed to list SyncReports`, 2],
+      [[], `${status}; not allowed to list SyncReports and pods`, 2],
+    ];
+    for (const [kinds, source, shown] of cases) {
+      const kubeconfig = await viewerOf(namespace, kinds);
+      const { output } = await runCli(['status', 'plant', '--kubeconfig', kubeconfig]);
+      assert.match(output, new RegExp(`source +${source}\\n`));
+      assert.equal(output.match(/^[a-g] .* Synced /gm)?.length, shown, output);
+      const fleet = await runCli(['status', '--kubeconfig', kubeconfig]);
+      const denied = shown === 2 ? source.replace(/.*(; not)/, 'gateways from the status alone$1') : undefined;
+      assert.equal(/^gateways from .*/m.exec(fleet.output)?.[0], denied);
+    }
+  });
+
   test('exits with 0 if everything it shows is ready', async (t) => {
     const { viewer } = await arrange(t);
     const { status, output } = await runCli(['status', 'plant', '--kubeconfig', viewer]);

@@ -215,7 +215,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const update = await untilUpdate(entered, ({ cards }) => cards.length > 0);
     assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
     assert.equal(update.totals.resources, 2);
-    assert.match(update.limits.join(), /not allowed to read pods/);
+    assert.match(update.limits.join(), /not allowed to list pods/);
     const outsider = `?namespace=${other.namespace}&name=secret`;
     const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, outsider);
     assert.equal(asked.detail, null);

@@ -23,6 +23,7 @@ const view: ResourceView = {
   source: 'Spec',
   commit: COMMIT,
   resolvedAt: '2026-01-01T00:00:00Z',
+  basis: { from: 'reports', shown: 1000, total: 1000 },
   counts: { total: 1000, synced: 999, pending: 1, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 },
   rollout: {
     number: 1,
@@ -94,6 +95,7 @@ const plain: ResourceView = {
   says: 'all 2 gateways have it',
   repo: 'https://git.example.com/press.git',
   ref: 'main',
+  basis: { from: 'reports', shown: 2, total: 2 },
   counts: { ...none, total: 2, synced: 2 },
   gateways: [],
 };
@@ -241,6 +243,7 @@ suite('kubectl stoker status shows one resource', () => {
       '  repository https://git.example.com/press.git',
       '  follows    main, not resolved yet',
       '  gateways   2 of 2 in sync',
+      '  source     the reports of all 2 gateways',
       'and 2 more, which the status counts but does not list',
     ]);
   });
@@ -250,7 +253,7 @@ suite('kubectl stoker status shows one resource', () => {
       named('a', 'Synced', { wave: 'canary', commit: COMMIT, syncedAt: at(4), took: '1.2s' }),
       named('b', 'Error', { pod: 'b', wave: 'rest', waitsFor: 'a disk' }),
     ];
-    assert.deepEqual(textOf(drawResource({ ...plain, gateways }, hostOf(undefined))).slice(4), [
+    assert.deepEqual(textOf(drawResource({ ...plain, gateways }, hostOf(undefined))).slice(5), [
       '',
       'GATEWAY   POD   WAVE     STATUS   COMMIT     SYNCED    TOOK   WAITS FOR',
       'b               rest     Error                                a disk',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { gatewayReportOf, podIdentityOf } from '../../../cli/client/gateway-objects.ts';
+import { basisWords } from '../../../cli/fleet/basis.ts';
 import type { Beyond } from '../../../cli/fleet/beyond.ts';
 import { fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
 import { byNeed } from '../../../cli/fleet/gateway.ts';
@@ -403,11 +405,39 @@ suite('a fleet with more gateways than fit into a status', () => {
   });
 
   test('has no numbers if some of it is unknown', () => {
-    for (const beyond of [{}, { pods: podsOf(names.slice(0, 250)) }]) {
-      assert.deepEqual(sizes({ reports: [], ...beyond }), ['unknown', 'unknown']);
+    const someReports = { reports: names.slice(0, 250).map((name) => reportOf(name)) };
+    for (const beyond of [{}, { pods: podsOf(names) }, someReports]) {
+      assert.deepEqual(sizes(beyond), ['unknown', 'unknown']);
       const { rollout: _, ...atOnce } = status;
       assert.equal(barsOf(gatewaySync(atOnce), beyond)[0]?.gateways, undefined);
     }
+  });
+
+  test('names the source of its numbers, and what cannot be listed', () => {
+    const words = (beyond: Beyond) => basisWords(resourceView(given, beyond).basis);
+    const reports = names.map((name) => reportOf(name));
+    const rows: [Beyond, string][] = [
+      [{ reports, pods: podsOf(names) }, 'the reports of all 500 gateways'],
+      [{ reports: [], pods: podsOf(names.slice(1)) }, 'the reports of 499 gateways; the status counts 500'],
+      [{ reports }, 'the reports of all 500 gateways; not allowed to list pods'],
+      [
+        { reports: reports.slice(0, 250) },
+        'the status alone, which lists 450 of 500 gateways; not allowed to list pods',
+      ],
+      [{ pods: podsOf(names) }, 'the status alone, which lists 200 of 500 gateways; not allowed to list SyncReports'],
+      [{}, 'the status alone, which lists 200 of 500 gateways; not allowed to list SyncReports and pods'],
+      [{ isLoading: true }, 'the status alone, which lists 200 of 500 gateways; the reports are still being read'],
+    ];
+    for (const [beyond, expected] of rows) assert.equal(words(beyond), expected);
+  });
+
+  test('is known from its reports alone if pods cannot be listed', () => {
+    const foreign = reportOf('other', { crName: 'shop' });
+    const beyond = { reports: [foreign, ...names.map((name) => reportOf(name, { gateway: `till ${name}` }))] };
+    const { gateways } = resourceView(given, beyond);
+    assert.deepEqual([gateways.length, gateways[0]?.name], [total, 'till store-000']);
+    const { rollout: _, ...atOnce } = status;
+    assert.equal(barsOf(gatewaySync(atOnce), beyond)[0]?.gateways?.length, total);
   });
 
   test('excludes pods that name the resource without requesting the sidecar', () => {
@@ -429,7 +459,7 @@ suite('a fleet with more gateways than fit into a status', () => {
       { metadata: { ...second?.metadata, namespace: 'other' } },
       { metadata: { ...third?.metadata, deletionTimestamp: 'now' } },
     ] as Beyond['pods'];
-    const known = resourceView(given, { pods: [...(foreign ?? []), ...others] }).gateways;
+    const known = resourceView(given, { reports: [], pods: [...(foreign ?? []), ...others] }).gateways;
     assert.equal(known.length, total);
   });
 
@@ -455,10 +485,73 @@ suite('a fleet with more gateways than fit into a status', () => {
   test('lists gateways that need help first', () => {
     const broken = gateway('store-450', { syncStatus: 'Error', message: 'the volume is full' });
     const discoveredGateways = status.discoveredGateways.map((each) => (each.name === 'store-450' ? broken : each));
-    const view = resourceView(gatewaySync({ ...status, discoveredGateways }), { pods: podsOf(names) });
+    const view = resourceView(gatewaySync({ ...status, discoveredGateways }), { reports: [], pods: podsOf(names) });
     const [first] = byNeed(view.gateways);
     assert.deepEqual([first?.name, first?.waitsFor], ['store-450', 'the volume is full']);
     assert.equal(view.gateways.length, total);
+  });
+});
+
+suite('a gateway without a readable report', () => {
+  const release = { number: 7, commit: NEW, revision, stableCommit: OLD, stableRevision: revision };
+  const lookIn = (
+    given: Partial<DiscoveredGateway>,
+    changes: Partial<RolloutStatus>,
+    spec: Partial<SpecInput> = {},
+  ) => {
+    const rollout = rolloutStatusOf({
+      ...release,
+      phase: 'Progressing',
+      wave: 'rest',
+      plan: planOf([]),
+      admission: [{ wave: 'rest', members: 'all', admitted: 'all' }],
+      ...changes,
+    });
+    const status = { rollout, lastSyncCommit: NEW, discoveredGateways: [gateway('a', given)] };
+    const [wave] = resourceView(gatewaySync(status, spec), {}).rollout?.waves ?? [];
+    return wave?.gateways?.[0]?.look;
+  };
+  const verify = { gateway: { verify: { requests: [{ path: '/health', port: 8080 }] } } } as unknown as SpecInput;
+
+  test('is shown as its status implies', () => {
+    assert.equal(lookIn({ syncedCommit: NEW }, {}), 'new');
+    assert.equal(lookIn({ syncedCommit: NEW }, {}, verify), 'onItsWay', 'its verification is unknown');
+    assert.equal(lookIn({ syncedCommit: NEW }, { phase: 'Complete' }, verify), 'new');
+    assert.equal(lookIn({ syncedCommit: NEW, syncStatus: 'Skewed' }, {}), 'onItsWay');
+    assert.equal(lookIn({ syncedCommit: OLD, syncStatus: 'Error' }, {}), 'onItsWay');
+    assert.equal(lookIn({ syncedCommit: OLD }, { phase: 'RolledBack', failures: ['a'] }, verify), 'old');
+    assert.equal(lookIn({ syncedCommit: NEW, syncStatus: 'Skewed' }, { phase: 'RollingBack' }), 'onItsWay');
+  });
+});
+
+suite('the parts of an object that are kept', () => {
+  const large = 'x'.repeat(200_000);
+
+  test('of a pod assign it to a GatewaySync and to a wave, and are limited', () => {
+    const labels = { tier: 'canary', 'app.kubernetes.io/name': 'till' };
+    const annotations = { 'sync.io/cr-name': 'plant', 'sync.io/inject': 'true', other: large };
+    const metadata = { name: 'a', namespace: 'gateways', uid: 'u', labels, annotations };
+    assert.deepEqual(podIdentityOf({ metadata }).metadata, {
+      name: 'a',
+      namespace: 'gateways',
+      uid: 'u',
+      labels,
+      annotations: { 'sync.io/cr-name': 'plant', 'sync.io/inject': 'true', 'sync.io/gateway-name': 'till' },
+      deletionTimestamp: undefined,
+    });
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`l${index}`, 'v'.repeat(63)]));
+    const hostile = { ...metadata, labels: many, annotations: { 'sync.io/gateway-name': large } };
+    assert.ok(JSON.stringify(podIdentityOf({ metadata: hostile })).length < 8_000);
+  });
+
+  test('of a report are its state and the first changes', () => {
+    const changes = Array.from({ length: 100 }, (_, index) => `differs ${'x'.repeat(1_000)} ${index}`);
+    const report = syncReportOf({ status: { changes, inspection: { id: 'i', sealed: large }, message: 'm' } });
+    const { status } = gatewayReportOf(report);
+    assert.deepEqual([status?.changes?.length, status?.changes?.at(-1), status?.message], [5, 'and 96 more', 'm']);
+    assert.ok(JSON.stringify(gatewayReportOf(report)).length < 8_000);
+    const few = ['differs a (content)'];
+    assert.deepEqual(gatewayReportOf(syncReportOf({ status: { changes: few } })).status?.changes, few);
   });
 });
 
@@ -530,6 +623,7 @@ suite('the whole view', () => {
       commit: NEW,
       resolvedAt: 'then',
       counts: none,
+      basis: { from: 'status', shown: 1, total: 0, denied: ['SyncReports', 'pods'] },
       lastRequest: request,
       lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' },
     });
@@ -543,6 +637,7 @@ suite('the whole view', () => {
       repo: 'https://git.test/app.git',
       ref: 'main',
       counts: none,
+      basis: { from: 'status', shown: 0, total: 0, denied: ['SyncReports', 'pods'] },
       gateways: [],
     });
     for (const unseen of [gatewaySync(undefined), gatewaySync({ ...status, observedGeneration: 2 })])
