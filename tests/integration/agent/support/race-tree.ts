@@ -52,7 +52,8 @@ export function readTree(data: string): Record<string, string> {
     try {
       return look();
     } catch (error) {
-      if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      // EINVAL: realpath found a link, and read it after it was replaced.
+      if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? ''))
         return undefined;
       throw error;
     }
