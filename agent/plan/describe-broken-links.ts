@@ -9,7 +9,7 @@ export function describeBrokenLinks({ broken, total }: Unfollowed, texts: Readon
   const patterns = broken.map(({ link }) => JSON.stringify(excludePattern(link.path)));
   const links = broken.map(({ link, reason }) => {
     const text = texts.get(link.blob)?.text ?? '…';
-    return `${visible(link.path, SHOWN.path)} -> ${visible(text, SHOWN.start, SHOWN.end)} (${reason})`;
+    return `${visible(link.path, SHOWN.path)} -> ${visible(text, SHOWN.start, SHOWN.end)} (${visible(reason, reason.length)})`;
   });
   const more = total > broken.length ? `, and ${total - broken.length} more` : '';
   return `symbolic links in the repository can't be followed; to exclude them, add ${patterns.join(', ')} to excludePatterns: ${links.join(', ')}${more}`;

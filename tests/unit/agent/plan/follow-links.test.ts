@@ -252,6 +252,12 @@ suite('links are errors', () => {
     assert.match(message, /l -> directory\/directory\/….*\/directory\/missing\.conf \(no such file/);
   });
 
+  test('whose message quotes control characters in all names', () => {
+    const tree = { 'd/l': link('../a\n'), 'a\n': link(Buffer.from([0xff])) };
+    const { message } = followLinksIn(tree, { sources: ['d'] });
+    assert.match(message, /d\/l -> "\.\.\/a\\n" \("through a\\n: its text isn't UTF-8"\)$/);
+  });
+
   test('whose exclude pattern excludes exactly the link', () => {
     const name = fc.string({ minLength: 1, unit: 'grapheme' }).filter((text) => !/[/\0]|^\.{1,2}$/.test(text));
     fc.assert(
