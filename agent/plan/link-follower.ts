@@ -65,11 +65,14 @@ export class LinkFollower {
     return { broken: [...this.#broken, ...waiting].slice(0, MAX_NAMED), total: this.#total + this.#waiting.length };
   }
 
-  /** Goes on after the requests of the resolver were fulfilled. */
-  resume(): void {
+  /** Goes on after the requests of the resolver were fulfilled, in steps, because links can lead to many files. */
+  *resume(): Generator<undefined> {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { retry } of waiting) retry();
+    for (const { retry } of waiting) {
+      retry();
+      yield;
+    }
   }
 
   #takeSource(source: string): void {

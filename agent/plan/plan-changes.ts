@@ -220,18 +220,16 @@ function planDirectories(
     [...directoriesOf(directory), directory].some((path) => desired.files.has(path));
   const unneeded = [...manifest.directories]
     .filter((directory) => !desired.directories.has(directory) && !forRetained.has(directory) && !isInTree(directory))
-    .sort(byDepth)
+    .sort()
     .reverse();
   const needed = allDirectories([...writes.map(({ path }) => path), ...trees]);
   const isThere = (directory: string) => live.get(directory)?.kind === 'directory';
   return {
-    create: [...needed].filter((directory) => !isThere(directory) && !isInTree(directory)).sort(byDepth),
+    create: [...needed].filter((directory) => !isThere(directory) && !isInTree(directory)),
     clear: unneeded.filter(isInTheWay),
     prune: unneeded.filter((directory) => !isInTheWay(directory)),
   };
 }
-
-const byDepth = (a: string, b: string): number => a.split('/').length - b.split('/').length;
 
 /** Checks whether only the mode of a file changes, so that its content is copied from the volume. */
 export const isCopy = (change: Change): boolean => 'copied' in change;

@@ -1,4 +1,5 @@
 import { isWithin } from '../../shared/domain/relative-path.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { describeBrokenLinks } from '../plan/describe-broken-links.ts';
 import { type FollowInput, LinkFollower } from '../plan/link-follower.ts';
@@ -104,6 +105,7 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
   const entries: TreeEntry[] = [];
   const onEntry = (entry: TreeEntry) => void entries.push(entry);
   const follower = new LinkFollower({ sources, isExcluded, resolver, onEntry, onCopy: lister.input.budget.take });
+  const pacer = new Pacer();
   let requests = resolver.takeRequests();
   for (let level = 0; requests.texts.size > 0 || (requests.paths.size > 0 && level < MAX_LEVELS); ) {
     if (requests.texts.size > 0) await lister.readTexts(requests.texts);
@@ -112,7 +114,7 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
       tree.add(await lister.listTargets(paths), paths);
       level += 1;
     }
-    follower.resume();
+    for (const _ of follower.resume()) if (pacer.isDue) await pacer.rest();
     requests = resolver.takeRequests();
   }
   const { unfollowed } = follower;

@@ -43,7 +43,7 @@ export async function followCheckout({ entries, modules }: CheckoutListing, scop
       if (unfollowed.total === 0) return { kind: 'entries', entries: followed };
       return { kind: 'problems', problems: [describeBrokenLinks(unfollowed, texts)] };
     }
-    follower.resume();
+    Array.from(follower.resume());
   }
 }
 

@@ -90,13 +90,15 @@ export function isWithin(path: string, directory: string): boolean {
 /** The parent directories of a path, the outermost first, without the root. */
 export const directoriesOf = (path: string): string[] => directoriesAfter('', path);
 
-/** The parent directories of a path that aren't parents of the previous path of a list. */
+/** The parent directories of a path that aren't parents of the previous path of a list; cheap if there are few. */
 export function directoriesAfter(previous: string, path: string): string[] {
   const directories: string[] = [];
-  let same = 0;
-  while (same < path.length && path.charCodeAt(same) === previous.charCodeAt(same)) same += 1;
-  for (let at = path.indexOf('/', same); at !== -1; at = path.indexOf('/', at + 1)) directories.push(path.slice(0, at));
-  return directories;
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+    // V8 compares whole strings a hundred times faster than their starts or characters.
+    if (previous.slice(0, at + 1) === path.slice(0, at + 1)) break;
+    directories.push(path.slice(0, at));
+  }
+  return directories.reverse();
 }
 
 /** All parent directories of the paths, outer ones first; cheap if many paths share a directory. */

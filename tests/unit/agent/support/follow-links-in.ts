@@ -50,7 +50,7 @@ export function followLinksIn(given: Tree, options: Options = {}): Result {
       levels += 1;
       tree.add(list([...requests.paths]), [...requests.paths]);
     }
-    follower.resume();
+    Array.from(follower.resume());
   }
   const { unfollowed } = follower;
   return {
