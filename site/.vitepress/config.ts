@@ -54,6 +54,7 @@ export default defineConfig({
     search: { provider: 'local', options: { detailedView: true } },
     nav: [
       { text: 'Get started', link: '/tutorials/getting-started' },
+      { text: 'Compare', link: '/explanation/comparison' },
       { text: 'Fix a problem', link: '/how-to/find-out-what-is-wrong' },
       { text: 'Reference', link: '/reference/api-reference' },
       { component: 'VersionSwitcher' },

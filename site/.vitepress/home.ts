@@ -8,6 +8,7 @@ export const home = {
     actions: [
       { theme: 'brand', text: 'Get started', link: '/tutorials/getting-started' },
       { theme: 'alt', text: 'Concepts', link: '/explanation/concepts' },
+      { theme: 'alt', text: 'How it compares', link: '/explanation/comparison' },
     ],
   },
   features: [

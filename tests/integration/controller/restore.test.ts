@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
+import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  push,
+  request,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { startController } from '../../support/start-controller.ts';
+
+interface BackedUp {
+  metadata: ObjectMeta;
+  status?: unknown;
+}
+
+/** Collections that the documented commands restore, in the order of Velero. */
+const pathsIn = ({ namespace }: Address) => [
+  groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace),
+  gatewaySyncPath(namespace, ''),
+];
+
+/** Creates an object as Velero does: without its owners and its status, which is written afterwards on request. */
+async function restore(path: string, object: BackedUp, withStatus: boolean): Promise<void> {
+  const { name, namespace, annotations = {}, labels = {} } = object.metadata;
+  const marks = { 'velero.io/backup-name': 'nightly', 'velero.io/restore-name': 'nightly-1' };
+  const metadata = { name, namespace, annotations, labels: { ...labels, ...marks } };
+  const { status, ...rest } = object;
+  const created = await callApi<BackedUp>({ method: 'POST', path, body: { ...rest, metadata } });
+  if (!withStatus || status === undefined) return;
+  await callApi({ method: 'PUT', path: `${path}/${name}/status`, body: { ...created, status } });
+}
+
+interface World {
+  address: Address;
+  /** Commits by ref. */
+  commits: Record<'main' | 'v1', string>;
+  /** The resource, which followed the release v1 when the backup was made. */
+  before: GatewaySync;
+  /** Restores all objects of the backup. */
+  restoreAll: (options: { withStatus: boolean }) => Promise<void>;
+}
+
+/** A namespace in which all objects were backed up and deleted, and no controller runs. */
+async function arrange(t: TestContext): Promise<World> {
+  const repository = await (await gitServerFor(t)).createRepository('app');
+  const v1 = await repository.commit({ files: { 'config/a': '1' } });
+  await repository.tag('v1');
+  const main = await repository.commit({ files: { 'config/a': '2' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  const controller = await startController(t, address.namespace);
+  await applyGatewaySync(address, { repo: repository.url }, { rollout: {} });
+  await request(address, 'v1');
+  const before = await untilGatewaySync(address, 'at v1', isAt(v1));
+  const paths = pathsIn(address);
+  const backup = await Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));
+  await controller.kill();
+  const revisions = groupPath('apps/v1', 'controllerrevisions', address.namespace);
+  for (const path of [...paths, revisions]) await callApi({ method: 'DELETE', path });
+  const restoreAll: World['restoreAll'] = async ({ withStatus }) => {
+    for (const [index, { items }] of backup.entries())
+      for (const item of items) await restore(paths[index] ?? '', item, withStatus);
+  };
+  return { address, commits: { main, v1 }, before, restoreAll };
+}
+
+/** Accepts a resource that follows a commit, whose agents have their permissions. */
+const isAt = (commit: string) => (resource: GatewaySync) =>
+  resource.status?.lastSyncCommit === commit && condition(resource, 'AgentAccess')?.status === 'True';
+
+suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
+  test('with its status before the operator runs keeps its release and its history', async (t) => {
+    const { address, commits, before, restoreAll } = await arrange(t);
+    await restoreAll({ withStatus: true });
+    await startController(t, address.namespace);
+    // A push to the branch of the spec is handled, and must not move the gateways.
+    await push(address, 'main');
+    const isHandled = ({ status }: GatewaySync) => status?.lastPush?.outcome === 'Applied';
+    const { status } = await untilGatewaySync(
+      address,
+      'at v1, with the push handled',
+      (resource) => isHandled(resource) && isAt(commits.v1)(resource),
+    );
+    assert.deepEqual(
+      [status?.target, status?.history, status?.rollout?.stableCommit],
+      [before.status?.target, before.status?.history, commits.v1],
+    );
+  });
+
+  test('without its status follows its spec, and its release again after one command', async (t) => {
+    const { address, commits, before, restoreAll } = await arrange(t);
+    await startController(t, address.namespace);
+    await restoreAll({ withStatus: false });
+    await untilGatewaySync(address, 'at the ref of its spec', isAt(commits.main));
+    const ref = before.status?.target?.ref ?? '';
+    const { kubeconfig } = await connectCluster();
+    const place = ['--namespace', address.namespace, '--kubeconfig', kubeconfig];
+    const synced = await runCli(['sync', address.name, '--ref', ref, ...place]);
+    assert.equal(synced.status, 0, synced.notes);
+    const { status } = await untilGatewaySync(address, 'at v1 again', isAt(commits.v1));
+    assert.deepEqual([status?.target?.ref, status?.lastRequest?.outcome], ['v1', 'Applied']);
+  });
+});
