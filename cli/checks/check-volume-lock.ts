@@ -19,7 +19,7 @@ export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurv
   return [
     failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
       todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm -f ${locksOf(pod).join(' ')}`,
-      page: 'reference/agent.md#volume-lock',
+      page: 'reference/profiles/volume.md#volume-lock',
     }),
   ];
 }

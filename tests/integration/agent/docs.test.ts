@@ -43,17 +43,13 @@ interface Example {
 
 /** The pages with examples, and the headings that have to have one. */
 const TOPICS = {
-  'reference/agent.md': [
-    'Mappings',
-    'Symbolic links',
-    'Templates',
-    'Patches',
-    'Excludes',
-    'Dry run',
-    'Drift',
-    'Submodules',
-    'Git LFS',
-  ],
+  'reference/profiles/mappings.md': ['Mappings', 'Excludes'],
+  'reference/profiles/symbolic-links.md': ['Symbolic links'],
+  'reference/profiles/templates-and-patches.md': ['Templates', 'Patches'],
+  'reference/profiles/dry-run.md': ['Dry run'],
+  'reference/profiles/volume.md': ['File permissions'],
+  'reference/profiles/drift-and-failures.md': ['Drift'],
+  'reference/profiles/sources.md': ['Submodules', 'Git LFS'],
   'how-to/notify-gateways.md': ['Send HTTP requests'],
 };
 
@@ -136,7 +132,7 @@ for (const [page, topics] of Object.entries(TOPICS)) {
   suite(`docs/${page}`, () => {
     let heading = '';
     const headings: string[] = [];
-    for (const [, title, yaml] of text.matchAll(/^## (.+)$|^```yaml\n([\s\S]*?)^```$/gm)) {
+    for (const [, title, yaml] of text.matchAll(/^##? (.+)$|^```yaml\n([\s\S]*?)^```$/gm)) {
       heading = title ?? heading;
       const example = yaml === undefined ? undefined : (parse(yaml) as Partial<Example>);
       if (!example?.volume || !example.repository || !example.profile) continue;

@@ -71,7 +71,7 @@ suite('when a tree is removed,', () => {
       const seconds = commit === first ? 1 : 2;
       fs.utimesSync(path.join(treeOf(sandbox), 'report.csv'), seconds, seconds);
     }
-    const page = (await readPages()).find(({ file }) => file === 'docs/reference/agent.md');
+    const page = (await readPages()).find(({ file }) => file === 'docs/reference/profiles/atomic-directories.md');
     const command = page && blocksOf(page).find(({ code }) => code.startsWith('ls -t /data/.sync-agent/taken-over/'));
     const listed = execFileSync('sh', ['-ec', command?.code.replace('/data', sandbox.data) ?? '']).toString();
     const files = listed.trimEnd().split('\n');

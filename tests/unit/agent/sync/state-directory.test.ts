@@ -138,7 +138,7 @@ suite("the agent's directory elsewhere in the volume", () => {
     const before = await annotated('sync-state');
     await before.sync({ repo, commit: first, profile: SITE });
     await before.release();
-    const page = (await readPages()).find(({ file }) => file === 'docs/reference/agent.md');
+    const page = (await readPages()).find(({ file }) => file === 'docs/reference/profiles/volume.md');
     assert.ok(page);
     const commands = blocksOf(page).filter(({ code }) => code.startsWith('cd /data && '));
     assert.equal(commands.length, 2);
