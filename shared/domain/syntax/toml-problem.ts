@@ -19,16 +19,19 @@ function parseProblem(text: string): SyntaxProblem | undefined {
   }
 }
 
+const LETTERS: Record<string, string> = { 29: 'x', 30: 'y', 31: 'z' };
+
 /**
- * Finds a day that its month doesn't have, such as 2021-02-30, which the library reads as March 2. It rejects a day over
- * 31, so each such day is replaced by one. Text, comments, and keys can have any day.
+ * Finds a day that its month doesn't have, such as 2021-02-30, which the library reads as March 2. It rejects letters in
+ * a date, so they replace each such day. Text, comments, and keys can have any day, and no two keys become equal.
  */
 function dateProblem(text: string): SyntaxProblem | undefined {
+  const letter = [...'zyxwvutsrqponmlkjihgfedcba'].find((each) => !new RegExp(`\\d{4}-\\d\\d-${each}`).test(text));
   const changed = text.replaceAll(/(\d{4}-\d\d-)(29|3[01])/g, (date, month, day) =>
-    new Date(date).getUTCDate() === Number(day) ? date : `${month}9${day.at(-1)}`,
+    new Date(date).getUTCDate() === Number(day) ? date : `${month}${letter}${LETTERS[day]}`,
   );
   const problem = changed === text ? undefined : parseProblem(changed);
-  return problem?.what === 'invalid date' ? problem : undefined;
+  return problem?.what.startsWith('invalid date') ? { ...problem, what: 'invalid date' } : undefined;
 }
 
 function hasLongInteger(value: unknown): boolean {
