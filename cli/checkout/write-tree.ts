@@ -1,12 +1,12 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { modeOf } from '../../agent/plan/file-mode.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import { Problem } from '../client/problem.ts';
 
 /** Creates an empty directory for files. Throws `Problem` if it has content, which could be mixed up with them. */
 export async function createTree(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await makeDirectory(directory);
   const [entry] = await readdir(directory);
   if (entry !== undefined) throw new Problem(`${directory} isn't empty: specify a new directory for --output`);
 }
@@ -18,8 +18,16 @@ export const deliveredMode = (file: FileMode): number => modeOf(file, false);
 
 /** Writes a file at a path that the plan has checked, with the mode that an agent gives it. */
 export async function writeTreeFile(path: string, content: Buffer, file: FileMode): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeDirectory(dirname(path));
   const mode = deliveredMode(file);
   await writeFile(path, content, { mode });
   await chmod(path, mode);
+}
+
+/** Creates a directory and those above it, with the usual mode whatever the umask is: other users read the tree. */
+async function makeDirectory(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  const shortest = resolve(first).length;
+  for (let each = resolve(path); each.length >= shortest; each = dirname(each)) await chmod(each, 0o755);
 }

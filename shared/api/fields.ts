@@ -136,7 +136,7 @@ export const destinationPath = (description: string) =>
 
 /** Permission bits of a file, as an octal number in quotes. */
 export const fileMode = (description: string) =>
-  v.pipe(v.string(), v.maxLength(4), cel(FILE_MODE_RULE), v.description(description));
+  v.pipe(v.string(FILE_MODE_RULE.message), v.maxLength(4), cel(FILE_MODE_RULE), v.description(description));
 
 /** A Go duration string between `min` and `max`, which use the same format; every caller's range includes 90s. */
 export const durationBetween = (min: string, max: string, description: string) =>

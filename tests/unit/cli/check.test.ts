@@ -95,6 +95,23 @@ suite('kubectl stoker check', () => {
     assert.deepEqual([status, /mappings\[0\]\.mode: must be four octal digits/.test(notes)], [1, true], notes);
   });
 
+  test('gives new directories the usual mode with any umask', async (t) => {
+    const { output, check } = await startRepository(t);
+    const directory = path.join(output, 'new');
+    const umask = process.umask(0o077);
+    t.after(() => process.umask(umask));
+    assert.equal((await check(['--gateway', 'edge', '--output', directory])).status, 0);
+    const directories = [output, directory, path.join(directory, 'config')];
+    for (const each of directories) assert.equal((await stat(each)).mode & 0o777, 0o755, each);
+  });
+
+  test('names the quotes that a mode needs', async (t) => {
+    const { check } = await startRepository(t);
+    const number = 600 as unknown as string;
+    const { status, notes } = await check([], { mappings: [mapping('shared', 'config', { mode: number })] });
+    assert.deepEqual([status, /\.mode: must be four octal digits in quotes/.test(notes)], [1, true], notes);
+  });
+
   test('lists the files with their sources', async (t) => {
     const { check } = await startRepository(t);
     const labels = ['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge'];
