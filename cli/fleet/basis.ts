@@ -32,13 +32,16 @@ export function basisOf({ reports, pods, isLoading }: Beyond, counts: { shown: n
 export const isWhole = ({ from, shown, total }: Basis): boolean => from === 'reports' || shown >= total;
 
 /** Describes the source, and why it isn't complete. */
-export function basisWords({ from, shown, total, denied = [], isLoading }: Basis): string {
-  const gateways = (count: number) => `${count} ${count === 1 ? 'gateway' : 'gateways'}`;
+export function basisWords(
+  { from, shown, total, denied = [], isLoading }: Basis,
+  format: (count: number) => string = String,
+): string {
+  const gateways = (count: number) => `${format(count)} ${count === 1 ? 'gateway' : 'gateways'}`;
   const why = denied.length > 0 ? `; not allowed to list ${denied.join(' and ')}` : '';
   if (from === 'reports') {
-    const others = shown < total ? `; the status counts ${total}` : '';
+    const others = shown < total ? `; the status counts ${format(total)}` : '';
     return `the reports of ${shown < total || shown === 1 ? '' : 'all '}${gateways(shown)}${others}${why}`;
   }
-  const listed = shown < total ? `, which lists ${shown} of ${gateways(total)}` : '';
+  const listed = shown < total ? `, which lists ${format(shown)} of ${gateways(total)}` : '';
   return `the status alone${listed}${isLoading ? '; the reports are still being read' : why}`;
 }

@@ -46,7 +46,7 @@ export type ResourceState = 'ready' | 'busy' | 'failed' | 'paused' | 'rolledBack
 type Counts = Omit<GatewayCounts, 'summary'>;
 
 /** Progress of a rollout. */
-type RolloutView = Pick<
+export type RolloutView = Pick<
   RolloutStatus,
   'number' | 'phase' | 'summary' | 'commit' | 'stableCommit' | 'nextCommit' | 'message' | 'startedAt'
 > & { waves: WaveView[] };

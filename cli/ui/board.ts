@@ -1,6 +1,6 @@
 import type { FleetView } from '../fleet/fleet.ts';
 import type { Connection, Mirror } from './mirror.ts';
-import { type Card, cardOf, type Detail, detailOf, plainly, totalsOf } from './views.ts';
+import { type Card, cardOf, type Detail, detailOf, type GatewayDot, plainly, totalsOf } from './views.ts';
 
 /** An update for a page: everything at first, then only changes. */
 export interface Update {
@@ -13,6 +13,15 @@ export interface Update {
   limits: string[];
   /** The open GatewaySync if it has changed; null if it doesn't exist. */
   detail?: Detail | null;
+  /** Its changed gateways, and the pods of the deleted ones. */
+  gateways?: { changed: GatewayDot[]; gone: string[] };
+}
+
+/** What a page has of the open GatewaySync, as text, to detect changes. */
+interface Seen {
+  touched: number | undefined;
+  detail: string;
+  gateways: Map<string, string>;
 }
 
 /** Changes within this time are combined into one update (ms). */
@@ -25,6 +34,8 @@ interface Entry {
   /** The card as text, to detect changes. */
   text: string;
   revision: number;
+  /** Revision with the last change of the GatewaySync or of one of its gateways. */
+  touched: number;
 }
 
 /** Creates the views for all pages, and notifies each page of changes. */
@@ -66,7 +77,8 @@ export class Board {
     signal.addEventListener('abort', () => this.wake(), { once: true });
     let seen = -1;
     let known = new Set<string>();
-    let before = { rest: '', detail: '' };
+    let before = '';
+    const about: Seen = { touched: undefined, detail: '', gateways: new Map() };
     while (!signal.aborted) {
       const news = this.#news.promise;
       const cards = [...this.#entries].filter(([, { revision }]) => revision > seen).map(([, { card }]) => card);
@@ -74,11 +86,10 @@ export class Board {
       known = new Set(this.#entries.keys());
       seen = this.#revision;
       const rest = this.#rest();
-      const detail = open && this.#detailOf(open);
-      const now = { rest: JSON.stringify(rest), detail: JSON.stringify(detail ?? null) };
-      const hasDetail = open !== undefined && now.detail !== before.detail;
-      if (cards.length > 0 || gone.length > 0 || hasDetail || now.rest !== before.rest)
-        yield { cards, gone, ...rest, ...(hasDetail && { detail: detail ?? null }) };
+      const details = open ? this.#detailsFor(open, about) : {};
+      const now = JSON.stringify(rest);
+      const isNews = cards.length > 0 || gone.length > 0 || Object.keys(details).length > 0 || now !== before;
+      if (isNews) yield { cards, gone, ...rest, ...details };
       before = now;
       await news;
     }
@@ -92,9 +103,23 @@ export class Board {
     return { totals, connection, limits: this.#mirror.limits };
   }
 
-  #detailOf({ namespace, name }: { namespace: string; name: string }): Detail | undefined {
+  /** Returns what has changed since the page has last received it. */
+  #detailsFor({ namespace, name }: { namespace: string; name: string }, seen: Seen): Partial<Update> {
+    const touched = this.#entries.get(`${namespace}/${name}`)?.touched;
+    if (touched === seen.touched && seen.detail !== '') return {};
+    const started = performance.now();
     const gatewaySync = this.#mirror.gatewaySyncs.get(namespace)?.get(name);
-    return gatewaySync && detailOf(gatewaySync, this.#mirror.beyond(namespace));
+    const found = gatewaySync && detailOf(gatewaySync, this.#mirror.beyond(namespace));
+    const { detail = null, gateways = [] } = found ?? {};
+    const now = new Map(gateways.map((gateway) => [gateway.pod, JSON.stringify(gateway)]));
+    const changed = gateways.filter(({ pod }) => seen.gateways.get(pod) !== now.get(pod));
+    const gone = [...seen.gateways.keys()].filter((pod) => !now.has(pod));
+    const text = JSON.stringify(detail);
+    const isNews = text !== seen.detail;
+    Object.assign(seen, { touched, detail: text, gateways: now });
+    this.#tookMs += performance.now() - started;
+    const areNews = changed.length > 0 || gone.length > 0;
+    return { ...(isNews && { detail }), ...(areNews && { gateways: { changed, gone } }) };
   }
 
   #publish(): void {
@@ -125,7 +150,9 @@ export class Board {
 
   #put(key: string, card: Card): void {
     const text = JSON.stringify(card);
-    if (this.#entries.get(key)?.text === text) return;
-    this.#entries.set(key, { card, text, revision: this.#revision });
+    const known = this.#entries.get(key);
+    const touched = this.#revision;
+    const entry = known?.text === text ? { ...known, touched } : { card, text, revision: this.#revision, touched };
+    this.#entries.set(key, entry);
   }
 }

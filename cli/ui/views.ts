@@ -1,11 +1,13 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { basisWords } from '../fleet/basis.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
-import { type FleetView, type ResourceView, resourceView } from '../fleet/fleet.ts';
-import { byNeed } from '../fleet/gateway.ts';
+import { type FleetView, type ResourceView, type RolloutView, resourceView } from '../fleet/fleet.ts';
+import type { GatewayView } from '../fleet/gateway.ts';
 import { type HistoryView, historyView } from '../fleet/orders.ts';
 import { type BarView, barsIn } from '../fleet/sync-progress.ts';
+import { isBackwards } from '../fleet/waves.ts';
 import type { Look } from '../terminal/bars.ts';
 import { plain } from '../terminal/text.ts';
 import { type Offer, offersOf } from './verbs.ts';
@@ -17,33 +19,59 @@ export interface Card
     'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'counts'
   > {
   rollout?: Pick<NonNullable<ResourceView['rollout']>, 'phase' | 'summary'>;
-  /** Appearance of the known gateways, in the order of the waves. */
+  /** Appearance of the gateways in the order of the waves; empty if there are too many to draw, or some are unknown. */
   looks: Look[];
+  /** Number of gateways by appearance. */
+  lookCounts: LookCounts;
 }
 
-/** Details of a GatewaySync. */
-export interface Detail extends ResourceView {
-  /** The waves, or one bar with all gateways without a rollout. */
-  bars: BarView[];
+type LookCounts = Partial<Record<Look, number>>;
+
+/** Details of a GatewaySync. Its gateways are sent apart from them, because only a few change at a time. */
+export interface Detail extends Omit<ResourceView, 'gateways' | 'rollout'> {
+  rollout?: Omit<RolloutView, 'waves'>;
+  /** The waves with the pods of their gateways, or one bar with all gateways without a rollout. */
+  bars: (Omit<BarView, 'gateways'> & { pods?: string[] })[];
+  /** Source of the gateways as a sentence. */
+  basisSays: string;
   /** Reasons why gateways wait, or their problems, grouped. */
   waits: Wait[];
+  /** Gateways whose files differ, up to a limit, and the number of all. */
   differences: DifferenceView[];
+  different: number;
   history: HistoryView[];
   /** Commits are kept for rollbacks. */
   hasHistory: boolean;
   offers: Offer[];
 }
 
+/** A gateway, with its appearance if its wave is known. */
+export interface GatewayDot extends GatewayView {
+  look?: Look;
+}
+
 interface Wait {
   why: string;
-  status: ResourceView['gateways'][number]['status'];
+  status: GatewayView['status'];
+  /** Number of gateways, and the names of the first ones. */
+  count: number;
   gateways: string[];
 }
+
+const COUNTS = new Intl.NumberFormat('en');
+/** Maximum dots on a card. */
+const DOTS = 200;
+/** Maximum gateways in one sentence. */
+const NAMED = 6;
+/** Maximum gateways whose differences are listed. */
+const DIFFERENT = 20;
 
 /** Creates the card of a GatewaySync, without control characters. */
 export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
   const { namespace, name, state, reason, says, ref, commit, backOn, counts, rollout } = view;
+  const looks = barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look));
+  const isWhole = looks.length > 0 && looks.length >= Math.min(counts.total, view.basis.shown);
   return plainly(
     withoutUndefined({
       namespace,
@@ -56,23 +84,56 @@ export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
       commit,
       backOn,
       rollout: rollout && { phase: rollout.phase, summary: rollout.summary },
-      looks: barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look)),
+      looks: isWhole && looks.length <= DOTS ? looks : [],
+      lookCounts: isWhole ? countLooks(looks) : countsIn(gatewaySync),
     }),
   );
 }
 
-/** Creates the details of a GatewaySync for the page. */
-export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): Detail {
+function countLooks(looks: readonly Look[]): LookCounts {
+  const counts: LookCounts = {};
+  for (const look of looks) counts[look] = (counts[look] ?? 0) + 1;
+  return counts;
+}
+
+/** Counts the gateways by the status alone. */
+function countsIn({ status = {} }: GatewaySync): LookCounts {
+  const { rollout, gateways } = status;
+  if (rollout && !isBackwards(rollout)) {
+    const { total, admitted, verified, failed } = rollout;
+    const onItsWay = Math.max(0, admitted - verified - failed);
+    return { failed, onItsWay, new: verified, old: Math.max(0, total - verified - failed - onItsWay) };
+  }
+  const { synced = 0, error = 0, missingSidecar = 0, pending = 0, skewed = 0, paused = 0, dryRun = 0 } = gateways ?? {};
+  const others = { failed: error + missingSidecar, onItsWay: pending + skewed };
+  return rollout ? { ...others, old: synced + paused + dryRun } : { ...others, new: synced, old: paused + dryRun };
+}
+
+/** Creates the details of a GatewaySync for the page, and its gateways. */
+export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): { detail: Detail; gateways: GatewayDot[] } {
   const view = resourceView(gatewaySync, beyond);
-  return plainly({
-    ...view,
-    gateways: byNeed(view.gateways),
-    bars: barsIn(view),
+  const bars = barsIn(view);
+  const looks = new Map(bars.flatMap(({ gateways = [] }) => gateways.map(({ pod, look }) => [pod, look] as const)));
+  const differences = differencesIn(gatewaySync, beyond);
+  const { gateways, rollout, ...rest } = view;
+  const detail: Detail = {
+    ...rest,
+    ...(rollout && { rollout: omit(rollout, 'waves') }),
+    bars: bars.map(({ gateways: members, ...bar }) => ({
+      ...bar,
+      ...(members && { pods: members.map(({ pod }) => pod) }),
+    })),
+    basisSays: basisWords(view.basis, (count) => COUNTS.format(count)),
     waits: waitsOf(view),
-    differences: differencesIn(gatewaySync, beyond),
+    differences: differences.slice(0, DIFFERENT),
+    different: differences.length,
     history: historyView(gatewaySync),
     hasHistory: gatewaySync.spec.rollout !== undefined,
     offers: offersOf(gatewaySync),
+  };
+  return plainly({
+    detail,
+    gateways: gateways.map((gateway) => withoutUndefined({ ...gateway, look: looks.get(gateway.pod) })),
   });
 }
 
@@ -83,7 +144,8 @@ function waitsOf({ gateways }: ResourceView): Wait[] {
   const waits = [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (!first?.waitsFor) return [];
-    return [{ why: first.waitsFor, status: first.status, gateways: group.map(({ name }) => name) }];
+    const named = group.slice(0, NAMED).map(({ name }) => name);
+    return [{ why: first.waitsFor, status: first.status, count: group.length, gateways: named }];
   });
   return waits.sort((a, b) => urgencyOf(a) - urgencyOf(b));
 }

@@ -8,14 +8,14 @@ import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi } from '../support/cluster.ts';
 import { applyGatewaySync } from '../support/gateway-syncs.ts';
 
-const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
-const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
+export const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
+export const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
 const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
-const revision = syncRevision({} as never).slice(0, 32);
+export const revision = syncRevision({} as never).slice(0, 32);
 
 type Gateway = NonNullable<GatewaySyncStatus['discoveredGateways']>[number];
 
-const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+export const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
 
 /** Writes a GatewaySync and its status as if the controller had already reconciled it. */
 export async function writeResource(

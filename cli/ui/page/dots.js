@@ -1,9 +1,12 @@
 // Gateways as dots, whose shape and letter have the same meaning as their colour.
-import { h, keep, setAttribute } from './dom.js';
-import { LOOKS } from './words.js';
+import { h, keep, redraw, setAttribute } from './dom.js';
+import { LOOKS, ORDER } from './words.js';
 
 /** @typedef {import('../../terminal/bars.ts').Look} Look */
-/** @typedef {{ name: string, pod: string, look: Look, says?: string }} Dot */
+/** @typedef {{ name: string, pod: string, look: Look, says?: string | undefined }} Dot */
+
+/** Maximum dots that flash at the same time. */
+const FLASHING = 50;
 
 /**
  * Static dots: one picture with a text for screen readers.
@@ -20,25 +23,47 @@ export function drawStrip(parent, looks) {
 }
 
 /**
- * Selectable dots: arrow keys move between them, as in a toolbar.
+ * A bar whose parts have the size of the numbers; empty without gateways.
+ * @param {HTMLElement} parent
+ * @param {Partial<Record<Look, number>>} looks
+ */
+export function drawBar(parent, looks) {
+  const parts = ORDER.filter((look) => looks[look]);
+  parent.hidden = parts.length === 0;
+  redraw(parent, looks, () =>
+    parts.map((look) => {
+      const part = h('i', { 'data-look': look });
+      part.style.flexGrow = `${looks[look]}`;
+      return part;
+    }),
+  );
+}
+
+/**
+ * Selectable dots: arrow keys move between them, as in a toolbar. The group handles clicks.
  * @param {HTMLElement} parent
  * @param {readonly Dot[]} dots
- * @param {{ chosen: string | undefined, onChoose: (pod: string) => void }} how
+ * @param {{ chosen: string | undefined, mark: string }} how
  */
-export function drawDots(parent, dots, { chosen, onChoose }) {
+export function drawDots(parent, dots, { chosen, mark }) {
+  let flashes = 0;
   keep(parent, dots, {
     key: ({ pod }) => pod,
-    make: ({ pod }) => h('button', { type: 'button', class: 'dot', tabindex: -1, onclick: () => onChoose(pod) }),
+    make: () => h('button', { type: 'button', class: 'dot', tabindex: -1 }),
     update: (element, { name, look, pod, says }) => {
       const isChanged = element.dataset.look !== undefined && element.dataset.look !== look;
+      const state = mark === 'back' && look === 'old' ? 'rolled back' : LOOKS[look];
       setAttribute(element, 'data-look', look);
-      setAttribute(element, 'aria-label', `${name}: ${LOOKS[look]}${says ? `, ${says}` : ''}`);
+      setAttribute(element, 'aria-label', `${name}: ${state}${says ? `, ${says}` : ''}`);
       setAttribute(element, 'aria-pressed', pod === chosen ? 'true' : 'false');
       setAttribute(element, 'title', name);
-      if (isChanged) flash(element);
+      if (isChanged && flashes < FLASHING) {
+        flashes += 1;
+        flash(element);
+      }
     },
   });
-  if (!parent.querySelector('[tabindex="0"]')) parent.firstElementChild?.setAttribute('tabindex', '0');
+  if (!parent.querySelector(':scope > [tabindex="0"]')) parent.firstElementChild?.setAttribute('tabindex', '0');
 }
 
 /** @param {HTMLElement} element */
@@ -66,7 +91,8 @@ export function moveAmongDots(event) {
   if (!move || current === -1) return;
   event.preventDefault();
   const next = dots[Math.min(Math.max(move(current, dots.length, dotsPerRow(dots)), 0), dots.length - 1)];
-  for (const dot of dots) setAttribute(dot, 'tabindex', dot === next ? 0 : -1);
+  for (const dot of parent.querySelectorAll(':scope > [tabindex="0"]')) setAttribute(dot, 'tabindex', -1);
+  if (next) setAttribute(next, 'tabindex', 0);
   next?.focus();
 }
 

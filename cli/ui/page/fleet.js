@@ -1,7 +1,8 @@
 // The fleet: a card for each GatewaySync, those with problems first.
 import { byId, h, keep, redraw, setAttribute, setText } from './dom.js';
-import { drawStrip, legend } from './dots.js';
-import { counted, countLooks, STATES, short, wordsOfLooks } from './words.js';
+import { drawBar, drawStrip, legend } from './dots.js';
+import { hash, readable } from './hash.js';
+import { counted, formatCount, STATES, wordsOfLooks } from './words.js';
 
 /** @typedef {import('../views.ts').Card} Card */
 /** @typedef {import('../board.ts').Update} Update */
@@ -64,14 +65,14 @@ export function drawFleet(main, cards, { totals }) {
   frame(main);
   redraw(byId('totals'), totals, () => [
     figure(
-      `${totals.synced}`,
-      `of ${totals.gateways}`,
+      formatCount(totals.synced),
+      `of ${formatCount(totals.gateways)}`,
       'gateways in sync',
       totals.gateways ? totals.synced / totals.gateways : undefined,
     ),
     figure(
-      `${totals.ready}`,
-      `of ${totals.resources}`,
+      formatCount(totals.ready),
+      `of ${formatCount(totals.resources)}`,
       'GatewaySyncs ready',
       totals.resources ? totals.ready / totals.resources : undefined,
     ),
@@ -119,7 +120,8 @@ function makeCard(card) {
     { class: 'card' },
     h('div', { class: 'card-head' }, h('h2', {}, link), h('span', { class: 'state' })),
     h('p', { class: 'where' }),
-    h('div', { class: 'strip', role: 'img' }),
+    h('div', { class: 'looks', role: 'img' }, h('div', { class: 'strip' }), h('div', { class: 'bar' })),
+    h('p', { class: 'words' }),
     h('p', { class: 'says' }),
     h('p', { class: 'rollout' }),
   );
@@ -134,16 +136,17 @@ function updateCard(element, card) {
   redraw(part('.where'), [card.namespace, card.ref, commit], () => [
     !document.body.dataset.namespace && h('bdi', { class: 'namespace' }, card.namespace),
     card.ref && h('bdi', { class: 'ref' }, card.ref),
-    commit && h('code', {}, short(commit)),
+    commit && hash(commit),
   ]);
-  const looks = card.looks;
-  const strip = part('.strip');
-  drawStrip(strip, looks);
-  const unnamed = card.counts.total - looks.length;
-  const words = wordsOfLooks(countLooks(looks.map((look) => ({ look }))));
-  setAttribute(strip, 'aria-label', `${counted(card.counts.total, 'gateway')}${words ? `: ${words}` : ''}`);
-  setAttribute(strip, 'data-more', unnamed > 0 ? `+${unnamed}` : undefined);
-  strip.hidden = card.counts.total === 0;
-  setText(part('.says'), card.says);
+  const { looks, lookCounts, counts } = card;
+  const isBar = looks.length === 0;
+  drawStrip(part('.strip'), looks);
+  drawBar(part('.bar'), isBar ? lookCounts : {});
+  const words = wordsOfLooks(lookCounts, card.backOn !== undefined);
+  setAttribute(part('.looks'), 'aria-label', `${counted(counts.total, 'gateway')}${words ? `: ${words}` : ''}`);
+  setText(part('.words'), isBar ? words : '');
+  part('.looks').hidden = counts.total === 0;
+  setAttribute(part('.looks'), 'data-mark', card.backOn === undefined ? undefined : 'back');
+  redraw(part('.says'), card.says, () => [readable(card.says)]);
   setText(part('.rollout'), card.rollout ? card.rollout.summary : '');
 }

@@ -2,8 +2,10 @@
 import { ask, follow } from './connection.js';
 import { byId, h, redraw, setAttribute, setText } from './dom.js';
 import { drawFleet, keyOf } from './fleet.js';
+import { shortened } from './hash.js';
 import { watchDialog } from './orders.js';
-import { drawResource, frameResource } from './resource.js';
+import { closePanel, drawPanel, watchPanel } from './panel.js';
+import { drawGatewayParts, drawResource, frameResource } from './resource.js';
 import { counted, STATES } from './words.js';
 
 /** @typedef {import('../views.ts').Card} Card */
@@ -17,6 +19,8 @@ const cards = new Map();
 let latest;
 /** @type {Detail | null | undefined} */
 let detail;
+/** Gateways of the open GatewaySync by pod. @type {Map<string, import('../views.ts').GatewayDot>} */
+const gateways = new Map();
 /** Data about the open GatewaySync that isn't in the stream. @type {import('./resource.js').Beyond} */
 let beyond = {};
 let wanted = '';
@@ -31,12 +35,17 @@ function opened() {
 
 const stream = follow({
   onUpdate: (update, isFirst) => {
-    if (isFirst) cards.clear();
+    if (isFirst) {
+      cards.clear();
+      gateways.clear();
+    }
     const before = new Map(cards);
     for (const key of update.gone) cards.delete(key);
     for (const card of update.cards) cards.set(keyOf(card), card);
     latest = update;
     if (update.detail !== undefined) detail = update.detail;
+    for (const pod of update.gateways?.gone ?? []) gateways.delete(pod);
+    for (const gateway of update.gateways?.changed ?? []) gateways.set(gateway.pod, gateway);
     if (!isFirst) announce(before, update.cards);
     schedule();
   },
@@ -92,7 +101,7 @@ function draw() {
   }
   frameResource(main, open);
   if (!detail) return;
-  drawResource(detail, beyond);
+  drawResource(detail, gateways, beyond);
   askBeyond(open, detail);
 }
 
@@ -146,7 +155,7 @@ function announce(before, changed) {
     const old = before.get(keyOf(card));
     const isOpen = open !== undefined && keyOf(card) === `${open.namespace}/${open.name}`;
     const isNews = old?.state !== card.state || (isOpen && old?.says !== card.says);
-    if (isNews) untold.set(keyOf(card), `${card.name}: ${STATES[card.state]}, ${card.says}`);
+    if (isNews) untold.set(keyOf(card), `${card.name}: ${STATES[card.state]}, ${shortened(card.says)}`);
   }
   if (announcing !== undefined) return;
   announcing = setTimeout(() => {
@@ -159,7 +168,10 @@ function announce(before, changed) {
 }
 
 function navigate() {
+  closePanel();
+  drawPanel(undefined);
   detail = undefined;
+  gateways.clear();
   beyond = {};
   wanted = '';
   askedAt = Number.NEGATIVE_INFINITY;
@@ -172,8 +184,11 @@ function navigate() {
 const { context, namespace } = document.body.dataset;
 byId('place').replaceChildren(h('bdi', {}, context), ' · ', h('bdi', {}, namespace || 'all namespaces'));
 watchDialog();
+watchPanel();
 addEventListener('hashchange', navigate);
 document.addEventListener('search', schedule);
+// At once, so that the focus can move into what it shows.
+document.addEventListener('choose', () => detail && opened() && drawGatewayParts(detail, gateways));
 // Updates the displayed ages.
 setInterval(schedule, 20_000);
 stream.show(opened());

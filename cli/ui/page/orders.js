@@ -1,6 +1,7 @@
 // The verbs: each shows its effect first, and then makes exactly this change or none.
 import { ask } from './connection.js';
 import { byId, h, keep, setAttribute } from './dom.js';
+import { readable } from './hash.js';
 
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../verbs.ts').Verb} Verb */
@@ -107,7 +108,7 @@ function fill(wish, { says, place, agreed, isWrong = false, canAskAgain = false 
     h(
       'p',
       { id: 'dialog-says', class: isWrong ? 'says wrong' : 'says', role: isWrong ? 'alert' : undefined },
-      h('bdi', {}, says),
+      readable(says),
     ),
     h('p', { id: 'dialog-progress', class: 'hint', role: 'status' }),
     h(

@@ -1,41 +1,15 @@
 // Sections about one GatewaySync below its waves.
 import { h } from './dom.js';
+import { hash, readable, short } from './hash.js';
 import { openDialog } from './orders.js';
-import { ago, counted, duration, short } from './words.js';
+import { ago, counted, duration, formatCount } from './words.js';
 
 /** @typedef {import('../views.ts').Detail} Detail */
-/** @typedef {Detail['gateways'][number]} Gateway */
 /** @typedef {import('../../fleet/trace.ts').TraceView} TraceView */
 
-/** Maximum gateways in one sentence. */
-const NAMED = 6;
 /** Maximum steps of a delivery that are shown at once. */
 const MOMENTS = 9;
 const MISSING = 4;
-
-/** @param {Gateway} gateway */
-export function gatewayFacts({ name, pod, profile, wave, status, commit, syncedAt, took, waitsFor }) {
-  /** @type {[string, string | undefined][]} */
-  const facts = [
-    ['Pod', pod === name ? undefined : pod],
-    ['Profile', profile],
-    ['Wave', wave],
-    ['Status', status],
-    ['Commit', commit && short(commit)],
-    ['Synced', syncedAt && `${ago(syncedAt)}${took ? `, in ${took}` : ''}`],
-    ['Waits for', waitsFor],
-  ];
-  return [
-    h('h3', {}, h('bdi', {}, name)),
-    h(
-      'dl',
-      {},
-      facts.flatMap(([label, value]) =>
-        value ? [h('div', {}, h('dt', {}, label), h('dd', {}, h('bdi', {}, value)))] : [],
-      ),
-    ),
-  ];
-}
 
 /** @param {Detail['waits']} waits */
 export function drawWaits(waits) {
@@ -44,19 +18,19 @@ export function drawWaits(waits) {
     h(
       'ul',
       { class: 'waits' },
-      waits.map(({ why, status, gateways }) => {
-        const more = gateways.length - NAMED;
-        const names = gateways.slice(0, NAMED).flatMap((name, index) => [index > 0 ? ', ' : '', h('bdi', {}, name)]);
+      waits.map(({ why, status, count, gateways }) => {
+        const more = count - gateways.length;
+        const names = gateways.flatMap((name, index) => [index > 0 ? ', ' : '', h('bdi', {}, name)]);
         return h(
           'li',
           { 'data-status': status },
-          h('p', { class: 'why' }, h('bdi', {}, why)),
+          h('p', { class: 'why' }, readable(why)),
           h(
             'p',
             { class: 'who' },
             status !== 'Synced' && h('span', { class: 'status' }, status, ' '),
             names,
-            more > 0 ? ` and ${more} more` : '',
+            more > 0 ? ` and ${formatCount(more)} more` : '',
           ),
         );
       }),
@@ -64,9 +38,9 @@ export function drawWaits(waits) {
   ];
 }
 
-/** @param {Detail['differences']} differences */
-export const drawDifferences = (differences) =>
-  differences.map(({ gateway, kind, files }) =>
+/** @param {Pick<Detail, 'name' | 'differences' | 'different'>} detail */
+export const drawDifferences = ({ name, differences, different }) => [
+  ...differences.map(({ gateway, kind, files }) =>
     h(
       'details',
       { class: 'difference', open: differences.length === 1 },
@@ -88,7 +62,14 @@ export const drawDifferences = (differences) =>
         files.map((file) => h('li', {}, h('code', {}, h('bdi', {}, file)))),
       ),
     ),
-  );
+  ),
+  different > differences.length &&
+    h(
+      'p',
+      { class: 'hint' },
+      `and ${formatCount(different - differences.length)} more gateways: kubectl stoker drift ${name} --all lists them`,
+    ),
+];
 
 /** @param {Detail} detail @param {boolean} [may] */
 export function drawHistory({ namespace, name, history }, may) {
@@ -103,8 +84,8 @@ export function drawHistory({ namespace, name, history }, may) {
         h(
           'li',
           { class: isStable ? 'stable' : '' },
-          h('code', { title: commit }, short(commit)),
-          h('bdi', { class: 'ref' }, ref),
+          hash(commit),
+          h('span', { class: 'ref' }, ref === commit ? '' : readable(ref)),
           h('small', {}, ago(time)),
           isStable && h('span', { class: 'note' }, 'current'),
           canGoBack &&
@@ -134,7 +115,7 @@ const echoes = ({ lastRequest, lastPush }) =>
     if (!echo) return [];
     const outcome = echo.outcome === 'Pending' ? 'still open' : echo.outcome.toLowerCase();
     const words = `${by ? ` by ${by}` : ''}, ${ago(echo.at)}: ${outcome}${echo.message ? `, ${echo.message}` : ''}`;
-    return [h('div', {}, h('dt', {}, what), h('dd', {}, h('bdi', {}, echo.ref, words)))];
+    return [h('div', {}, h('dt', {}, what), h('dd', {}, readable(`${echo.ref}${words}`)))];
   });
 
 /** @param {Detail} detail @param {TraceView | undefined} trace @param {string} [error] */
@@ -145,7 +126,7 @@ export function drawTrace(detail, trace, error) {
   const { moments, missing } = trace;
   const longest = Math.max(...moments.map(({ ms }) => ms), 1);
   const line = (/** @type {TraceView['moments'][number]} */ { what, ms }) => {
-    const words = h('span', { class: 'what' }, h('bdi', {}, what));
+    const words = h('span', { class: 'what' }, readable(what));
     words.style.setProperty('--share', `${Math.max(1, (ms / longest) * 100)}%`);
     return h('li', {}, h('span', { class: 'ms' }, duration(ms)), words);
   };
@@ -160,45 +141,8 @@ export function drawTrace(detail, trace, error) {
       h(
         'ul',
         { class: 'missing' },
-        missing.slice(0, MISSING).map((text) => h('li', {}, h('bdi', {}, text))),
+        missing.slice(0, MISSING).map((text) => h('li', {}, readable(text))),
         unsaid > 0 ? h('li', {}, `and ${unsaid} more`) : '',
       ),
-  ];
-}
-
-/** @param {readonly Gateway[]} gateways */
-export function drawGateways(gateways) {
-  const titles = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'Synced', 'Waits for'];
-  return [
-    h(
-      'table',
-      {},
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          titles.map((title) => h('th', { scope: 'col' }, title)),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        gateways.map(({ name, pod, wave = '', status, commit, syncedAt, waitsFor = '' }) =>
-          h(
-            'tr',
-            { 'data-status': status },
-            h('th', { scope: 'row' }, h('bdi', {}, name)),
-            h('td', {}, pod),
-            h('td', {}, wave),
-            h('td', {}, h('span', { class: 'status' }, status)),
-            h('td', {}, h('code', {}, short(commit))),
-            h('td', {}, ago(syncedAt)),
-            h('td', {}, h('bdi', {}, waitsFor)),
-          ),
-        ),
-      ),
-    ),
   ];
 }

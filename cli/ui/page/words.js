@@ -24,15 +24,17 @@ export const MARKS = {
   back: 'rolled back',
 };
 
-/** @param {string} [commit] */
-export const short = (commit = '') => commit.slice(0, 8);
+const counts = new Intl.NumberFormat('en');
+
+/** @param {number} count */
+export const formatCount = (count) => counts.format(count);
 
 /**
  * @param {number} count
  * @param {string} one
  * @param {string} [many]
  */
-export const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+export const counted = (count, one, many = `${one}s`) => `${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** @type {[number, Intl.RelativeTimeFormatUnit][]} */
 const STEPS = [
@@ -57,21 +59,26 @@ export function ago(time) {
 export const duration = (ms) =>
   ms < 10_000 ? `${Math.round(ms).toLocaleString('en')} ms` : `${(ms / 1000).toFixed(1)} s`;
 
+/** Looks by urgency. @type {Look[]} */
+export const ORDER = ['failed', 'onItsWay', 'new', 'old'];
+
 /** @type {Record<Look, string>} */
 const SHORT = { failed: 'failed', onItsWay: 'updating', new: 'new', old: 'old' };
 
-/** @param {Partial<Record<Look, number>>} looks */
-export function wordsOfLooks(looks) {
-  const parts = /** @type {Look[]} */ (['failed', 'onItsWay', 'new', 'old']).flatMap((look) =>
-    looks[look] ? [`${looks[look]} ${SHORT[look]}`] : [],
-  );
-  return parts.join(' · ');
-}
+/**
+ * @param {Partial<Record<Look, number>>} looks
+ * @param {boolean} [isBack] whether the old commit is the one that the gateways should have
+ */
+export const wordsOfLooks = (looks, isBack = false) =>
+  ORDER.flatMap((look) => {
+    const word = isBack && look === 'old' ? 'rolled back' : SHORT[look];
+    return looks[look] ? [`${formatCount(looks[look])} ${word}`] : [];
+  }).join(' · ');
 
-/** @param {readonly { look: Look }[]} gateways */
-export function countLooks(gateways) {
+/** @param {readonly Look[]} looks */
+export function countLooks(looks) {
   /** @type {Partial<Record<Look, number>>} */
-  const counts = {};
-  for (const { look } of gateways) counts[look] = (counts[look] ?? 0) + 1;
-  return counts;
+  const found = {};
+  for (const look of looks) found[look] = (found[look] ?? 0) + 1;
+  return found;
 }

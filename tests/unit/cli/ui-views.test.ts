@@ -49,6 +49,8 @@ function gatewaySync(gateways: DiscoveredGateway[], spec: Partial<SpecInput> = {
 const report = (name: string, status: Partial<SyncReportStatus>): SyncReport =>
   syncReportOf({ metadata: { name, namespace: 'plants' }, status });
 
+const detailIn = (...about: Parameters<typeof detailOf>) => detailOf(...about).detail;
+
 suite('the data for the page', () => {
   test('has a state for each gateway, as in the bars of the command line', () => {
     const card = cardOf(
@@ -61,8 +63,8 @@ suite('the data for the page', () => {
 
   test('groups gateways that wait for the same condition', () => {
     const broken = { syncStatus: 'Error' as const, message: full };
-    const { waits } = detailOf(gatewaySync([gateway('a', broken), gateway('b'), gateway('c', broken)]), {});
-    assert.deepEqual(waits, [{ why: full, status: 'Error', gateways: ['a', 'c'] }]);
+    const { waits } = detailIn(gatewaySync([gateway('a', broken), gateway('b'), gateway('c', broken)]), {});
+    assert.deepEqual(waits, [{ why: full, status: 'Error', count: 2, gateways: ['a', 'c'] }]);
   });
 
   test('lists files that differ, and distinguishes a dry run from drift', () => {
@@ -71,7 +73,7 @@ suite('the data for the page', () => {
       report('b-0', { state: 'DryRun', changes: ['add config/y'] }),
       report('c-0', {}),
     ];
-    const { differences } = detailOf(gatewaySync([gateway('a'), gateway('b'), gateway('c')]), { reports });
+    const { differences } = detailIn(gatewaySync([gateway('a'), gateway('b'), gateway('c')]), { reports });
     assert.deepEqual(differences, [
       { gateway: 'a', pod: 'a-0', kind: 'drift', files: ['differs config/x (content)'] },
       { gateway: 'b', pod: 'b-0', kind: 'dryRun', files: ['add config/y'] },
@@ -79,7 +81,7 @@ suite('the data for the page', () => {
   });
 
   test('offers the commands of the command line, with their effect or obstacle', () => {
-    const { offers } = detailOf(gatewaySync([gateway('a')]), {});
+    const { offers } = detailIn(gatewaySync([gateway('a')]), {});
     const can = Object.fromEntries(offers.map(({ verb, canBegin }) => [verb, canBegin]));
     assert.deepEqual(can, { sync: true, approve: false, pause: true, resume: false, rollback: false, retry: false });
     assert.match(offers.find(({ verb }) => verb === 'approve')?.says ?? '', /has no spec\.rollout/);
@@ -88,8 +90,9 @@ suite('the data for the page', () => {
 
   test('contains no control characters from untrusted text', () => {
     const hostile = '\u202eevil\u0000 \u001b[31m<b>x</b>';
-    const detail = detailOf(gatewaySync([gateway(hostile, { syncStatus: 'Error', message: hostile })]), {});
-    assert.doesNotMatch(JSON.stringify(detail), /\u202e|\\u0000|\\u001b/);
+    const hostileOne = gatewaySync([gateway(hostile, { syncStatus: 'Error', message: hostile })]);
+    const { detail, gateways } = detailOf(hostileOne, {});
+    assert.doesNotMatch(JSON.stringify([detail, gateways]), /\u202e|\\u0000|\\u001b/);
     assert.match(detail.waits[0]?.why ?? '', /<b>x<\/b>/);
   });
 

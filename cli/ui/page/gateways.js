@@ -1,0 +1,119 @@
+// The gateways of one GatewaySync as a table, which is drawn only while it is open.
+import { byId, h, redraw } from './dom.js';
+import { hash, readable } from './hash.js';
+import { openPanel } from './panel.js';
+import { ago, formatCount } from './words.js';
+
+/** @typedef {import('../views.ts').GatewayDot} Gateway */
+
+/** Rows that are drawn at once. */
+const PAGE = 100;
+
+let search = '';
+let rows = PAGE;
+const again = () => document.dispatchEvent(new Event('choose'));
+
+/** Creates the frame of the table. */
+export function frameGateways() {
+  search = '';
+  rows = PAGE;
+  return h(
+    'details',
+    { class: 'all', id: 'all-gateways', ontoggle: again },
+    h('summary', {}, 'All gateways as a table'),
+    h(
+      'label',
+      { class: 'search' },
+      h('span', { class: 'unseen' }, 'Search by gateway, pod, wave, status, commit, or reason'),
+      h('input', {
+        type: 'search',
+        placeholder: 'Search gateways',
+        autocomplete: 'off',
+        spellcheck: 'false',
+        oninput: (/** @type {Event} */ { target }) => {
+          search = /** @type {HTMLInputElement} */ (target).value.trim().toLowerCase();
+          rows = PAGE;
+          again();
+        },
+      }),
+    ),
+    h('div', { id: 'all', class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'All gateways' }),
+  );
+}
+
+/** @param {ReadonlyMap<string, Gateway>} gateways */
+export function drawGateways(gateways) {
+  if (!(/** @type {HTMLDetailsElement} */ (byId('all-gateways')).open)) return;
+  const found = [...gateways.values()].filter((gateway) => !search || textOf(gateway).includes(search)).sort(byNeed);
+  const shown = found.slice(0, rows);
+  redraw(byId('all'), [shown, found.length, shown.map(({ syncedAt }) => ago(syncedAt))], () => [
+    found.length > 0 ? table(shown) : h('p', { class: 'calm' }, 'No gateway matches.'),
+    found.length > rows &&
+      h(
+        'button',
+        {
+          type: 'button',
+          onclick: () => {
+            rows += PAGE;
+            again();
+          },
+        },
+        `Show more (${formatCount(rows)} of ${formatCount(found.length)})`,
+      ),
+  ]);
+}
+
+/** @param {Gateway} gateway */
+const textOf = ({ name, pod, wave, status, commit, waitsFor }) =>
+  [name, pod, wave, status, commit, waitsFor].join(' ').toLowerCase();
+
+/** @param {Gateway} gateway */
+const needOf = ({ status }) => (status === 'Error' || status === 'MissingSidecar' ? 0 : 1);
+/** @param {Gateway} a @param {Gateway} b */
+const byNeed = (a, b) => needOf(a) - needOf(b) || (a.pod < b.pod ? -1 : 1);
+
+/** @param {readonly Gateway[]} gateways */
+function table(gateways) {
+  const titles = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'Synced', 'Waits for'];
+  return h(
+    'table',
+    {},
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        titles.map((title) => h('th', { scope: 'col' }, title)),
+      ),
+    ),
+    h('tbody', {}, gateways.map(rowOf)),
+  );
+}
+
+/** @param {Gateway} gateway */
+const rowOf = ({ name, pod, wave = '', status, commit, syncedAt, waitsFor = '' }) =>
+  h(
+    'tr',
+    { 'data-status': status },
+    h(
+      'th',
+      { scope: 'row' },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          'data-pod': pod,
+          onclick: () => openPanel(pod, `[data-pod="${CSS.escape(pod)}"]`),
+        },
+        h('bdi', {}, name),
+      ),
+    ),
+    h('td', {}, pod === name ? '' : pod),
+    h('td', {}, wave),
+    h('td', {}, h('span', { class: 'status' }, status)),
+    h('td', {}, commit ? hash(commit) : ''),
+    h('td', {}, ago(syncedAt)),
+    h('td', {}, readable(waitsFor)),
+  );

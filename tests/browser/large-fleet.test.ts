@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { after, suite, type TestContext, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
+import { startUi } from '../support/start-ui.ts';
+import { until } from '../support/until.ts';
+import { viewerOf } from '../support/viewer-of.ts';
+import { faultsOf } from './accessibility.ts';
+import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
+import { writeLargeFleet } from './large-fleet.ts';
+
+/** UI_PICTURES=DIRECTORY saves a picture of each page for review. */
+const pictures = process.env.UI_PICTURES;
+/** The goal is 2,000 ms on an idle machine. */
+const SLOWEST_MS = 10_000;
+const name = 'plant';
+
+async function savePicture(page: Page, file: string, fullPage: boolean): Promise<void> {
+  if (!pictures || pictures.endsWith('docs/images')) return;
+  await mkdir(pictures, { recursive: true });
+  await page.screenshot({ path: path.join(pictures, `${file}.png`), fullPage });
+}
+
+const hasFocus = (element: Locator) => element.evaluate((each) => each === each.ownerDocument.activeElement);
+
+/** Opens the GatewaySync from the fleet; returns the time until each gateway has a dot (ms). */
+async function openResource(page: Page, count: number): Promise<number> {
+  const started = performance.now();
+  await page.getByRole('link', { name }).click();
+  const dots = page.locator('.waves .dot');
+  await until(() => dots.count(), { describe: `${count} dots`, interval: 20, accept: (found) => found === count });
+  return Math.round(performance.now() - started);
+}
+
+/** Selects a dot, and checks the panel and the focus. */
+async function checkPanel(page: Page, dot: Locator): Promise<void> {
+  await dot.click();
+  const panel = page.getByRole('complementary', { name: 'Selected gateway' });
+  const label = (await dot.getAttribute('aria-label')) ?? '';
+  await panel.getByRole('heading', { name: label.split(':')[0] ?? '' }).waitFor();
+  assert.equal(await hasFocus(panel), true);
+  const { x = -1, y = -1, width = 0, height = 0 } = (await panel.boundingBox()) ?? {};
+  const viewport = page.viewportSize() ?? { width: 0, height: 0 };
+  assert.ok(x >= 0 && y >= 0 && x + width <= viewport.width && y + height <= viewport.height);
+  await page.keyboard.press('Escape');
+  assert.equal(await hasFocus(dot), true);
+  assert.equal(await panel.isVisible(), false);
+  await dot.click();
+  await panel.getByRole('button', { name: 'Close the details' }).click();
+  assert.equal(await hasFocus(dot), true);
+}
+
+async function arrange(t: TestContext, count: number) {
+  const namespace = await createNamespace(t);
+  const { failed } = await writeLargeFleet({ namespace, name, count });
+  const { address, program } = await startUi(t, (await connectCluster()).kubeconfig, '-n', namespace);
+  return { namespace, failed, address, program };
+}
+
+suite('the page of a fleet', { skip: skipWithoutChromium }, () => {
+  after(closeBrowser);
+
+  for (const count of [5, 500, 5_000])
+    test(`of ${count} gateways shows all of them, and each one's details, at every width and in every theme`, async (t) => {
+      const { address, failed } = await arrange(t, count);
+      for (const colorScheme of ['light', 'dark'] as const)
+        for (const width of [1_280, 390]) {
+          const file = `fleet-${count}-${width}-${colorScheme}`;
+          const viewport = { width, height: width > 500 ? 900 : 844 };
+          const page = await openPage(t, address, { colorScheme, viewport, reducedMotion: 'reduce' });
+          const card = page.locator('.card');
+          const label = `${count.toLocaleString('en')} gateways: ${failed.length > 0 ? `${failed.length} failed · ` : ''}`;
+          await card.getByRole('img', { name: label }).waitFor();
+          await savePicture(page, file, true);
+          const took = await openResource(page, count);
+          t.diagnostic(`${count} gateways, ${width} px, ${colorScheme}: ${took} ms`);
+          assert.ok(took < SLOWEST_MS, `${took} ms`);
+          await page.getByText(`Source: the reports of all ${count.toLocaleString('en')} gateways.`).waitFor();
+          await savePicture(page, `${file}-waves`, true);
+          const room = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
+          assert.deepEqual(room, [width, width]);
+          const look = failed.length > 0 ? 'failed' : 'old';
+          const dot = page.locator(`.waves .dot[data-look=${look}]`).last();
+          await checkPanel(page, dot);
+          await dot.click();
+          await savePicture(page, `${file}-panel`, false);
+          if (count === 500) assert.deepEqual(await faultsOf(page), []);
+          await page.context().close();
+        }
+    });
+
+  test('of 500 gateways changes only what has changed, and finds a gateway in the table', async (t) => {
+    const { namespace, address } = await arrange(t, 500);
+    const page = await openPage(t, address);
+    await openResource(page, 500);
+    await page.evaluate(`{
+      globalThis.changes = [];
+      new MutationObserver((records) => changes.push(...records.map(({ target }) => target.dataset.key)))
+        .observe(document.querySelector('#waves'), { subtree: true, attributeFilter: ['data-look'] });
+    }`);
+    const dot = page.locator('.waves .dot[data-look=new]').last();
+    const pod = (await dot.getAttribute('data-key')) ?? '';
+    const body = { status: { state: 'Error', message: 'the volume is full', hasFailed: true } };
+    const target = syncReportPath(namespace, pod);
+    await callApi({ method: 'PATCH', path: target, body, contentType: 'application/merge-patch+json' });
+    await page.locator(`.waves .dot[data-key="${pod}"][data-look=failed]`).waitFor();
+    assert.deepEqual(await page.evaluate('changes'), [pod]);
+
+    await page.getByText('All gateways as a table').click();
+    const rows = page.locator('tbody tr');
+    await until(() => rows.count(), { describe: 'the first rows', accept: (found) => found === 100 });
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await until(() => rows.count(), { describe: 'more rows', accept: (found) => found === 200 });
+    await page.getByPlaceholder('Search gateways').fill('plant-499');
+    await until(() => rows.count(), { describe: 'one row', accept: (found) => found === 1 });
+    await rows.getByRole('button', { name: 'plant-499', exact: true }).click();
+    await page.locator('#gateway').getByText('wave main, which follows early').waitFor();
+    await page.keyboard.press('Escape');
+    assert.equal(await hasFocus(rows.getByRole('button', { name: 'plant-499', exact: true })), true);
+  });
+
+  test('shows the status alone to users who can read nothing else, and says so', async (t) => {
+    const { namespace } = await arrange(t, 500);
+    const { address } = await startUi(t, await viewerOf(namespace, []), '-n', namespace);
+    const page = await openPage(t, address);
+    await page.getByRole('alert').getByText('not allowed to list SyncReports').waitFor();
+    await page.locator('.card').getByRole('img', { name: '500 gateways: ' }).waitFor();
+    await page.getByRole('link', { name }).click();
+    const source =
+      'Source: the status alone, which lists 200 of 500 gateways; not allowed to list SyncReports and pods.';
+    await page.getByText(source).waitFor();
+    await page.locator('.wave', { hasText: 'early' }).getByText('gateways unknown').waitFor();
+  });
+});
