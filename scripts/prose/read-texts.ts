@@ -9,7 +9,7 @@ const checkout = path.join(import.meta.dirname, '../..');
 
 /** Functions that read files, by extension or path. */
 const readers: [string, (file: string, source: string) => Passage[]][] = [
-  ['{*.md,.github/*.md,cli/*.md,docs/**/*.md,chart/*.md}', readPage],
+  ['{*.md,.github/*.md,cli/*.md,docs/**/*.md,chart/*.md,examples/**/*.md}', readPage],
   ['chart/{*.yaml,values.schema.json,templates/**/*.{yaml,tpl,txt}}', readChart],
   ['{agent,cli,controller,receiver,shared,scripts,tests}/**/*.{ts,js,mjs}', readSource],
 ];

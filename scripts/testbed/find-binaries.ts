@@ -32,7 +32,8 @@ export function lookForBinary(name: BinaryName): string | undefined {
   return locate([name]).found[name];
 }
 
-function cacheDirectory(): string {
+/** Returns the directory for everything that is downloaded or built once for this machine. */
+export function cacheDirectory(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator');
 }
 

@@ -4,12 +4,14 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { connectCluster } from '../support/cluster.ts';
-import { blocksOf, commandsOf, type Page, proseOf, readPages, wordsOf } from '../support/markdown.ts';
+import { blocksOf, commandsOf, type Page, proseOf, readManifests, readPages, wordsOf } from '../support/markdown.ts';
 import { chart, helm, render } from './support/render.ts';
 
 const pages = (await readPages()).filter(
   ({ file }) => !['CHANGELOG.md', 'docs/reference/api-reference.md'].includes(file),
 );
+/** Manifests of recipes, as pages with one block. */
+const manifests = (await readManifests()).map(({ file, text }) => ({ file, text: `\`\`\`yaml\n${text}\`\`\`\n` }));
 
 /** Options of helm that take a value, and whether rendering needs them. */
 const OPTIONS: Record<string, 'needed' | 'left out'> = {
@@ -57,7 +59,7 @@ test('every upgrade command in the docs has a version, because Helm otherwise ta
 interface Document {
   apiVersion?: string;
   kind?: string;
-  metadata?: { namespace?: string };
+  metadata?: { name?: string; namespace?: string };
   // biome-ignore lint/suspicious/noExplicitAny: of any kind
   spec?: any;
 }
@@ -88,7 +90,7 @@ const isForeign = ({ apiVersion = '', kind }: Document) =>
   kind === 'Config';
 
 suite('a page of the docs', () => {
-  for (const page of pages) {
+  for (const page of [...pages, ...manifests]) {
     const commands = commandsOf(page).filter((line) => /^helm (install|upgrade|template) /.test(line));
     const { objects, values } = documentsOf(page);
     const own = objects.filter((object) => !isForeign(object));
@@ -139,14 +141,15 @@ test('every value that the docs mention is a value of the chart', async () => {
   }
 });
 
-test('every Deployment, Service, and ClusterRole that the docs mention is in the chart, installed as in the docs', async () => {
+test('every Deployment, Service, and ClusterRole that the docs mention is in the chart, installed as in the docs, or in a recipe', async () => {
   // As a release of that name calls them.
   const objects = await render({
     fullnameOverride: 'stoker-operator',
     webhookReceiver: { enabled: true },
     rollout: { approverRole: { enabled: true } },
   });
-  const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  const ofRecipes = manifests.flatMap((page) => documentsOf(page).objects);
+  const names = new Set([...objects, ...ofRecipes].map(({ kind, metadata }) => `${kind} ${metadata?.name}`));
   const kinds: Record<string, string> = {
     deploy: 'Deployment',
     deployment: 'Deployment',

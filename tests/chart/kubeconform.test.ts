@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
+import { readManifests } from '../support/markdown.ts';
 import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
 
@@ -41,6 +42,11 @@ test('kubeconform accepts all objects of the chart', async () => {
   ]);
   const said = await conform(Object.fromEntries(await Promise.all(rendered)));
   assert.match(said, /Valid: [1-9]\d+, Invalid: 0, Errors: 0/);
+});
+
+test('kubeconform accepts the manifests of all recipes', async () => {
+  const manifests = (await readManifests()).map(({ file, text }) => [file.replaceAll('/', '-'), text]);
+  assert.match(await conform(Object.fromEntries(manifests)), /Valid: [1-9]\d+, Invalid: 0, Errors: 0/);
 });
 
 test('kubeconform rejects an unknown field', async () => {

@@ -15,6 +15,34 @@ const UNSHARE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 /** As a container without capabilities, such as the sidecar. */
 export const WITHOUT_CAPABILITIES = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs'];
 
+/** A directory, and its path in a container. */
+export interface Mount {
+  source: string;
+  target: string;
+}
+
+/** The root of the machine, with more directories: their paths don't have to exist on the machine. */
+const MOUNT = `
+mount -t tmpfs tmpfs /mnt
+for each in /*; do
+  if [ -L "$each" ]; then cp -P "$each" /mnt
+  elif [ -d "$each" ] && [ "$each" != /mnt ]; then mkdir "/mnt$each" && mount --rbind "$each" "/mnt$each"
+  fi
+done
+while [ "$1" != -- ]; do mkdir -p "/mnt$2" && mount --bind "$1" "/mnt$2"; shift 2; done
+shift
+exec chroot /mnt "$@"`;
+
+/** Returns a command that runs another one with these mounts, in the mount namespace of a container. */
+export const withMounts = (mounts: Mount[]): string[] => [
+  'sh',
+  '-ec',
+  MOUNT,
+  'sh',
+  ...mounts.flatMap(({ source, target }) => [source, target]),
+  '--',
+];
+
 /** Returns why this machine can't make such a namespace, or undefined if it can. */
 export async function namespaceObstacle(): Promise<string | undefined> {
   const works = (command: string, ...args: string[]) =>

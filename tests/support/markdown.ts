@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const checkout = path.join(import.meta.dirname, '../..');
 
-/** A page of the documentation, by its path in the checkout. */
+/** A page of the documentation, or a manifest, by its path in the checkout. */
 export interface Page {
   file: string;
   text: string;
@@ -16,9 +16,14 @@ export interface Block {
 }
 
 /** Reads every page of the project. */
-export async function readPages(): Promise<Page[]> {
+export const readPages = (): Promise<Page[]> => readFiles(['*.md', 'docs/**/*.md', 'chart/*.md', 'examples/**/*.md']);
+
+/** Reads the manifests of all recipes. */
+export const readManifests = (): Promise<Page[]> => readFiles(['examples/*/manifests.yaml']);
+
+async function readFiles(patterns: string[]): Promise<Page[]> {
   const files: string[] = [];
-  for await (const file of glob(['*.md', 'docs/**/*.md', 'chart/*.md'], { cwd: checkout })) files.push(file);
+  for await (const file of glob(patterns, { cwd: checkout })) files.push(file);
   return await Promise.all(
     files.sort().map(async (file) => ({ file, text: await readFile(path.join(checkout, file), 'utf8') })),
   );

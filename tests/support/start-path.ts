@@ -140,9 +140,8 @@ export async function controllerStarter(t: TestContext, namespace: string) {
 
 interface GatewayOptions {
   name?: string;
-  labels?: Record<string, string>;
-  /** Further fields of the pod's spec. */
-  spec?: object;
+  /** The pod before injection, with this name. */
+  pod?: object;
   /** Environment that differs from that of the sidecar. */
   env?: Record<string, string>;
   /** Command that runs the sidecar. */
@@ -151,10 +150,8 @@ interface GatewayOptions {
 
 /** Creates a pod through the API server and runs its injected sidecar. */
 export async function gatewayStarter(t: TestContext, namespace: string, options: GatewayOptions = {}) {
-  const { name = 'gateway-0', labels = {}, spec, within } = options;
+  const { name = 'gateway-0', pod: body = gatewayPod(namespace, name), within } = options;
   const cluster = await connectCluster();
-  const pod = gatewayPod(namespace, name);
-  const body = { ...pod, metadata: { ...pod.metadata, labels }, spec: { ...pod.spec, ...spec } };
   const created = await callApi<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
   const root = await mkdtemp(path.join(tmpdir(), 'pod-'));
   t.after(() => rm(root, { recursive: true, force: true }));
