@@ -80,6 +80,8 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
       return `${where}, waiting for approval${next}`;
     case 'AwaitingWindow':
       return `${where}, waiting for a window${next}`;
+    case 'Previewing':
+      return `previewing${next}`;
     case 'Progressing':
       return `${where}${next}`;
   }
@@ -119,6 +121,8 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
       return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
     case 'RolledBack':
       return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, context)}`;
+    case 'Previewing':
+      return `waiting for the gateways to preview commit ${commit}`;
     case 'Soaking':
       return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${skippedText(rollout, context)}`;
     case 'AwaitingApproval':

@@ -42,6 +42,8 @@ export const BOUNDS = {
   discoveredGateways: 200,
   /** Paths listed in the report of a dry run. */
   changes: 100,
+  /** Paths listed in a preview. */
+  previewPaths: 20,
   /** Characters of a message in status. */
   message: 1024,
   /** Maximum of a counter: an int32. */

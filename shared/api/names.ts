@@ -50,6 +50,9 @@ export const INSPECT_ANNOTATION = 'sync.io/inspect';
 /** First agent version that supports rollouts; earlier ones ignore waves and follow the newest commit. */
 export const FIRST_AGENT_WITH_ROLLOUTS = '0.1.0';
 
+/** First agent version that previews a change before it is rolled out. */
+export const FIRST_AGENT_WITH_PREVIEWS = '0.1.0';
+
 /** Label that the injector adds to a pod so that the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';
 

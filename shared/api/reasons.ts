@@ -42,6 +42,7 @@ export const CONDITION_REASONS = [
   'Pending',
   'PinnedCommit',
   'Posting',
+  'PreviewFailed',
   'RefNotFound',
   'RepositoryNotFound',
   'Resolved',

@@ -56,6 +56,21 @@ export const rolloutSchema = v.pipe(
         ),
       ),
     ),
+    previewTimeout: v.optional(
+      durationBetween(
+        '0s',
+        '3m',
+        'Time to wait until the gateways have previewed a change, that is, planned it without applying it. Gateways that have not reported by then count as changed. If omitted, 30s plus 0.1s per gateway, at most 3m; 0s turns previews off.',
+      ),
+    ),
+    previewFailures: v.optional(
+      v.pipe(
+        v.picklist(['Stop', 'Ignore']),
+        v.description(
+          'Action if the preview shows gateways to which the change cannot be delivered. Stop stops the rollout before the first wave; Ignore continues. If omitted, Stop.',
+        ),
+      ),
+    ),
     windows: v.optional(
       v.pipe(
         v.array(windowSchema),
@@ -71,6 +86,7 @@ export type RolloutSpec = v.InferOutput<typeof rolloutSchema>;
 export type RolloutWindow = v.InferOutput<typeof windowSchema>;
 
 export const ROLLOUT_PHASES = [
+  'Previewing',
   'Progressing',
   'Soaking',
   'AwaitingApproval',
@@ -93,6 +109,24 @@ const message = text(
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
 const boundary = (description: string) => text(description, 32);
+
+/** `status.rollout.preview`: the release that agents plan without applying it, and what they report. */
+const rolloutPreviewSchema = v.pipe(
+  v.object({
+    commit: commit('The commit that is previewed: the one that is rolled out, or the newer one that waits.'),
+    ref: text('The ref that resolved to the commit.', BOUNDS.ref),
+    revision: revision('Revision of spec.sync that belongs to the commit.'),
+    startedAt: timestamp('Time when the wait for the preview began. A newer commit does not extend the wait.'),
+    total: count('Gateways that are asked for a preview.'),
+    reported: count('Gateways that have reported one.'),
+    unchanged: count('Gateways whose files the commit leaves unchanged.'),
+    failing: count('Gateways to which the commit cannot be delivered.'),
+    files: count('Files that change, added up over all gateways.'),
+  }),
+  v.description('Preview of the newest commit by all gateways.'),
+);
+
+export type RolloutPreview = v.InferOutput<typeof rolloutPreviewSchema>;
 
 /** `status.rollout`. Its size doesn't depend on the number of gateways: agents look up the hash of their names in it. */
 export const rolloutStatusSchema = v.pipe(
@@ -149,6 +183,7 @@ export const rolloutStatusSchema = v.pipe(
         v.description("Releases that failed or were rolled back. They aren't retried automatically."),
       ),
     ),
+    preview: v.optional(rolloutPreviewSchema),
     plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
     admission: v.pipe(
       v.array(

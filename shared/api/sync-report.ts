@@ -7,6 +7,40 @@ import type { ObjectMeta } from './object-meta.ts';
 
 const count = (description: string) => integer(0, BOUNDS.count, description);
 
+/** `preview` of a report: the changes that a release would make to the gateway's files. */
+const previewSchema = v.pipe(
+  v.object({
+    commit: text('The commit that was planned.', 64),
+    revision: text('Revision of spec.sync that was planned.', 64),
+    digest: text(
+      'Hash of path, kind, and new content of every change. Gateways with the same digest get the same changes.',
+      64,
+    ),
+    added: count('Files that would be added.'),
+    modified: count('Files that would be changed.'),
+    deleted: count('Files that would be deleted.'),
+    paths: v.optional(
+      v.pipe(
+        v.array(text('A change and its path.', 1024)),
+        v.maxLength(BOUNDS.previewPaths),
+        v.description('The first changes.'),
+      ),
+    ),
+    everyCommit: v.optional(
+      text('First file whose template uses the commit or the ref, so that every commit changes it.', 1024),
+    ),
+    failure: v.optional(
+      text(
+        'Reason why the release cannot be delivered to this gateway. Problems that its current release also has are omitted.',
+        BOUNDS.message,
+      ),
+    ),
+  }),
+  v.description('Plan of the release that status.rollout.preview of the GatewaySync names. No file was changed.'),
+);
+
+export type GatewayPreview = v.InferOutput<typeof previewSchema>;
+
 /** The status of a SyncReport; the agent of the pod with the same name is its only writer. */
 export const syncReportStatusSchema = v.pipe(
   v.object({
@@ -60,6 +94,13 @@ export const syncReportStatusSchema = v.pipe(
       v.pipe(v.boolean(), v.description('The commit can never be delivered to this gateway, so a retry is useless.')),
     ),
     message: v.optional(text('Description of the problem and its solution.', BOUNDS.message)),
+    preview: v.optional(previewSchema),
+    unchangedAt: v.optional(
+      text(
+        'Commit of the preview, if it leaves all files of this gateway unchanged. The gateway notes it when its wave is admitted.',
+        64,
+      ),
+    ),
     inspection: v.optional(
       v.pipe(
         v.object({

@@ -88,6 +88,7 @@ suite('the desired commit status', () => {
 
 suite('the desired commit status of a rollout', () => {
   const expected: Record<(typeof ROLLOUT_PHASES)[number], string | undefined> = {
+    Previewing: 'pending 1/12 gateways; canary 1/1',
     Progressing: 'pending 1/12 gateways; canary 1/1',
     Soaking: 'pending 1/12 gateways; canary 1/1',
     AwaitingApproval: 'pending 1/12 gateways; canary 1/1',
