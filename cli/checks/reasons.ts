@@ -59,6 +59,7 @@ const TODOS: Record<string, string> = {
   HubNotFound: 'create the GatewaySync in spec.webhook.from, or correct the name',
   HubFollowsAnother: 'set spec.webhook.from to a GatewaySync without spec.webhook.from',
   OtherRepository: 'set spec.webhook.from to a GatewaySync with the same repository',
+  PreviewFailed: 'fix the commit, or the cause on the gateways in the message, and retry it (kubectl stoker retry)',
   InvalidRollout: 'correct the window of spec.rollout in the message',
 } satisfies Partial<Record<Reason, string>>;
 

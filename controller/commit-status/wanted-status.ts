@@ -79,10 +79,12 @@ function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefin
 /** An abandoned commit has failed, even if some gateways can't be rolled back. */
 function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
   const { phase, commit, stableCommit, nextCommit, failures = [], verified, total, message, summary } = rollout;
+  const { previewFailure } = rollout;
   if (!GIVEN_UP.includes(phase)) return undefined;
   // While another commit waits, the message is about that one.
   const known = phase === 'RollingBack' || nextCommit !== undefined ? undefined : (message ?? summary);
-  const where = failures.length > 0 ? [`failed on ${failures.slice(0, 3).join(', ')}`] : [];
+  const failed = failures.length > 0 ? [`failed on ${failures.slice(0, 3).join(', ')}`] : [];
+  const where = previewFailure === undefined ? failed : [`can't be delivered: ${previewFailure}`];
   const now =
     phase === 'Stopped'
       ? 'stopped'

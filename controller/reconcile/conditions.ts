@@ -218,13 +218,17 @@ function judgeWebhookSource({ hub }: Facts): Verdict | undefined {
 }
 
 /** Present with `spec.rollout`. */
-function judgeRollout(facts: Facts): Verdict<RolloutPhase | 'Waiting' | 'InvalidRollout'> | undefined {
+function judgeRollout(
+  facts: Facts,
+): Verdict<RolloutPhase | 'Waiting' | 'InvalidRollout' | 'PreviewFailed'> | undefined {
   const { rollout, gatewaySync, rolloutProblems, isHeldBack } = facts;
   if (!rollout && !gatewaySync.spec.rollout) return undefined;
   if (rolloutProblems.length > 0)
     return { status: 'False', reason: 'InvalidRollout', message: rolloutProblems.join('; ') };
   if (!rollout) return { status: 'Unknown', reason: 'Waiting', message: whyHeldBack(facts) };
   const { phase, nextCommit, message = '' } = rollout;
+  if (phase === 'Stopped' && rollout.previewFailure !== undefined)
+    return { status: 'False', reason: 'PreviewFailed', message };
   if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
   if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
   // The completed release is the previous one.
@@ -314,7 +318,8 @@ function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined
   // A rollout that waits for a gateway is the matter of RolledOut; a fleet that is scaled to zero is ready.
   if (rollout.status === 'Unknown' && isWithoutGateways(gateways) && !isHeldBack) return undefined;
   const { reason } = rollout;
-  return { ...rollout, reason: reason === 'InvalidRollout' ? reason : `Rollout${reason}` };
+  const isWhole = reason === 'InvalidRollout' || reason === 'PreviewFailed';
+  return { ...rollout, reason: isWhole ? reason : `Rollout${reason}` };
 }
 
 /** True if only a user can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
@@ -325,8 +330,10 @@ function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict | Earlier {
   if (isRetry && before && gatewaySync.status.refResolutionStatus === 'Error') return before;
   if (resolution.kind === 'failed' && !resolution.transient)
     return { status: 'True', reason: resolution.reason, message: resolution.message };
-  if (facts.rollout?.phase === 'Stopped')
-    return { status: 'True', reason: 'RolloutStopped', message: facts.rollout.message ?? '' };
+  if (facts.rollout?.phase === 'Stopped') {
+    const { previewFailure, message = '' } = facts.rollout;
+    return { status: 'True', reason: previewFailure === undefined ? 'RolloutStopped' : 'PreviewFailed', message };
+  }
   if (profilesValid.status === 'False')
     return { status: 'True', reason: profilesValid.reason, message: profilesValid.message };
   return {

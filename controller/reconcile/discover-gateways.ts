@@ -99,10 +99,17 @@ function stateOf(status: ObservedReportStatus, profile: string, wanted: WantedSt
   const { files, generation, restOf } = wanted;
   const { state } = status;
   if (status.generation !== undefined && status.generation !== generation) return 'Pending';
-  const isRight = status.commit === files.commit && (!files.revision || status.revision === files.revision);
+  const isRight = hasFiles(status, files);
   if (state === 'Synced' && !isRight) return 'Skewed';
   if ((state === 'Paused' || state === 'DryRun') && state !== restOf(profile)) return 'Pending';
   return state;
+}
+
+/** Whether a gateway has the files of a release: it was delivered, or leaves the present files unchanged. */
+function hasFiles({ commit, revision, preview, unchangedAt }: ObservedReportStatus, files: WantedFiles): boolean {
+  if (preview && unchangedAt === files.commit && preview.commit === files.commit && preview.revision === files.revision)
+    return true;
+  return commit === files.commit && (!files.revision || revision === files.revision);
 }
 
 function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: WantedState): DiscoveredGateway {

@@ -1,5 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { FIRST_AGENT_WITH_ROLLOUTS } from '../../shared/api/names.ts';
+import { FIRST_AGENT_WITH_PREVIEWS, FIRST_AGENT_WITH_ROLLOUTS } from '../../shared/api/names.ts';
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
@@ -8,7 +8,7 @@ import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { isSameVersion } from '../intent/newest-in-range.ts';
-import type { GatewayReport, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
+import type { GatewayReport, PlannedChange, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedGatewaySync, ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -16,6 +16,8 @@ import type { ObservedReport, ObservedReportStatus } from '../watch/observed-rep
 import type { RolloutObservation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
+/** Default time to wait for previews (ms): a base, a time per gateway, and the maximum. */
+const PREVIEW_MS = { base: 30_000, perGateway: 100, max: 180_000 };
 const HISTORY = 10;
 /** Maximum number of earlier revisions that are looked up. */
 const MAX_EARLIER = 5;
@@ -37,17 +39,17 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
   const { spec, status: before, orders = {} } = gatewaySync;
   const { rollout = {}, revision = '', history = HISTORY } = spec;
   const number = before.rollout?.number;
-  const { waves = [], progressDeadline = '' } = rollout;
+  const { waves = [], progressDeadline = '', previewTimeout = '' } = rollout;
+  const livePods = pods.filter(({ live }) => live);
+  const defaultPreviewMs = Math.min(PREVIEW_MS.base + PREVIEW_MS.perGateway * livePods.length, PREVIEW_MS.max);
   return {
     spec: rollout,
     plan: planOf(waves),
-    gateways: pods
-      .filter(({ live }) => live)
-      .map((pod) => ({
-        ...gatewayOf(pod, waves),
-        ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
-        isResting: Boolean(restOf(pod.profile)),
-      })),
+    gateways: livePods.map((pod) => ({
+      ...gatewayOf(pod, waves),
+      ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
+      isResting: Boolean(restOf(pod.profile)),
+    })),
     wanted: releaseOf(sync, revision),
     isSameVersion: sync.target?.range !== undefined && isSameVersion(sync.lastSyncRef, before.rollout?.ref),
     inPlace: releaseOf(before, revision),
@@ -58,6 +60,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
     retry: orders.retry,
     window: judgeWindows(rollout.windows, now),
     historyLength: history,
+    previewMs: parseDuration(previewTimeout) ?? defaultPreviewMs,
     deadlineMs: parseDuration(progressDeadline) ?? DEADLINE_MS,
     soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),
     now,
@@ -124,7 +127,7 @@ function reportedBy(
   { waiting }: ObservedPod,
   report: ObservedReport | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
-): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated'> {
+): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'previews' | 'plan'> {
   const status = report?.status;
   const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, problem, isOutdated: false };
@@ -139,6 +142,24 @@ function reportedBy(
     },
     problem,
     isOutdated: !isAtLeast(agentVersion, FIRST_AGENT_WITH_ROLLOUTS),
+    previews: isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS),
+    plan: plannedBy(status),
+  };
+}
+
+/** Returns the change that an agent has planned. After it noted a commit without a change, its report has no preview. */
+function plannedBy({ preview, unchangedAt, revision = '' }: ObservedReportStatus): PlannedChange | undefined {
+  if (!preview)
+    return unchangedAt ? { commit: unchangedAt, revision, digest: '', isUnchanged: true, files: 0 } : undefined;
+  const { added, modified, deleted, failure, everyCommit } = preview;
+  return {
+    commit: preview.commit,
+    revision: preview.revision,
+    digest: preview.digest,
+    isUnchanged: unchangedAt === preview.commit && failure === undefined,
+    files: added + modified + deleted,
+    failure,
+    everyCommit,
   };
 }
 

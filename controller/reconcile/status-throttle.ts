@@ -1,13 +1,13 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { isEqual } from './merge-patch.ts';
 
-/** Time between two writes that are only about the fleet, and between two phases of a rollout (ms). */
-const PERIOD_MS = { fleet: 1_000, phase: 500 };
+/** Time between two writes that are only about the fleet, between two phases of a rollout, and during a preview (ms). */
+const PERIOD_MS = { fleet: 1_000, phase: 500, preview: 5_000 };
 
 /**
  * Delays writes that are only about the fleet, so that a hundred reports within a second cost one write. Results that
- * users and agents wait for (a commit, the outcome of a request, a rollout that begins, stops, or rolls back) are
- * written at once. Other phases are written twice a second, because an agent can alternate between states.
+ * users and agents wait for (a commit, the outcome of a request, a preview that begins or ends, a rollout that begins,
+ * stops, or rolls back) are written at once. Other phases are written twice a second, because an agent can alternate between states.
  */
 export class StatusThrottle {
   readonly #writtenAt: Partial<typeof PERIOD_MS> = {};
@@ -15,7 +15,7 @@ export class StatusThrottle {
   /** Time to wait before the write (ms); 0 to write now. */
   waitMs(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
     if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after)) || isEqual(before, after)) return 0;
-    const kind = isEqual(phaseOf(before), phaseOf(after)) ? 'fleet' : 'phase';
+    const kind = kindOf(before, after);
     const last = this.#writtenAt[kind];
     const wait = last === undefined ? 0 : last + PERIOD_MS[kind] - now;
     if (wait > 0) return wait;
@@ -38,8 +38,18 @@ function urgentFieldsOf(status: GatewaySyncStatus) {
     lastPush,
     refResolutionStatus,
     refResolved: { status: refResolved?.status, reason: refResolved?.reason },
-    rollout: { number: rollout?.number, isStopped: rollout?.phase === 'Stopped' },
+    rollout: {
+      number: rollout?.number,
+      isStopped: rollout?.phase === 'Stopped',
+      isPreviewing: rollout?.phase === 'Previewing',
+      previewed: { commit: rollout?.preview?.commit, revision: rollout?.preview?.revision },
+    },
   };
+}
+
+function kindOf(before: GatewaySyncStatus, after: GatewaySyncStatus): keyof typeof PERIOD_MS {
+  if (!isEqual(phaseOf(before), phaseOf(after))) return 'phase';
+  return isEqual(before.rollout?.preview, after.rollout?.preview) ? 'fleet' : 'preview';
 }
 
 const phaseOf = ({ rollout }: GatewaySyncStatus) => ({ phase: rollout?.phase, wave: rollout?.wave });

@@ -178,7 +178,7 @@ function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatu
   if (previous?.status === status && previous.reason === reason) return [];
   if (SEPARATE_CONDITIONS.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
   // The phase has a separate event.
-  if (reason === `Rollout${after.rollout?.phase}`) return [];
+  if (reason === `Rollout${after.rollout?.phase}` || reason === 'PreviewFailed') return [];
   if (status === 'False') return [{ type: 'Warning', reason, message }];
   return status === 'True' && reason === 'Synced' ? [{ type: 'Normal', reason: 'Synced', message }] : [];
 }

@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { PlannedChange, RolloutGateway } from './rollout-input.ts';
 
 /** Describes which gateways failed, and the reason of the first one. */
 export function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
@@ -7,11 +8,33 @@ export function failureOf({ failures = [], failureMessage }: RolloutStatus): str
   return `failed on ${named(failures)}${failureMessage === undefined ? '' : ` (${whose}${failureMessage})`}`;
 }
 
+/** Lists the gateways to which a release can't be delivered, grouped by the message. */
+export function previewFailureOf(failures: readonly { gateway: RolloutGateway; plan: PlannedChange }[]): string {
+  const groups = [...Map.groupBy(failures, ({ plan }) => plan.failure ?? '')]
+    .map(([failure, members]) => ({ failure, names: members.map(({ gateway }) => gateway.name) }))
+    .sort((a, b) => b.names.length - a.names.length || (a.failure < b.failure ? -1 : 1));
+  const others = groups.length > MAX_GROUPS ? [`${groups.length - MAX_GROUPS} other messages`] : [];
+  const texts = groups.slice(0, MAX_GROUPS).map(({ failure, names }) => `${shortened(failure)} (${named(names)})`);
+  return shortened([...texts, ...others].join('; '), BOUNDS.text);
+}
+
+/** Maximum number of messages that are listed. */
+const MAX_GROUPS = 3;
+
+/** Makes a text of an agent fit into one line. */
+export const shortened = (text: string, length = 240): string =>
+  text
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, length)
+    .toWellFormed();
+
 /** Describes why a request for a commit failed; the text doesn't become outdated. */
 export function givenUpMessage(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
   if (isNew)
     return `commit ${commit} failed or was rolled back before; to retry it, set sync.io/retry-rollout: ${commit}`;
-  const why = rollout.commit === commit && (rollout.failures ?? []).length > 0 ? failureOf(rollout) : undefined;
+  const { failures = [], previewFailure } = rollout.commit === commit ? rollout : {};
+  const failed = failures.length > 0 ? failureOf(rollout) : undefined;
+  const why = previewFailure === undefined ? failed : `can't be delivered: ${previewFailure}`;
   return `commit ${commit} ${why ?? 'was rolled back before all gateways had it'}`
     .slice(0, BOUNDS.message)
     .toWellFormed();

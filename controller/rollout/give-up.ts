@@ -14,12 +14,18 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
   const { rollout } = state;
   const failures = unlessEmpty(rollout.failures?.slice(0, (input.spec.maxFailures ?? 0) + 1));
   if (input.spec.onFailure !== 'Rollback') {
-    const stopped = { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) };
+    const stopped = { ...rollout, preview: undefined, failures, givenUp: givenUpWith(rollout, rollout) };
     return { state: inPhase({ ...state, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
   }
   const { nextCommit, failureMessage } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
   return continueRollback({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
+}
+
+/** Stops a release before its first wave because it can't be delivered to some gateways. */
+export function stopBefore({ history, rollout }: RolloutState, previewFailure: string): Advanced {
+  const stopped = { ...rollout, preview: undefined, previewFailure, givenUp: givenUpWith(rollout, rollout) };
+  return { state: inPhase({ history, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
 }
 
 /** Rolls back until all gateways are back, or the deadline has passed. */

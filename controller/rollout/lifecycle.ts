@@ -45,9 +45,12 @@ type Handled = NonNullable<RolloutStatus['handled']>;
 /** Records the current orders, and which of them had no effect. */
 export function handledOf(
   { approved, approvedRevision, rollback, retry }: RolloutInput,
+  before: Handled = {},
   ignored: NonNullable<Handled['ignored']> = [],
 ): Handled | undefined {
-  const approval = approved === undefined ? {} : { approve: approved, approvedRevision };
+  const isSameApproval = before.approve === approved && before.approvedRevision === approvedRevision;
+  const approvedDigests = isSameApproval ? before.approvedDigests : undefined;
+  const approval = approved === undefined ? {} : { approve: approved, approvedRevision, approvedDigests };
   const handled = withoutUndefined({ ...approval, rollback, retry, ignored: unlessEmpty(ignored) });
   return Object.keys(handled).length > 0 ? handled : undefined;
 }
@@ -82,16 +85,22 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
     startedAt: iso(now),
     plan,
     admission: plan === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
+    previewedAt: rollout.previewedAt,
     handled: rollout.handled,
   };
 }
 
-/** Starts a release at the first wave, with no gateways admitted. Other abandoned releases stay abandoned. */
+/**
+ * Starts a release at the first wave, with no gateways admitted. Its preview comes first, which may be over already.
+ * Other abandoned releases stay abandoned.
+ */
 export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
   const next = renewed(rollout, input, NO_GATEWAY);
   const [{ wave = '' } = {}] = next.admission;
   const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== givenUpName(release)));
-  return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave, givenUp } };
+  const phase = input.previewMs > 0 ? 'Previewing' : 'Progressing';
+  const preview = rollout.preview && isSame(rollout.preview, release) ? rollout.preview : undefined;
+  return { history, rollout: { ...next, phase, ...releaseOf(release), wave, preview, givenUp } };
 }
 
 /** Handles a newest release that is the stable one: all gateways can have it at once. */
@@ -141,16 +150,20 @@ function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInp
 
 const MAX_GIVEN_UP = 4;
 
-/** Completes a rollout: its release becomes the stable one. */
+/** Completes a rollout: its release becomes the stable one. From now on, its unchanged gateways count as well. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
+  const { preview, total } = rollout;
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   const admission = noteGateways(all, input.gateways);
   return {
     rollout: {
       ...rollout,
       wave: undefined,
+      waveStartedAt: undefined,
       underWaySince: undefined,
+      preview: undefined,
+      total: preview ? 0 : total,
       phase: 'Complete',
       ...stableFields(release),
       admission,

@@ -9,7 +9,8 @@ import { failureOf, named } from './failure-messages.ts';
 import { lateAt } from './failures.ts';
 import { isRolledBack, notRolledBack } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
-import { placesOf } from './places.ts';
+import { isFirstTrial, placesOf } from './places.ts';
+import { everyCommitText, previewText, previewWait } from './preview-messages.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
 
@@ -20,7 +21,7 @@ export function describe({ rollout, history }: RolloutState, wait: Wait, context
   const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
   const waitsSince = waitsFor && (waitedSince ?? iso(context.input.now));
   const waiting = { ...counted, waitsFor, waitsSince };
-  const parts = [messageOf(waiting, wait, context), ...ignoredOrders(waiting)];
+  const parts = [messageOf(waiting, wait, context), ...everyCommitText(waiting), ...ignoredOrders(waiting)];
   const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
   const summary = summaryOf(waiting, context);
   return { history, rollout: withoutUndefined({ ...waiting, summary, message: message || undefined }) };
@@ -73,6 +74,7 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
     case 'RollingBack':
       return `rolling back ${verified}/${total}${next}`;
     case 'Stopped':
+      if (rollout.previewFailure !== undefined) return `stopped by the preview${next}`;
       return `stopped${wave === undefined ? '' : ` in ${where}`}${next}`;
     case 'Soaking':
       return `${where}, soaking ${formatDuration(input.soakMs[index] ?? 0)}${next}`;
@@ -81,7 +83,7 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
     case 'AwaitingWindow':
       return `${where}, waiting for a window${next}`;
     case 'Previewing':
-      return `previewing${next}`;
+      return `previewing ${rollout.preview?.reported ?? 0}/${rollout.preview?.total ?? 0}${next}`;
     case 'Progressing':
       return `${where}${next}`;
   }
@@ -105,8 +107,9 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
     return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
   if (kind === 'givenUp')
     return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
-  if (kind === 'window') return windowWait(rollout, input);
-  return kind === 'approval' ? approvalWait(rollout, commit, input) : 'is waiting until the newest commit is resolved';
+  if (kind === 'window') return windowWait(rollout, input) + previewText(rollout);
+  if (kind === 'approval') return approvalWait(rollout, commit, input) + previewText(rollout);
+  return 'is waiting until the newest commit is resolved';
 }
 
 function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
@@ -116,13 +119,15 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
     case 'Complete':
       return `commit ${commit} is available to all gateways`;
     case 'Stopped':
+      if (rollout.previewFailure !== undefined)
+        return `commit ${commit} can't be delivered: ${rollout.previewFailure}; no gateway gets it until you set sync.io/retry-rollout, or push a new commit`;
       return `commit ${commit} ${failureOf(rollout)}${waveText(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
     case 'RollingBack':
       return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
     case 'RolledBack':
       return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, context)}`;
     case 'Previewing':
-      return `waiting for the gateways to preview commit ${commit}`;
+      return previewWait(rollout, context.input);
     case 'Soaking':
       return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${skippedText(rollout, context)}`;
     case 'AwaitingApproval':
@@ -140,9 +145,12 @@ const sinceText = ({ waitsSince }: RolloutStatus): string => (waitsSince === und
 const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
   `has been waiting${sinceText(rollout)}: ${window.message}`;
 
-function approvalWait(rollout: RolloutStatus, commit: string, { approved }: RolloutInput): string {
-  const isOld = approved === commit;
-  const other = isOld ? '; it was set before spec.sync was edited, so remove it first' : ` (now ${approved})`;
+function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInput): string {
+  const { approved, approvedRevision } = input;
+  const revision = commit === rollout.nextCommit ? input.wanted?.revision : rollout.revision;
+  const isEdited = approvedRevision !== undefined && approvedRevision !== revision;
+  const before = isEdited ? 'spec.sync was edited' : 'gateways reported other changes';
+  const other = approved === commit ? `; it was set before ${before}, so remove it first` : ` (now ${approved})`;
   const now = approved === undefined ? '' : other;
   return `has been waiting for approval${sinceText(rollout)}; set the annotation sync.io/approve: ${commit}${now}`;
 }
@@ -171,7 +179,7 @@ function progressOf(rollout: RolloutStatus, index: number, context: Context): st
   const { areInProgress, names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
   if (areInProgress || (holders.length > 0 && skipped.length === 0))
-    return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${skippedText(rollout, context)}`;
+    return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${trialText(rollout, index, context)}${skippedText(rollout, context)}`;
   if (skipped.length > 0)
     return `waiting for one of ${named(skipped)} to be ready in wave ${wave} since ${sinceOf(rollout)}; none was ready before the rollout began, so the rollout can't be verified`;
   return `waiting for a replacement gateway in wave ${wave} since ${sinceOf(rollout)}; no gateway is left to verify the rollout`;
@@ -196,23 +204,38 @@ function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: C
   };
 }
 
+/** Describes why one gateway goes first, if it does. */
+function trialText(rollout: RolloutStatus, index: number, { standing, input }: Context): string {
+  const hasLimit = input.spec.waves?.[index]?.maxConcurrent !== undefined;
+  return !hasLimit && isFirstTrial(rollout, index, standing)
+    ? '; one gateway goes first, because the earlier waves are unchanged and could not try this commit'
+    : '';
+}
+
 /** Describes the wait for a gateway in a wave without one that counts. */
-function absenceText(rollout: RolloutStatus, index: number, { standing }: Context): string {
+function absenceText(rollout: RolloutStatus, index: number, { standing, input }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
-  const rests = (standing.waves[index]?.present ?? []).length > 0;
+  const { present = [], isUnchanged } = standing.waves[index] ?? {};
+  if (isUnchanged)
+    return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; all of its gateways that the commit changes are gone. The wave ends after ${formatDuration(input.deadlineMs)}`;
+  const rests = present.length > 0;
   const isGone = !gateways ? 'it has none yet' : 'all of its gateways are gone';
   const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;
   const wayOut = wave === 'rest' ? '' : `. If you expect none, remove ${wave} from spec.rollout.waves`;
   return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; ${reason}, so the rollout can't be verified${wayOut}`;
 }
 
-/** Lists gateways that weren't ready before, and waves that never had any. */
+/** Lists gateways that weren't ready before, and waves that were passed over. */
 function skippedText(rollout: RolloutStatus, context: Context): string {
-  const { index = 0 } = context.standing;
+  const { index = 0, waves } = context.standing;
   const skipped = skippedIn(context, index);
-  const empty = rollout.admission.slice(0, index).flatMap(({ wave, gateways }) => (gateways ? [] : wave));
+  const isEmpty = (at: number) => waves[at]?.isUnchanged !== true;
+  const passedOver = [...rollout.admission.slice(0, index).entries()].filter(([, { gateways }]) => !gateways);
+  const empty = passedOver.flatMap(([at, { wave }]) => (isEmpty(at) ? wave : []));
+  const unchanged = passedOver.flatMap(([at, { wave }]) => (isEmpty(at) ? [] : wave));
   const parts = [
     skipped.length > 0 ? `; skipped because not ready before the rollout: ${named(skipped)}` : '',
+    unchanged.length > 0 ? `; waves without changes: ${named(unchanged)}` : '',
     empty.length > 0 ? `; waves without gateways: ${named(empty)}` : '',
   ];
   return parts.join('');

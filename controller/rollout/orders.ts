@@ -21,7 +21,7 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
   // An order that was removed can be set again.
-  return { ...next, rollout: { ...next.rollout, handled: handledOf(input, [...ignored].sort()) } };
+  return { ...next, rollout: { ...next.rollout, handled: handledOf(input, handled, [...ignored].sort()) } };
 }
 
 /** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */

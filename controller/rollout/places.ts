@@ -3,7 +3,7 @@ import { earliest } from '../../shared/domain/duration.ts';
 import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
-import type { Context } from './standing.ts';
+import type { Context, Standing } from './standing.ts';
 
 /** Places of a wave; `maxConcurrent` sets their number. */
 export interface Places {
@@ -18,7 +18,8 @@ export interface Places {
 /**
  * An admitted gateway occupies a place until it is verified or has failed. One that isn't waited for (on a lost node,
  * or created later and not starting) frees its place after the deadline. Gateways that start together therefore never
- * get a commit all at once. Paused gateways occupy no place, and are admitted when all others have the commit.
+ * get a commit all at once. Paused and unchanged gateways occupy no place, and are admitted when all others have the
+ * commit.
  */
 export function placesOf(rollout: RolloutStatus, index: number, { standing, input }: Context): Places {
   const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
@@ -42,16 +43,33 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
   // A gateway that hasn't been ready for the whole deadline occupies none when it is admitted either.
   const waiting = members.filter((gateway) => gateway.notReadySince !== undefined && isBusy(gateway));
   const nextFreeAt = earliest(...[...takenBy, ...waiting].map(freeAt));
-  const { maxConcurrent } = spec.waves?.[index] ?? {};
-  let free = (maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length)) - takenBy.length;
+  const limit = spec.waves?.[index]?.maxConcurrent ?? (isFirstTrial(rollout, index, standing) ? 1 : undefined);
+  let free = (limit === undefined ? members.length : amountOf(limit, members.length)) - takenBy.length;
   let admitted = before;
   for (const gateway of members.slice(inside.length)) {
     if (isBusy(gateway)) free--;
     if (free < 0) return { takenBy, nextFreeAt, admitted };
     admitted = gateway.key;
   }
-  const isBehind = ({ isResting, key }: RolloutGateway) => isResting && !isWithin(key, admitted);
+  const isBehind = ({ key }: RolloutGateway) => !isWithin(key, admitted);
   // A gateway that appears while others are in progress also waits for a place.
-  const mayBeAll = !members.some(isBusy) || (maxConcurrent === undefined && !present.some(isBehind));
+  const mayBeAll = !members.some(isBusy) || (limit === undefined && !present.some(isBehind));
   return { takenBy, nextFreeAt, admitted: mayBeAll ? ALL : admitted };
+}
+
+/**
+ * Whether no gateway has tried the release yet because it leaves the earlier waves unchanged. One gateway then goes
+ * first.
+ */
+export function isFirstTrial(
+  { preview, admission }: RolloutStatus,
+  index: number,
+  { waves, verified }: Standing,
+): boolean {
+  const isPassedOver = (at: number) => at < index && !admission[at]?.gateways;
+  const upToHere = waves.slice(0, index + 1);
+  const isTried = upToHere.some(({ counted }, at) => !isPassedOver(at) && counted.some((each) => verified.has(each)));
+  return (
+    preview !== undefined && !isTried && upToHere.some(({ present }, at) => isPassedOver(at) && present.length > 0)
+  );
 }

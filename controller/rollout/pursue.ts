@@ -1,22 +1,15 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { omit } from '../../shared/domain/objects.ts';
-import { type Release, releaseOf } from '../../shared/domain/releases.ts';
-import { ALL, isWithin } from '../../shared/domain/waves.ts';
+import { releaseOf } from '../../shared/domain/releases.ts';
+import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { type Admission, chooseAgain, hasHad } from './admission.ts';
+import { waitBefore } from './approval.ts';
 import { giveUp, inPhase } from './give-up.ts';
 import { begin, iso, noteComplete } from './lifecycle.ts';
 import { placesOf } from './places.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Standing, standingOf } from './standing.ts';
 import type { WaveStanding } from './wave-standing.ts';
-
-/** Returns the reason why a wave can't begin. */
-export function waitBefore(wave: number, { commit, revision }: Release, input: RolloutInput): Wait | undefined {
-  const { spec, approved, approvedRevision = revision, window } = input;
-  if (!window.isOpen) return { kind: 'window' };
-  const isApproved = spec.waves?.[wave]?.approval !== true || (approved === commit && approvedRevision === revision);
-  return isApproved ? undefined : { kind: 'approval' };
-}
 
 /** State of the rollout, and progress of one wave. */
 interface Situation {
@@ -50,18 +43,42 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   const { index = -1, waves } = standing;
   const wave = waves[index];
   if (!wave) return { moved: begin(state, releaseOf(rollout), input) };
+  if (changesNothing(rollout, standing)) return { state: noteComplete(state, input), wait: { kind: 'none' } };
   const situation = { state, rollout, index, wave, standing, input };
   const hasBegun = rollout.waveStartedAt !== undefined;
-  const wait = hasBegun ? undefined : waitBefore(index, rollout, input);
+  const isOver = isWithoutChanges(situation, index);
+  const wait = hasBegun || isOver ? undefined : waitBefore(index, rollout, { rollout, input });
   if (wait) return { state: inPhase(state, wait.kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval'), wait };
   const earlier = waitForEarlier(situation);
+  if (earlier?.kind === 'noGateway' && isWithoutChanges(situation, earlier.index))
+    return { moved: passedOver(state, earlier.index) };
   if (!hasBegun && earlier) return refillEnded(situation, earlier) ?? progress(state, earlier);
+  if (isOver && !earlier) return endWave(passedOver(state, index), index, input);
   const refilled = refill(situation);
   if (refilled) return { moved: refilled };
   const begun = hasBegun ? undefined : beginWave(situation);
   if (begun) return begun;
   if (wave.counted.length === 0) return progress(state, { kind: 'noGateway', index });
   return (earlier || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, earlier);
+}
+
+/** Whether a release that no gateway was admitted to leaves all gateways unchanged, as far as any can tell. */
+export const changesNothing = ({ admittedAt }: RolloutStatus, { waves, unchanged }: Standing): boolean =>
+  admittedAt === undefined && unchanged.size > 0 && waves.every((wave) => wave.counted.length === wave.skipped.length);
+
+/**
+ * Whether the gateways of a wave need no trial because the release leaves them unchanged. If it has changed others that
+ * are gone, their replacements have the whole deadline to appear: the release may be the reason.
+ */
+function isWithoutChanges({ rollout, standing, input }: Situation, index: number): boolean {
+  const isUntouched = rollout.admission[index]?.admitted === NO_GATEWAY;
+  return standing.waves[index]?.isUnchanged === true && (isUntouched || isEmptyForLong(rollout, input));
+}
+
+/** Forgets that a wave had gateways, so that it requires no verified one. */
+function passedOver({ rollout, history }: RolloutState, index: number): RolloutState {
+  const admission = rollout.admission.map((entry, at) => (at === index ? omit(entry, 'gateways') : entry));
+  return { history, rollout: { ...rollout, admission } };
 }
 
 const progress = (state: RolloutState, wait: Wait): Advanced => ({ state: inPhase(state, 'Progressing'), wait });
@@ -114,7 +131,8 @@ function mayPassOver({ rollout, index, standing, input }: Situation): boolean {
   const { gateways } = admission[index] ?? {};
   if (!gateways) {
     const isAwaited = gateways === 0 && now < Date.parse(startedAt) + deadlineMs;
-    return !isAwaited && (standing.counted.length > 0 || !admission.some(hasHad));
+    const isAnyLeft = standing.counted.length + standing.unchanged.size > 0;
+    return !isAwaited && (isAnyLeft || !admission.some(hasHad));
   }
   const isLast = !admission.slice(index + 1).some(hasHad);
   return isLast && standing.verified.size > 0 && isEmptyForLong(rollout, input);

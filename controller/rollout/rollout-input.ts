@@ -28,6 +28,26 @@ export interface RolloutGateway {
   problem?: string | undefined;
   /** Report of its agent; undefined if there is none. */
   report: GatewayReport | undefined;
+  /** Its agent previews releases. */
+  previews?: boolean;
+  /** Last preview that it reports. */
+  plan?: PlannedChange | undefined;
+}
+
+/** Change that a release would make to a gateway, without applying it. */
+export interface PlannedChange {
+  commit: string;
+  revision: string;
+  /** Equal for equal changes. */
+  digest: string;
+  /** It leaves all files unchanged. */
+  isUnchanged: boolean;
+  /** Number of files that change. */
+  files: number;
+  /** Why it can't be delivered. */
+  failure?: string | undefined;
+  /** File that changes with every commit. */
+  everyCommit?: string | undefined;
 }
 
 /** Release on a gateway's disk, and its state. */
@@ -63,6 +83,8 @@ export interface RolloutInput {
   historyLength: number;
   /** `progressDeadline` (ms). */
   deadlineMs: number;
+  /** Time to wait for previews (ms); 0 for none. */
+  previewMs: number;
   /** `soak` of each wave (ms). */
   soakMs: readonly number[];
   now: number;
@@ -77,7 +99,7 @@ export interface RolloutState {
 /** Why nothing more happens now. */
 export type Wait =
   | { kind: 'none' }
-  | { kind: 'window' | 'approval' | 'soak' | 'givenUp' }
+  | { kind: 'window' | 'approval' | 'soak' | 'givenUp' | 'preview' }
   /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
   | { kind: 'gateways' | 'noGateway'; index: number }
   /** Pods whose agents don't support rollouts. */

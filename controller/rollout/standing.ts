@@ -2,13 +2,16 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isWithin, NO_GATEWAY, waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
+import { unchangedIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { type WaveStanding, waveStandingOf } from './wave-standing.ts';
 
 /** Progress of the gateways in the current rollout. */
 export interface Standing {
-  /** All gateways except for paused ones. */
+  /** All gateways except for paused ones, and for unchanged ones. */
   counted: RolloutGateway[];
+  /** Gateways whose files the release leaves unchanged: they prove nothing, and are never waited for. */
+  unchanged: Set<RolloutGateway>;
   admitted: Set<RolloutGateway>;
   /** Gateways that have the release and are healthy. */
   verified: Set<RolloutGateway>;
@@ -29,22 +32,27 @@ export interface Context {
 export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standing {
   const { gateways } = input;
   const { admission, number } = rollout;
-  const counted = gateways.filter(({ isResting }) => !isResting);
+  const unchanged = unchangedIn(rollout, gateways);
+  const doesCount = (gateway: RolloutGateway) => !gateway.isResting && !unchanged.has(gateway);
+  const counted = gateways.filter(doesCount);
   const present = admission.map((): RolloutGateway[] => []);
   const admitted = new Set<RolloutGateway>();
   for (const gateway of gateways) {
     const index = waveOf(gateway.fits, gateway.key, admission);
     present[index]?.push(gateway);
-    if (!gateway.isResting && isWithin(gateway.key, admission[index]?.admitted ?? NO_GATEWAY)) admitted.add(gateway);
+    if (doesCount(gateway) && isWithin(gateway.key, admission[index]?.admitted ?? NO_GATEWAY)) admitted.add(gateway);
   }
   const verified = new Set([...admitted].filter((gateway) => isVerified(gateway, rollout, input)));
   const isFailing = ({ report }: RolloutGateway) => report?.rollout === number && report.state === 'failed';
   return {
     counted,
+    unchanged,
     admitted,
     verified,
     failing: [...admitted].filter(isFailing).map(({ name }) => name),
-    waves: present.map((members, index) => waveStandingOf(members, { rollout, index, input, admitted, verified })),
+    waves: present.map((members, index) =>
+      waveStandingOf(members, { rollout, index, input, unchanged, admitted, verified }),
+    ),
     index: currentWave(rollout),
   };
 }

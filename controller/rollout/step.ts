@@ -1,15 +1,19 @@
-import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { earliest } from '../../shared/domain/duration.ts';
-import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import { releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
+import { withApproval } from './approval.ts';
+import { previewFailureOf } from './failure-messages.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
-import { continueRollback, giveUp, inPhase } from './give-up.ts';
-import { begin, givenUpName, givenUpWith, iso, makeFirst, returnToStable } from './lifecycle.ts';
+import { continueRollback, giveUp, inPhase, stopBefore } from './give-up.ts';
+import { begin, iso, makeFirst } from './lifecycle.ts';
 import { describe } from './messages.ts';
+import { candidateOf, isInProgress, startNewest, waitOf } from './newest.ts';
 import { applyOrders } from './orders.ts';
 import { placesOf } from './places.ts';
-import { pursue, waitBefore } from './pursue.ts';
+import { failuresIn, judgePreview, withPreview } from './preview.ts';
+import { pursue } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Context, standingOf } from './standing.ts';
 
@@ -27,11 +31,11 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   if (!first) return undefined;
   const now = withoutLater(input, first.rollout);
   const state = replan(applyOrders(withoutFuture(first, input.now), now), now);
-  const taken = startNewest(state, now);
+  const taken = takeNewest(state, now);
   const on = advance(taken, now);
   // A rollout that ended now may have blocked a newer release.
   const hasEnded = isInProgress(taken.rollout) && !isInProgress(on.state.rollout);
-  const { state: next, wait } = hasEnded ? advance(startNewest(on.state, now), now) : on;
+  const { state: next, wait } = hasEnded ? advance(takeNewest(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
   const described = describe(isInProgress(next.rollout) ? noteTimes(next, context) : next, wait, context);
   return { ...described, wakeInMs: wakeIn(described.rollout, context) };
@@ -54,12 +58,25 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
   };
 }
 
-const TIMES = ['startedAt', 'waveStartedAt', 'admittedAt', 'underWaySince', 'soakStartedAt', 'waitsSince'] as const;
+const TIMES = [
+  'startedAt',
+  'waveStartedAt',
+  'admittedAt',
+  'underWaySince',
+  'soakStartedAt',
+  'waitsSince',
+  'previewedAt',
+] as const;
 
 /** Replaces times that are ahead because the clock was set back, so that no deadline takes longer than it should. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const ahead = TIMES.filter((name) => Date.parse(rollout[name] ?? '') > now);
-  return { history, rollout: { ...rollout, ...Object.fromEntries(ahead.map((name) => [name, iso(now)])) } };
+  const corrected = { ...rollout, ...Object.fromEntries(ahead.map((name) => [name, iso(now)])) };
+  const { preview, previewedAt } = corrected;
+  return {
+    history,
+    rollout: preview && previewedAt ? { ...corrected, preview: { ...preview, startedAt: previewedAt } } : corrected,
+  };
 }
 
 /**
@@ -79,46 +96,11 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
   return { ...state, rollout: { ...rollout, wave: undefined, plan, admission } };
 }
 
-/** Starts a newer release as soon as the first wave can begin. */
-function startNewest(state: RolloutState, input: RolloutInput): RolloutState {
-  const { rollout } = state;
-  const { wanted } = input;
-  // A waiting release keeps waiting while the newest one is unknown.
-  if (!wanted) return state;
-  if (isSame(wanted, releaseOf(rollout))) return withNext(state, undefined);
-  // The release that all gateways have, or return to, needs no approval.
-  if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
-  // An abandoned release isn't newer: the current rollout continues.
-  if (isGivenUp(rollout, wanted)) return withNext(state, isInProgress(rollout) ? undefined : wanted);
-  if (isOnlyMoved(rollout, wanted, input))
-    return withNext({ ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } }, wanted);
-  const waits = outdatedPods(input).length > 0 || waitBefore(0, wanted, input);
-  return waits ? withNext(state, wanted) : begin(state, wanted, input);
+/** Previews the release that is next, and starts it if it can begin. */
+function takeNewest(state: RolloutState, input: RolloutInput): RolloutState {
+  const candidate = candidateOf(state.rollout, input);
+  return startNewest(withApproval(withPreview(state, candidate, input), candidate, input), input);
 }
-
-const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean =>
-  givenUp.includes(givenUpName(release));
-
-/**
- * Whether a wanted release is the version that was rolled back, and its tag was moved since then. It is abandoned once,
- * so that it can be retried.
- */
-const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { isSameVersion }: RolloutInput): boolean =>
-  isSameVersion === true &&
-  (rollout.phase === 'RollingBack' || rollout.phase === 'RolledBack') &&
-  revision === rollout.revision &&
-  commit !== rollout.nextCommit;
-
-function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
-  return { history, rollout: { ...rollout, nextCommit: next?.commit } };
-}
-
-/** Phases in which waves are in progress. */
-const IN_PROGRESS: readonly RolloutPhase[] = ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'];
-const isInProgress = ({ phase }: RolloutStatus): boolean => IN_PROGRESS.includes(phase);
-
-const outdatedPods = ({ gateways }: RolloutInput): string[] =>
-  gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
 
 /** Advances as far as the state of the gateways allows. */
 function advance(state: RolloutState, input: RolloutInput): Advanced {
@@ -142,20 +124,20 @@ function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
     const failed = giveUp(judged, input);
     return nextCommit === undefined ? failed : { ...failed, wait };
   }
-  if (wait.kind === 'outdated') return { state: inPhase(judged, 'Progressing'), wait };
+  const isPreviewed = judged.rollout.phase !== 'Previewing';
+  if (wait.kind === 'outdated') return { state: isPreviewed ? inPhase(judged, 'Progressing') : judged, wait };
   // A superseded release admits no more gateways, but its failures still count.
-  return nextCommit === undefined ? pursue(judged, input) : { state: judged, wait };
+  if (nextCommit !== undefined) return { state: judged, wait };
+  return isPreviewed ? pursue(judged, input) : endPreview(judged, input);
 }
 
-/** Returns why a newer release waits or, if there is none, whether outdated pods block the rollout. */
-function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
-  const { wanted } = input;
-  const pods = outdatedPods(input);
-  const isActive = isInProgress(rollout) || rollout.nextCommit !== undefined;
-  if (pods.length > 0 && isActive) return { kind: 'outdated', pods };
-  if (!wanted || rollout.nextCommit === undefined) return { kind: 'none' };
-  if (isGivenUp(rollout, wanted)) return { kind: 'givenUp' };
-  return waitBefore(0, wanted, input) ?? { kind: 'none' };
+/** Begins with the waves after all gateways have previewed the release, unless it can't be delivered to some. */
+function endPreview(state: RolloutState, input: RolloutInput): Advanced {
+  const { rollout } = state;
+  const preview = judgePreview(releaseOf(rollout), rollout, input);
+  if (!preview.isOver) return { state, wait: { kind: 'preview' } };
+  const failures = failuresIn(preview, input);
+  return failures.length > 0 ? stopBefore(state, previewFailureOf(failures)) : pursue(state, input);
 }
 
 /** Time until the clock alone can change something (ms). */
@@ -165,6 +147,8 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   const due: (number | undefined)[] = [];
   if (isInProgress(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
   if (isInProgress(rollout)) due.push(...timesOf(rollout, context));
+  const candidate = candidateOf(rollout, context.input);
+  if (candidate) due.push(judgePreview(candidate, rollout, context.input).changesAt);
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const next = earliest(...due.filter((time) => time !== undefined && time > now));
   return next && next - now;

@@ -7,8 +7,10 @@ import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 export interface WaveStanding {
   /** All of its gateways, including paused ones. */
   present: RolloutGateway[];
-  /** Its gateways except for paused ones. */
+  /** Its gateways except for paused ones, and for unchanged ones. */
   counted: RolloutGateway[];
+  /** None of the gateways that it would wait for is changed, but others are unchanged, so there is nothing to verify. */
+  isUnchanged: boolean;
   /** Gateways that weren't ready before the rollout; it doesn't wait for them. */
   skipped: RolloutGateway[];
   /** Gateways that it waits for, or has waited for. */
@@ -27,6 +29,7 @@ interface Circumstances {
   rollout: RolloutStatus;
   index: number;
   input: RolloutInput;
+  unchanged: ReadonlySet<RolloutGateway>;
   admitted: ReadonlySet<RolloutGateway>;
   verified: ReadonlySet<RolloutGateway>;
 }
@@ -35,13 +38,14 @@ interface Circumstances {
 const MISSING_SHARE = 10;
 
 export function waveStandingOf(present: RolloutGateway[], circumstances: Circumstances): WaveStanding {
-  const { rollout, index, input, admitted, verified } = circumstances;
+  const { rollout, index, input, unchanged, admitted, verified } = circumstances;
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
-  const counted = present.filter(({ isResting }) => !isResting);
+  const counted = present.filter((gateway) => !gateway.isResting && !unchanged.has(gateway));
   const isLater = laterThan(startedAt);
   const skipped = counted.filter(skippedBefore(startedAt));
   const eligible = counted.filter((gateway) => !skipped.includes(gateway));
+  const isUnchanged = eligible.length === 0 && present.some((gateway) => unchanged.has(gateway));
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const healthy = eligible.filter((gateway) => verified.has(gateway));
@@ -60,7 +64,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     awaited.every((gateway) => admitted.has(gateway)) &&
     pending.length <= mayBeMissing &&
     unhealthy.length <= healthy.length;
-  return { present, counted, skipped, awaited, pending, unhealthy, isHealthy, isDone };
+  return { present, counted, isUnchanged, skipped, awaited, pending, unhealthy, isHealthy, isDone };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import type { GatewayPreview, SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { omit } from '../../shared/domain/objects.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
@@ -9,9 +9,11 @@ import { clip, MAX_UID } from './observed-text.ts';
 const UNUSED = ['podUID', 'gateway', 'profile', 'crName', 'reportedAt', 'changes', 'inspection'] as const;
 
 /** The fields of a status that the controller uses. The CRD limits the length of each. */
-export type ObservedReportStatus = Omit<SyncReportStatus, (typeof UNUSED)[number]>;
+export type ObservedReportStatus = Omit<SyncReportStatus, (typeof UNUSED)[number] | 'preview'> & {
+  preview?: Omit<GatewayPreview, 'paths'> | undefined;
+};
 
-/** The fields of a SyncReport that the controller uses, at most 7 kB. */
+/** The fields of a SyncReport that the controller uses, at most 10 kB. */
 export interface ObservedReport {
   /** UID of the pod that owns the report, from the API server, because the content of a report isn't trusted. */
   podUID: string | undefined;
@@ -27,7 +29,9 @@ export function projectReport(report: SyncReport, previous?: ObservedReport): Ob
   if (!status?.state) return { podUID, status: undefined };
   const before = previous?.podUID === podUID ? previous : undefined;
   const clockSkew = noticedSkew(report, before);
-  return { podUID, status: omit(status, ...UNUSED), ...(clockSkew !== undefined && { clockSkew }) };
+  const { preview, ...rest } = omit(status, ...UNUSED);
+  const used = preview ? { ...rest, preview: omit(preview, 'paths') } : rest;
+  return { podUID, status: used, ...(clockSkew !== undefined && { clockSkew }) };
 }
 
 /** Keeps the previous number if it differs little, so that not each report is a change. */

@@ -44,6 +44,8 @@ export const BOUNDS = {
   changes: 100,
   /** Paths listed in a preview. */
   previewPaths: 20,
+  /** Different changes that an approval applies to; an approval of more applies to the commit. */
+  approvedDigests: 100,
   /** Characters of a message in status. */
   message: 1024,
   /** Maximum of a counter: an int32. */

@@ -117,11 +117,14 @@ const rolloutPreviewSchema = v.pipe(
     ref: text('The ref that resolved to the commit.', BOUNDS.ref),
     revision: revision('Revision of spec.sync that belongs to the commit.'),
     startedAt: timestamp('Time when the wait for the preview began. A newer commit does not extend the wait.'),
-    total: count('Gateways that are asked for a preview.'),
+    total: count('Gateways whose preview is awaited or has arrived.'),
     reported: count('Gateways that have reported one.'),
     unchanged: count('Gateways whose files the commit leaves unchanged.'),
     failing: count('Gateways to which the commit cannot be delivered.'),
     files: count('Files that change, added up over all gateways.'),
+    everyCommit: v.optional(
+      text('A file whose template uses the commit or the ref, so that every commit changes it.', 1024),
+    ),
   }),
   v.description('Preview of the newest commit by all gateways.'),
 );
@@ -184,6 +187,12 @@ export const rolloutStatusSchema = v.pipe(
       ),
     ),
     preview: v.optional(rolloutPreviewSchema),
+    previewedAt: v.optional(
+      timestamp('Time when the last preview began. The next one begins at least a minute later.'),
+    ),
+    previewFailure: v.optional(
+      text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),
+    ),
     plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
     admission: v.pipe(
       v.array(
@@ -214,6 +223,15 @@ export const rolloutStatusSchema = v.pipe(
       v.object({
         approve: v.optional(text('Last processed value of sync.io/approve.', 128)),
         approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
+        approvedDigests: v.optional(
+          v.pipe(
+            v.array(text('First characters of a digest, or all.', 16)),
+            v.maxLength(BOUNDS.approvedDigests),
+            v.description(
+              'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over; all means every change.',
+            ),
+          ),
+        ),
         rollback: v.optional(text('Last processed value of sync.io/rollback.', 128)),
         retry: v.optional(text('Last processed value of sync.io/retry-rollout.', 128)),
         ignored: v.optional(

@@ -97,7 +97,7 @@ export const syncReportStatusSchema = v.pipe(
     preview: v.optional(previewSchema),
     unchangedAt: v.optional(
       text(
-        'Commit of the preview, if it leaves all files of this gateway unchanged. The gateway notes it when its wave is admitted.',
+        'Commit of the preview, if it leaves all files of this gateway unchanged. The gateway notes it when its wave is admitted, and still reports this field until it has another release.',
         64,
       ),
     ),

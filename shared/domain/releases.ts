@@ -3,6 +3,9 @@ import type { HistoryEntry, RolloutPhase, RolloutStatus } from '../api/rollout.t
 /** A release: a commit, the ref that resolved to it, and its revision of `spec.sync`. */
 export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
 
+/** The fields that identify a release; its ref doesn't. */
+export type ReleaseName = Pick<Release, 'commit' | 'revision'> & Partial<Pick<Release, 'ref'>>;
+
 /** The release of a rollout. */
 export const releaseOf = ({ commit, ref, revision }: Release): Release => ({ commit, ref, revision });
 
@@ -14,7 +17,7 @@ export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutSta
 });
 
 /** Compares releases, ignoring the ref. */
-export const isSame = (a: Release, b: Release): boolean => a.commit === b.commit && a.revision === b.revision;
+export const isSame = (a: ReleaseName, b: ReleaseName): boolean => a.commit === b.commit && a.revision === b.revision;
 
 /** Phases of an abandoned release. */
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];

@@ -46,7 +46,7 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   const gatewaySync = projectGatewaySync(
     gatewaySyncOf({
       metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-      spec: { rollout, sync, paused },
+      spec: { rollout: { previewTimeout: '0s', ...rollout }, sync, paused },
       status: before,
     }),
   );
@@ -267,6 +267,7 @@ suite('a step of a rollout takes into account', () => {
       rollback: 'previous',
       retry: 'd',
       historyLength: 10,
+      previewMs: 30_100,
       deadlineMs: 900_000,
       soakMs: [600_000, 0],
       now,
@@ -276,6 +277,7 @@ suite('a step of a rollout takes into account', () => {
   test('its own times and durations, and a followed commit without a ref', () => {
     const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
     assert.equal(input.deadlineMs, 300_000);
+    assert.equal(inputOf({ rollout: { previewTimeout: '0s' } }).input.previewMs, 0);
     assert.equal(input.wanted?.ref, newest);
     assert.equal(input.inPlace, undefined);
   });

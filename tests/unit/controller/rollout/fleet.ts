@@ -1,4 +1,9 @@
-import type { RolloutGateway, RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import type {
+  PlannedChange,
+  RolloutGateway,
+  RolloutInput,
+  RolloutState,
+} from '../../../../controller/rollout/rollout-input.ts';
 import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { isWithin } from '../../../../shared/domain/waves.ts';
@@ -51,6 +56,7 @@ export class Fleet {
       window: { isOpen: true, message: '' },
       historyLength: 10,
       deadlineMs: DEADLINE,
+      previewMs: 0,
       ...more,
     }) as ReturnType<typeof step> & RolloutState;
     Object.assign(this, { state: structuredClone(state), wakeInMs });
@@ -73,6 +79,20 @@ export class Fleet {
       const report = { rollout, commit, revision, state: 'healthy' as const };
       this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: undefined, report };
     }
+  }
+
+  /** Makes gateways report a preview of this commit; without `change`, it leaves them unchanged. */
+  plan(commit: string, indexes: readonly number[], change?: Partial<PlannedChange>): void {
+    const plan = {
+      commit,
+      revision: 'r',
+      digest: 'd'.repeat(64),
+      isUnchanged: !change,
+      files: change ? 1 : 0,
+      ...change,
+    };
+    for (const index of indexes)
+      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), previews: true, plan };
   }
 
   /** Makes it unready, possibly for a moment. */

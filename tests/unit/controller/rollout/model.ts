@@ -126,6 +126,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
     historyLength: HISTORY,
     deadlineMs: DEADLINE_MS,
+    previewMs: 0,
     soakMs: (spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
     now: world.now,
   };

@@ -1,0 +1,31 @@
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import { isSame } from '../../shared/domain/releases.ts';
+import { shortened } from './failure-messages.ts';
+import { judgePreview } from './preview.ts';
+import type { RolloutInput } from './rollout-input.ts';
+
+/** Describes a rollout whose gateways preview its release. */
+export function previewWait(rollout: RolloutStatus, input: RolloutInput): string {
+  const { commit, preview } = rollout;
+  if (preview && isSame(preview, rollout))
+    return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview)}`;
+  const { changesAt = input.now } = judgePreview(rollout, rollout, input);
+  return `the gateways preview commit ${commit} from ${new Date(changesAt).toISOString()}, a minute after the last preview`;
+}
+
+/** Describes the preview of a commit that waits; empty if there is none. */
+export function previewText({ preview, nextCommit }: RolloutStatus): string {
+  return preview && preview.commit === nextCommit ? `; preview: ${numbersOf(preview)}` : '';
+}
+
+function numbersOf({ total, reported, unchanged, failing, files }: RolloutPreview): string {
+  const failures = failing > 0 ? `, and it can't be delivered to ${failing}` : '';
+  return `${reported} of ${total} have reported, it changes ${files} file(s), leaves ${unchanged} gateway(s) unchanged${failures}`;
+}
+
+/** Describes why no gateway is unchanged by any commit; empty if that isn't the case. */
+export function everyCommitText({ preview }: RolloutStatus): string[] {
+  const path = preview?.everyCommit;
+  if (path === undefined) return [];
+  return [`every commit changes gateways because the template ${shortened(path)} uses .Commit or .Ref`];
+}

@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
+import { canary, Fleet } from './fleet.ts';
+
+const shut = { window: { isOpen: false, message: 'no window is open' } };
+const PREVIEW = { previewMs: 30_000 };
+const two = [[true], [false]];
+
+/** A fleet whose agents know previews, with a new commit whose preview has begun. */
+function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
+  const fleet = new Fleet(spec, fits);
+  fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
+  fleet.more = { ...PREVIEW, ...more };
+  fleet.look();
+  return fleet;
+}
+
+/** Reconciles this many milliseconds after the beginning of the preview. */
+function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): void {
+  fleet.now = Date.parse(fleet.rollout.previewedAt ?? '') + ms - 1_000;
+  fleet.look(commit, more);
+}
+
+const phaseOf = ({ rollout: { phase, wave, commit, stableCommit } }: Fleet) =>
+  [phase, wave, commit, stableCommit].filter(Boolean).join(' ');
+
+suite('before the first wave', () => {
+  test('all gateways preview the commit, and none gets it', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    assert.equal(phaseOf(fleet), 'Previewing canary B A');
+    fleet.plan('B', [0], {});
+    fleet.plan('B', [2]);
+    fleet.look();
+    const { preview, summary, message } = fleet.rollout;
+    const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
+    assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
+    const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: '2026-11-22T12:00:02.000Z' };
+    assert.deepEqual(release, { ...expected, everyCommit: undefined });
+    assert.equal(summary, 'previewing 2/3');
+    assert.match(message ?? '', /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported, /);
+    assert.deepEqual(fleet.letIn, []);
+    fleet.plan('B', [1], {});
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing canary B A');
+    assert.deepEqual(fleet.letIn, ['g0', 'g1']);
+  });
+
+  test('the wait ends to the exact millisecond, and a gateway without a report counts as changed', () => {
+    const fleet = begin(canary, two);
+    fleet.plan('B', [1]);
+    lookAfter(fleet, 29_999);
+    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 1]);
+    lookAfter(fleet, 30_000);
+    assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
+  });
+
+  test("it doesn't wait for old agents, paused gateways, or gateways that were not ready before", () => {
+    const fleet = new Fleet(canary, [[true], [true], [true], [true]]);
+    const change = (index: number, changes: Partial<RolloutGateway>) => {
+      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), previews: true, ...changes };
+    };
+    change(0, { previews: false });
+    change(1, { isResting: true });
+    change(2, { notReadySince: 0 });
+    change(3, {});
+    fleet.look('B', PREVIEW);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.total], ['Previewing', 1]);
+    fleet.plan('B', [3], {});
+    fleet.look('B', PREVIEW);
+    assert.equal(fleet.rollout.phase, 'Progressing');
+  });
+
+  test('previews can be off, and a fleet of old agents is not delayed by the one before', () => {
+    const fleet = begin(canary, two, { previewMs: 0 });
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview], ['Progressing', undefined]);
+    const old = new Fleet(canary, two);
+    old.more = PREVIEW;
+    for (const commit of 'BCD') {
+      old.look(commit);
+      assert.equal(phaseOf(old), `Progressing canary ${commit} A`);
+    }
+  });
+
+  test('a preview of another commit, of another revision, or from another release proves nothing', () => {
+    const fleet = begin(canary, two);
+    const away = { rollout: 1, commit: 'Z', revision: 'r', state: 'healthy' } as const;
+    fleet.plan('C', [0]);
+    fleet.plan('B', [1], { revision: 'other', isUnchanged: true });
+    fleet.look();
+    assert.equal(fleet.rollout.preview?.reported, 0);
+    fleet.plan('B', [0, 1]);
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report: away };
+    fleet.look();
+    assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.phase], [1, 'Previewing']);
+  });
+
+  test('a newer commit replaces one without extending the wait; later ones begin after a minute', () => {
+    const fleet = begin(canary, two);
+    const begun = fleet.rollout.previewedAt;
+    lookAfter(fleet, 29_000, 'C');
+    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.startedAt], ['C', begun]);
+    lookAfter(fleet, 30_000, 'C');
+    assert.equal(phaseOf(fleet), 'Progressing canary C A');
+    lookAfter(fleet, 59_999, 'D');
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview, fleet.wakeInMs], ['Previewing canary D A', undefined, 1]);
+    assert.match(fleet.rollout.message ?? '', /^the gateways preview commit D from 2026-11-22T12:01:02.000Z, a minute/);
+    lookAfter(fleet, 60_000, 'D');
+    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], ['D', 'Previewing']);
+    assert.notEqual(fleet.rollout.previewedAt, begun);
+  });
+
+  test('a clock that was set back delays neither the wait nor the next preview', () => {
+    const fleet = begin(canary, two);
+    fleet.pass(-60);
+    fleet.look();
+    lookAfter(fleet, 30_000);
+    assert.equal(fleet.rollout.phase, 'Progressing');
+  });
+});
+
+suite('a commit that changes nothing', () => {
+  const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true, soak: '10m' }] };
+
+  test('is complete at once, also without an approval and while no window is open', () => {
+    const fleet = begin(gated, two, shut);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
+    assert.equal(fleet.rollout.preview?.commit, 'B');
+    fleet.plan('B', [0, 1]);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+    assert.deepEqual([fleet.rollout.preview, fleet.rollout.nextCommit], [undefined, undefined]);
+  });
+
+  test('is complete although a gateway was not ready before, and a wave has no gateways', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'empty' }] }, [
+      [true, false],
+      [true, false],
+      [false, false],
+    ]);
+    fleet.plan('A', [0, 1, 2]);
+    fleet.blink(0);
+    fleet.pass(1).look('B', PREVIEW);
+    assert.equal(fleet.rollout.phase, 'Previewing');
+    fleet.plan('B', [1, 2]);
+    fleet.look('B', PREVIEW);
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
+
+  test('for a wave needs no soak, approval, or window for it', () => {
+    const fleet = begin(gated, two);
+    fleet.plan('B', [0]);
+    fleet.plan('B', [1], {});
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing rest B A');
+    assert.deepEqual(fleet.letIn, ['g0']);
+    assert.match(fleet.rollout.message ?? '', /; waves without changes: canary/);
+    fleet.well(1);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
+
+  test('for a gateway does not make its wave wait for it, or fail', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    fleet.plan('B', [0]);
+    fleet.plan('B', [1, 2], {});
+    fleet.look();
+    assert.deepEqual([fleet.rollout.total, fleet.letIn], [2, ['g0', 'g1']]);
+    fleet.well(1);
+    const { number: rollout } = fleet.rollout;
+    const report = { rollout, commit: 'A', revision: 'r', state: 'failed' as const };
+    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.pass(30).look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.failures], ['rest', undefined]);
+  });
+
+  test('for a gateway whose labels change then counts for it', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    fleet.plan('B', [0]);
+    fleet.plan('B', [1, 2], {});
+    fleet.look();
+    fleet.well(1);
+    fleet.plan('B', [0], {});
+    fleet.look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.wave, 'rest');
+  });
+});
+
+suite('the first wave with changes', () => {
+  const fits = [[true], [false], [false], [false]];
+
+  /** A commit that leaves the canary unchanged. */
+  function untried(spec = canary): Fleet {
+    const fleet = begin(spec, fits);
+    fleet.plan('B', [0]);
+    fleet.plan('B', [1, 2, 3], {});
+    fleet.look();
+    return fleet;
+  }
+
+  test('lets one gateway go first if the earlier waves could not try the commit', () => {
+    const fleet = untried();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing rest B A', 1]);
+    assert.match(fleet.rollout.message ?? '', /waiting for g1 .*; one gateway goes first, because the earlier waves/);
+    // The canary notes the commit, which proves nothing.
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.admitted, 1);
+    fleet.well(1);
+    fleet.look();
+    assert.equal(fleet.rollout.admitted, 3);
+    assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
+  });
+
+  test('lets another one go first if that one fails, and maxFailures allows it', () => {
+    const fleet = untried({ ...canary, maxFailures: 1 });
+    const { number: rollout, commit, revision } = fleet.rollout;
+    const report = { rollout, commit, revision, state: 'failed' as const };
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
+    fleet.look();
+    assert.deepEqual([fleet.rollout.admitted, fleet.rollout.failures], [2, ['g1']]);
+  });
+
+  test('goes by maxConcurrent, if that is set', () => {
+    const spec: RolloutSpec = { waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 2 }] };
+    const fleet = begin(spec, [
+      [true, true],
+      [false, true],
+      [false, true],
+      [false, true],
+    ]);
+    fleet.plan('B', [0]);
+    fleet.plan('B', [1, 2, 3], {});
+    fleet.look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', 2]);
+    assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
+  });
+
+  test('waits for the deadline if its changed gateways are gone, because the commit may be the reason', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    fleet.plan('B', [1]);
+    fleet.plan('B', [0, 2], {});
+    fleet.look();
+    fleet.gateways.shift();
+    fleet.look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], ['canary', 'Gateways']);
+    assert.match(fleet.rollout.message ?? '', /all of its gateways that the commit changes are gone/);
+    fleet.pass(14).look();
+    assert.equal(fleet.rollout.wave, 'canary');
+    fleet.pass(1).look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['rest', 1]);
+  });
+
+  test('is not blocked by an earlier one whose verified gateways are gone', () => {
+    const gated: RolloutSpec = { waves: [{ name: 'canary' }, { name: 'all', approval: true }] };
+    const fleet = begin(gated, [
+      [true, true],
+      [true, true],
+      [false, true],
+    ]);
+    fleet.plan('B', [1]);
+    fleet.plan('B', [0, 2], {});
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'AwaitingApproval');
+    fleet.gateways.shift();
+    fleet.more = { ...fleet.more, approved: 'B' };
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
+    fleet.pass(15).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing all B A', undefined]);
+  });
+});
+
+suite('a commit that cannot be delivered', () => {
+  const broken = { failure: 'template a.json: no value for\n"site"' };
+
+  test('stops before the first wave, with the gateways grouped by message, and can be tried again', () => {
+    const fleet = begin(canary, [[true], [true], [false], [false]]);
+    fleet.plan('B', [0, 2], broken);
+    fleet.plan('B', [1], { failure: 'check' });
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'Previewing');
+    fleet.plan('B', [3], {});
+    fleet.look();
+    const { previewFailure, preview, givenUp, message, summary, waitsFor } = fleet.rollout;
+    assert.equal(phaseOf(fleet), 'Stopped canary B A');
+    assert.equal(previewFailure, 'template a.json: no value for "site" (g0 and g2); check (g1)');
+    assert.deepEqual([preview, givenUp, waitsFor], [undefined, ['B r'], undefined]);
+    assert.equal(summary, 'stopped by the preview');
+    assert.match(
+      message ?? '',
+      /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout/,
+    );
+    assert.deepEqual(fleet.letIn, []);
+    // The agents forget what the status no longer names.
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, plan: undefined }));
+    fleet.pass(1).look('B', { ...PREVIEW, retry: 'B' });
+    assert.equal(phaseOf(fleet), 'Previewing canary B A');
+    fleet.plan('B', [0, 1, 2, 3], {});
+    fleet.look('B', { ...PREVIEW, retry: 'B' });
+    assert.equal(phaseOf(fleet), 'Progressing canary B A');
+  });
+
+  test('goes on if previewFailures is Ignore', () => {
+    const fleet = begin({ ...canary, previewFailures: 'Ignore' }, two);
+    fleet.plan('B', [0, 1], broken);
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 2]);
+  });
+
+  test('stops instead of waiting for an approval or a window, unless another commit is in progress', () => {
+    const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
+    const fleet = begin(gated, two, shut);
+    fleet.plan('B', [0], broken);
+    fleet.plan('B', [1], {});
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
+    const other = begin(gated, two, { approved: 'B' });
+    other.plan('B', [0, 1], {});
+    other.look();
+    other.pass(1).look('C');
+    other.plan('C', [0], broken);
+    other.plan('C', [1], {});
+    other.look('C');
+    assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
+    assert.match(other.rollout.message ?? '', /approval.*; preview: 2 of 2 have reported, .* can't be delivered to 1/);
+  });
+});
+
+suite('an approval', () => {
+  const gated: RolloutSpec = {
+    waves: [
+      { name: 'canary', approval: true },
+      { name: 'all', approval: true },
+    ],
+  };
+  const fits = [
+    [true, true],
+    [false, true],
+    [false, true],
+  ];
+  const approved = { ...PREVIEW, approved: 'B', approvedRevision: 'r' };
+  const digest = (letter: string) => ({ digest: letter.repeat(64) });
+
+  test('is of the changes at the end of the preview, and asked for again for another one', () => {
+    const fleet = begin(gated, fits, approved);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.handled?.approvedDigests], ['Previewing', undefined]);
+    fleet.plan('B', [0, 1], digest('a'));
+    fleet.plan('B', [2], digest('b'));
+    fleet.look();
+    assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
+    assert.equal(phaseOf(fleet), 'Progressing canary B A');
+    fleet.well(0);
+    fleet.plan('B', [1], digest('c'));
+    fleet.look();
+    assert.equal(fleet.rollout.phase, 'AwaitingApproval');
+    assert.match(fleet.rollout.message ?? '', /it was set before gateways reported other changes, so remove it first/);
+    fleet.look('B', PREVIEW);
+    fleet.look('B', approved);
+    assert.equal(phaseOf(fleet), 'Progressing all B A');
+  });
+
+  test('covers gateways that join with the same change', () => {
+    const fleet = begin(gated, fits, approved);
+    fleet.plan('B', [0, 1, 2], digest('a'));
+    fleet.look();
+    fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'n', key: '99' });
+    fleet.well(0);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing all B A');
+  });
+
+  test('of more than a hundred different changes is of the commit', () => {
+    const many = Array.from({ length: 102 }, (_, index) => [index === 0, true]);
+    const fleet = begin(gated, many, approved);
+    for (const index of many.keys()) fleet.plan('B', [index], { digest: String(index).padEnd(64, 'x') });
+    fleet.look();
+    fleet.well(0);
+    fleet.plan('B', [1], digest('c'));
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing all B A');
+  });
+});
+
+test('templates that use the commit are named once', () => {
+  const fleet = begin(canary, two);
+  fleet.plan('B', [0, 1], { everyCommit: 'site/version.txt' });
+  fleet.look();
+  const { message = '' } = fleet.rollout;
+  assert.equal(message.split('site/version.txt uses .Commit or .Ref').length, 2);
+});
+
+test('the counts of a completed rollout contain unchanged gateways', () => {
+  const fleet = begin(canary, two);
+  fleet.plan('B', [0, 1]);
+  fleet.look();
+  fleet.well(0, 1);
+  fleet.look();
+  assert.deepEqual([fleet.rollout.verified, fleet.rollout.total], [2, 2]);
+});
