@@ -4,7 +4,7 @@ export const EXIT = {
   ok: 0,
   /** The command failed, or shows an error or a resource that isn't in sync. */
   failed: 1,
-  /** Files differ: `diff` and `drift`, as in diff(1). */
+  /** Files differ: `diff`, `drift`, and `plan`, as in diff(1). */
   differs: 2,
   /** The cluster is unreachable, denies access, or lacks the CRDs. */
   unavailable: 3,

@@ -8,6 +8,7 @@ import { drift } from './drift.ts';
 import { history } from './history.ts';
 import { migrate } from './migrate.ts';
 import { pause, resume } from './pause.ts';
+import { plan } from './plan.ts';
 import { retry } from './retry.ts';
 import { rollback } from './rollback.ts';
 import { status } from './status.ts';
@@ -19,6 +20,7 @@ import { ui } from './ui.ts';
 export const COMMANDS: readonly Command[] = [
   status,
   sync,
+  plan,
   diff,
   drift,
   trace,

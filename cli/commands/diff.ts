@@ -5,7 +5,7 @@ import { addressOf } from '../fleet/names.ts';
 import { drawData } from '../terminal/data.ts';
 import { formatOf, makeCommand, outputArgs } from './command.ts';
 import { drawInspection } from './draw-inspection.ts';
-import { inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
+import { type Asked, inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
 
 /** `kubectl stoker diff`: shows the changes of a ref on gateways. */
 export const diff = makeCommand({
@@ -33,13 +33,8 @@ export const diff = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    const { ref } = args;
-    if (ref !== undefined && !isValidRefName(ref))
-      throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
-    const { view } = await inspect(args, {
-      host,
-      ask: (gatewaySync) => ({ kind: 'diff', ...wanted(gatewaySync, ref) }),
-    });
+    checkRef(args);
+    const { view } = await inspect(args, { host, ask: (gatewaySync) => askedFor(gatewaySync, args.ref) });
     if (format) host.print(drawData(view, format));
     else if (view.answers.length > 0) host.print(`${drawInspection(view, host).join('\n')}\n`);
     nameSilent(view, host);
@@ -47,9 +42,16 @@ export const diff = makeCommand({
   },
 });
 
-function wanted(gatewaySync: GatewaySync, ref: string | undefined): { ref: string; commit?: string } {
-  if (ref !== undefined) return { ref, ...(isCommitHash(ref) && { commit: ref }) };
+/** Throws `Problem` if the ref isn't valid. */
+export function checkRef({ ref }: { ref?: string | undefined }): void {
+  if (ref !== undefined && !isValidRefName(ref))
+    throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
+}
+
+/** Returns the query for the changes of a ref; without one, of the newest commit. Throws `Problem`. */
+export function askedFor(gatewaySync: GatewaySync, ref: string | undefined): Asked {
+  if (ref !== undefined) return { kind: 'diff', ref, ...(isCommitHash(ref) && { commit: ref }) };
   const { lastSyncRef, lastSyncCommit } = gatewaySync.status ?? {};
   if (!lastSyncCommit) throw new Problem(`${addressOf(gatewaySync)} has no commit yet: specify a ref with --ref`);
-  return { ref: lastSyncRef ?? lastSyncCommit, commit: lastSyncCommit };
+  return { kind: 'diff', ref: lastSyncRef ?? lastSyncCommit, commit: lastSyncCommit };
 }

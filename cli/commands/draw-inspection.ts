@@ -6,7 +6,7 @@ import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
 import { plain, plainLine } from '../terminal/text.ts';
 
-const MARKS: Record<ChangeView['kind'], { glyph: string; colour: Colour }> = {
+export const MARKS: Record<ChangeView['kind'], { glyph: string; colour: Colour }> = {
   add: { glyph: '+', colour: 'green' },
   modify: { glyph: '~', colour: 'yellow' },
   delete: { glyph: '-', colour: 'red' },
@@ -56,7 +56,8 @@ function drawGroup(kind: InspectionView['kind'], group: readonly AnswerView[], h
   ];
 }
 
-function namesOf(group: readonly AnswerView[]): string {
+/** Lists the first gateways by name. */
+export function namesOf(group: readonly Pick<AnswerView, 'gateway' | 'pod'>[]): string {
   const names = group.map(({ gateway, pod }) => (gateway === pod ? gateway : `${gateway} (${pod})`));
   const hidden = names.length - NAMED;
   return `${names.slice(0, NAMED).join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;

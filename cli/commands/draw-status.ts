@@ -143,7 +143,8 @@ const waveOf = ({ state, ...wave }: NonNullable<ResourceView['rollout']>['waves'
   mark: state,
 });
 
-function lead(text: string, { glyph, columns }: { glyph: string; columns: number | undefined }): string[] {
+/** Draws a headline after a glyph. */
+export function lead(text: string, { glyph, columns }: { glyph: string; columns: number | undefined }): string[] {
   const [first = '', ...others] = columns ? wrap(plain(text), Math.max(columns - 2, 20)) : [plain(text)];
   return [`${glyph} ${first}`, ...others.map((line) => `  ${line}`)];
 }

@@ -42,24 +42,32 @@ interface InspectArgs extends AccessOptions {
 }
 
 /** Query about a resource. */
-type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: string | undefined };
+export type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: string | undefined };
 
 /** Responses to a query: a view to print, and the full content for patches. */
 export interface Inspected {
+  gatewaySync: GatewaySync;
+  /** All known gateways. */
+  gateways: readonly Askable[];
   view: InspectionView;
   answers: { name: string; answer: Answer }[];
 }
 
 const LONGEST_MS = 240_000;
 
+/** Returns the maximum wait (ms). Throws `Problem`. */
+export function timeoutOf({ timeout }: Pick<InspectArgs, 'timeout'>): number {
+  const timeoutMs = parseDuration(timeout);
+  if (timeoutMs !== undefined && timeoutMs <= LONGEST_MS) return timeoutMs;
+  throw new Problem('--timeout must be a duration of at most 4m, such as 30s', EXIT.usage);
+}
+
 /** Queries the agents of gateways in batches. Throws `Problem`. */
 export async function inspect(
   args: InspectArgs,
   { host, ask }: { host: Host; ask: (gatewaySync: GatewaySync) => Asked },
 ): Promise<Inspected> {
-  const timeoutMs = parseDuration(args.timeout);
-  if (timeoutMs === undefined || timeoutMs > LONGEST_MS)
-    throw new Problem('--timeout must be a duration of at most 4m, such as 30s', EXIT.usage);
+  const timeoutMs = timeoutOf(args);
   const access = connect(args, host);
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
@@ -79,7 +87,7 @@ export async function inspect(
     const { namespace, name } = gatewaySync.metadata;
     const { kind } = asked;
     const view = { namespace, name, kind, ...(kind === 'diff' && { ref: asked.ref }), total: all.length };
-    return { view: { ...view, ...found.parts }, answers: found.answers };
+    return { gatewaySync, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
   } finally {
     access.client.close();
   }

@@ -7,9 +7,9 @@ import { wrap } from '../terminal/text.ts';
 const USUAL_WIDTH = 100;
 
 const EXIT_STATUS = [
-  ['0', 'success; for status: all listed GatewaySyncs are ready; for diff and drift: no file differs'],
+  ['0', 'success; for status: all listed GatewaySyncs are ready; for diff, drift, and plan: no file differs'],
   ['1', 'failed, not ready, or a check failed; for status: no GatewaySync found'],
-  ['2', 'files differ (diff and drift)'],
+  ['2', 'files differ (diff, drift, and plan)'],
   ['3', 'the cluster is unreachable, denies access, or lacks the CRDs of the operator'],
   ['64', 'the command line is invalid, or --yes is missing without a terminal'],
 ] as const;

@@ -1,0 +1,68 @@
+import { shortCommit } from '../fleet/gateway.ts';
+import { type PlanSection, type PlanView, sectionsOf } from '../fleet/plan-view.ts';
+import { changeIn, countsTable, effectOf, numberOf, SHOWN, wavesOf } from '../fleet/plan-words.ts';
+import { cut, plain } from '../terminal/text.ts';
+
+/** Maximum sections and characters of a path: a comment on GitHub has at most 65,536 characters. */
+const SECTIONS = 10;
+const PATH_WIDTH = 240;
+
+/**
+ * Draws a plan as GitHub Flavored Markdown (https://github.github.com/gfm/), for comments and summaries of CI jobs. It
+ * contains paths and counts, but no names of gateways and no messages, which can contain values of labels and variables.
+ */
+export function drawPlanMarkdown(view: PlanView): string {
+  const { namespace, name, says, failing, everyCommit } = view;
+  const sections = sectionsOf(view);
+  const hidden = sections.length - SECTIONS;
+  const failed = failing.reduce((sum, { gateways }) => sum + gateways.length, 0);
+  const paragraphs = [
+    `### Plan of ${code(`${namespace}/${name}`)}`,
+    says === undefined ? `${releaseOf(view)} ${effectOf(view.counts)}.` : `${plain(says)}.`,
+    ...(says === undefined ? [drawCounts(view)] : []),
+    failed > 0 &&
+      `**${numberOf(failed, 'gateway')}** cannot get this commit, for ${numberOf(failing.length, 'reason')}. The output without \`--output markdown\` contains the reasons.`,
+    ...sections.slice(0, SECTIONS).map(drawSection),
+    hidden > 0 && `${numberOf(hidden, 'more group')} not shown.`,
+    everyCommit && `Every commit changes ${code(everyCommit)}: its template uses the commit or the ref.`,
+  ];
+  return `${paragraphs.filter(Boolean).join('\n\n')}\n`;
+}
+
+function releaseOf({ ref, commit, sampledFrom, counts }: PlanView): string {
+  const names = [ref, commit && commit !== ref && `(${shortCommit(commit)})`].filter(Boolean);
+  const release = names.length > 0 ? code(names.join(' ')) : 'The commit';
+  return sampledFrom ? `${counts.gateways} of ${sampledFrom} gateways were queried: ${release}` : release;
+}
+
+function drawCounts(view: PlanView): string {
+  const { columns, rows } = countsTable(view);
+  const titles = [...(view.waves ? ['wave'] : []), ...columns.map(({ title }) => title)];
+  const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [
+    row(titles),
+    row(titles.map(() => '---')),
+    ...rows.map(({ wave, counts }) => row([...(wave === undefined ? [] : [code(wave)]), ...counts.map(String)])),
+  ].join('\n');
+}
+
+function drawSection({ gateways, versions, paths, files }: PlanSection): string {
+  const waves = wavesOf(gateways).map(([wave, number]) => `${code(wave)} ${number}`);
+  const inWaves = waves.length > 0 ? ` (${waves.join(', ')})` : '';
+  const differs = versions > 1 ? `, with ${versions} different contents` : '';
+  const shown = paths.slice(0, SHOWN.paths);
+  const hidden = files - shown.length;
+  const lines = [
+    ...shown.map(changeIn).map(({ kind, path }) => `- ${kind ? `${kind} ` : ''}${code(path)}`),
+    ...(hidden > 0 ? [`- ${numberOf(hidden, 'more file')}`] : []),
+  ];
+  return `**${numberOf(gateways.length, 'gateway')}**${inWaves}${differs}:\n\n${lines.join('\n')}`;
+}
+
+/** Quotes untrusted text as a code span, in which Markdown and HTML have no meaning. */
+function code(text: string): string {
+  const shown = cut(plain(text), PATH_WIDTH) || ' ';
+  const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(longest + 1);
+  return longest > 0 ? `${fence} ${shown} ${fence}` : `${fence}${shown}${fence}`;
+}

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { type Access, type AccessOptions, connect } from '../client/connect.ts';
+import { readPatiently } from '../client/patience.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { type Details, getGatewaySync, readDetails } from '../client/read.ts';
+import { addressOf } from '../fleet/names.ts';
+import { candidateOf, emptyPlan, isPreviewed, planOfPreview } from '../fleet/plan.ts';
+import { planOfAnswers } from '../fleet/plan-of-answers.ts';
+import { withoutValues } from '../fleet/plan-paths.ts';
+import type { PlanView } from '../fleet/plan-view.ts';
+import { verdictOf } from '../fleet/plan-words.ts';
+import { drawData } from '../terminal/data.ts';
+import type { Host } from '../terminal/host.ts';
+import { makeCommand } from './command.ts';
+import { say } from './confirm.ts';
+import { askedFor, checkRef } from './diff.ts';
+import { drawPlan } from './draw-plan.ts';
+import { inspect, inspectArgs, timeoutOf } from './inspect.ts';
+import { drawPlanMarkdown } from './plan-markdown.ts';
+
+const FORMATS = ['text', 'json', 'markdown'] as const;
+const LOOK_MS = 500;
+
+/** `kubectl stoker plan`: shows the changes of a release for the whole fleet. */
+export const plan = makeCommand({
+  name: 'plan',
+  summary: 'Show which gateways a commit would change, and in which files',
+  details: [
+    'Shows what the gateways report about the newest commit before a rollout delivers it: groups of gateways with identical changes, the files, and the gateways to which it cannot be delivered, for each wave. Gateways that have not reported count as changed. Requires spec.rollout. With --commit, waits until the gateways have previewed this commit.',
+    'With --ref, queries the agents for the changes of this ref, as kubectl stoker diff does. They fetch it and render its templates, so do not use it for a ref that you do not trust.',
+    'Markdown output contains paths and counts, but no names of gateways, no error messages, and no values of labels or variables, so that you can publish it.',
+    'Exits with 0 if nothing would change, with 2 if files would change or a gateway has not reported, and with 1 if the commit cannot be delivered to a gateway.',
+    'Requires permission to get and list GatewaySyncs and SyncReports. To show waves with a selector, permission to list pods is required as well. The role view includes all of these. With --ref, requires permission to patch GatewaySyncs, which the role edit includes.',
+  ],
+  examples: [
+    { line: 'plan plant -n gateways', does: 'Show the plan of the newest commit before you approve it' },
+    {
+      line: 'plan plant --commit 3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430 --output markdown',
+      does: 'In a CI job after a merge, wait for the plan of this commit',
+    },
+    { line: 'plan plant --ref feature/pumps', does: 'Show what a branch would change' },
+  ],
+  args: {
+    name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
+    commit: { type: 'string', valueHint: 'C', description: 'Full commit hash. Wait until it has been previewed.' },
+    ref: { type: 'string', valueHint: 'R', description: 'Tag, branch, or full commit hash to query the agents for.' },
+    output: {
+      type: 'string',
+      alias: 'o',
+      valueHint: FORMATS.join('|'),
+      description: 'Format of the output. Default: text.',
+    },
+    ...inspectArgs,
+  },
+  run: async ({ args, host }): Promise<ExitStatus> => {
+    const { output = 'text', ref, commit, gateway, all } = args;
+    const format = FORMATS.find((each) => each === output);
+    const wrong = (message: string) => new Problem(message, EXIT.usage);
+    if (!format) throw wrong(`--output must be ${FORMATS.join(', ')}, not ${output}`);
+    if (ref === undefined && (gateway !== undefined || all)) throw wrong('--gateway and --all require --ref');
+    checkRef(args);
+    if (ref !== undefined && commit !== undefined) throw wrong('--ref and --commit are mutually exclusive');
+    if (commit !== undefined && !isCommitHash(commit))
+      throw wrong('--commit must be a full commit hash of 40 or 64 characters');
+    const { view, gatewaySync } = await (ref === undefined ? planCandidate(args, host) : planRef(args, host));
+    if (format === 'json') host.print(drawData(view, 'json'));
+    else if (format === 'text') host.print(`${drawPlan(view, host).join('\n')}\n`);
+    else host.print(drawPlanMarkdown(withoutValues(view, gatewaySync)));
+    return STATUSES[verdictOf(view.counts)];
+  },
+});
+
+const STATUSES = { nothing: EXIT.ok, changes: EXIT.differs, fails: EXIT.failed } as const;
+
+interface PlanArgs extends AccessOptions {
+  name: string;
+  commit?: string | undefined;
+  ref?: string | undefined;
+  gateway?: string | undefined;
+  all?: boolean | undefined;
+  timeout: string;
+}
+
+interface PlanOf {
+  view: PlanView;
+  gatewaySync: GatewaySync;
+}
+
+/** Plans the release that the agents preview, from their reports. Throws `Problem`. */
+async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
+  const timeoutMs = timeoutOf(args);
+  const access = connect(args, host);
+  try {
+    const gatewaySync = await untilPreviewed(access, { ...args, timeoutMs });
+    const candidate = candidateOf(gatewaySync);
+    if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
+    if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate.says), gatewaySync };
+    const details = await readDetails(access, access.namespace);
+    const view = planOfPreview(gatewaySync, candidate.preview, details);
+    explainGaps(view, { gatewaySync, details, host });
+    return { view, gatewaySync };
+  } finally {
+    access.client.close();
+  }
+}
+
+/** Waits until all gateways have previewed a commit. Throws `Problem` if it isn't previewed in time. */
+async function untilPreviewed(
+  access: Access,
+  { name, commit, timeoutMs }: { name: string; commit?: string | undefined; timeoutMs: number },
+): Promise<GatewaySync> {
+  for (const deadline = performance.now() + timeoutMs; ; await sleep(LOOK_MS)) {
+    const gatewaySync = await readPatiently(deadline, () => getGatewaySync(access, name));
+    if (commit === undefined || isPreviewed(gatewaySync, commit)) return gatewaySync;
+    if (performance.now() < deadline) continue;
+    const { rollout, lastSyncCommit } = gatewaySync.status ?? {};
+    if (rollout?.preview?.commit === commit) return gatewaySync;
+    throw new Problem(
+      `timed out: the gateways of ${addressOf(gatewaySync)} have not previewed ${commit}; the newest commit is ${lastSyncCommit ?? 'unknown'}`,
+    );
+  }
+}
+
+/** Prints the reasons for missing data. */
+function explainGaps(
+  { waves }: PlanView,
+  { gatewaySync, details, host }: { gatewaySync: GatewaySync; details: Details; host: Host },
+): void {
+  const { reported = 0, total = 0, startedAt = '' } = gatewaySync.status?.rollout?.preview ?? {};
+  const where = `in the namespace ${gatewaySync.metadata.namespace}`;
+  if (!details.reports)
+    say(
+      `not allowed to list SyncReports ${where}: only the counts in the status are shown; request the role view`,
+      host,
+    );
+  else if (!waves && !details.pods)
+    say(`not allowed to list pods ${where}, so the waves of the gateways are unknown`, host);
+  if (reported < total) say(`${reported} of ${total} gateways have reported since ${startedAt}`, host);
+}
+
+/** Plans a ref by querying the agents. Throws `Problem`. */
+async function planRef(args: PlanArgs, host: Host): Promise<PlanOf> {
+  const ask = (gatewaySync: GatewaySync) => askedFor(gatewaySync, args.ref);
+  const { view, gateways, gatewaySync } = await inspect(args, { host, ask });
+  const waves = gatewaySync.status?.rollout?.admission.map(({ wave }) => wave) ?? [];
+  return { view: planOfAnswers(view, { gateways, waves }), gatewaySync };
+}

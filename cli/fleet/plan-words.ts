@@ -1,0 +1,73 @@
+import type { PlanCounts, PlanView } from './plan-view.ts';
+
+/** Returns the result of a plan for all gateways. Gateways that have not reported count as changed. */
+export function verdictOf({ changed, failing, silent }: PlanCounts): 'fails' | 'changes' | 'nothing' {
+  if (failing > 0) return 'fails';
+  return changed + silent > 0 ? 'changes' : 'nothing';
+}
+
+/** Formats a number with its noun, such as `1 file` or `2 files`. */
+export const numberOf = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** Describes the effect of a release, such as `would change 3 of 40 gateways (6 files in total)`. */
+export function effectOf({ gateways, changed, failing, silent, files }: PlanView['counts']): string {
+  const effects: [number, before: string, after?: string][] = [
+    [failing, 'cannot be delivered to'],
+    [changed, 'would change', ` (${numberOf(files, 'file')} in total)`],
+    [silent, 'may change', ' without a plan'],
+  ];
+  const total = numberOf(gateways, 'gateway');
+  const parts = effects
+    .filter(([number]) => number > 0)
+    .map(([number, before, after = ''], index) => `${before} ${number}${index === 0 ? ` of ${total}` : ''}${after}`);
+  return parts.length > 0 ? LIST.format(parts) : `would change nothing on ${total}`;
+}
+
+const LIST = new Intl.ListFormat('en');
+
+/** Maximum sections, reasons, and paths of a section that are shown. `--output json` prints all. */
+export const SHOWN = { sections: 20, paths: 20 };
+
+interface CountColumn {
+  key: keyof PlanCounts;
+  title: string;
+  /** On narrow terminals, columns with the highest number are omitted first. */
+  dropped?: number;
+}
+
+const COLUMNS: readonly CountColumn[] = [
+  { key: 'gateways', title: 'gateways', dropped: 2 },
+  { key: 'changed', title: 'changed' },
+  { key: 'failing', title: 'failing' },
+  { key: 'silent', title: 'not reported', dropped: 1 },
+  { key: 'unchanged', title: 'unchanged', dropped: 3 },
+  { key: 'done', title: 'updated', dropped: 4 },
+  { key: 'skipped', title: 'skipped', dropped: 5 },
+];
+
+/** A table with a row per wave, or one row if the waves are unknown. */
+export interface CountsTable {
+  columns: CountColumn[];
+  rows: { wave?: string; counts: number[] }[];
+}
+
+/** Returns the table without columns that are always 0. */
+export function countsTable({ waves, counts }: Pick<PlanView, 'waves' | 'counts'>): CountsTable {
+  const columns = COLUMNS.filter(({ key }) => key === 'gateways' || key === 'changed' || counts[key] > 0);
+  const numbers = (row: PlanCounts) => columns.map(({ key }) => row[key]);
+  const rows = waves?.map((wave) => ({ wave: wave.name, counts: numbers(wave) }));
+  return { columns, rows: rows ?? [{ counts: numbers(counts) }] };
+}
+
+/** Counts the gateways of each wave; empty if the waves are unknown. */
+export function wavesOf(gateways: readonly { wave?: string }[]): [wave: string, gateways: number][] {
+  const waves = new Map<string, number>();
+  for (const { wave } of gateways) if (wave !== undefined) waves.set(wave, (waves.get(wave) ?? 0) + 1);
+  return [...waves];
+}
+
+/** Splits a listed change such as `modify etc/a.conf`; the kind is missing if the text was shortened. */
+export function changeIn(text: string): { kind?: 'add' | 'modify' | 'delete' | 'restore'; path: string } {
+  const [, kind, path = text] = /^(add|modify|delete|restore) (.*)$/s.exec(text) ?? [];
+  return { path, ...(kind && { kind: kind as 'add' }) };
+}

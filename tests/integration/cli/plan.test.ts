@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import type { PlanView } from '../../../cli/fleet/plan-view.ts';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import type { GatewayPreview, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { planOf } from '../../../shared/domain/waves.ts';
+import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { blocksOf } from '../../support/markdown.ts';
+import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { until } from '../../support/until.ts';
+import { viewerOf } from '../../support/viewer-of.ts';
+import { arrange as arrangeAgent } from './inspected-gateway.ts';
+
+const OLD = 'a'.repeat(40);
+const NEW = 'b'.repeat(40);
+const address = (namespace: string) => ({ namespace, name: 'plant' });
+
+/** A resource with two waves, whose release `NEW` the test previews like the controller and the agents. */
+async function arrange(t: TestContext, spec: object = {}) {
+  const namespace = await createNamespace(t);
+  const rollout = { waves: [{ name: 'canary', gateways: 1 }] };
+  await applyGatewaySync(address(namespace), { repo: 'https://git.example/x' }, { rollout, ...spec });
+  const found = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
+  const revision = syncRevision(found.spec.sync);
+  const release = { commit: NEW, ref: 'main', revision };
+  const write = (status: object) =>
+    callApi({
+      method: 'PATCH',
+      path: `${gatewaySyncPath(namespace, 'plant')}/status`,
+      body: { status },
+      contentType: 'application/merge-patch+json',
+    });
+  const counts = { total: 2, reported: 2, unchanged: 0, failing: 0, files: 0 };
+  return {
+    namespace,
+    revision,
+    /** Writes the status as the controller does; gateways are in the order of admission. */
+    roll: async (fields: Partial<Record<keyof RolloutStatus, unknown>> = {}, preview: object = {}) => {
+      const whole = { ...release, startedAt: new Date().toISOString(), ...counts, ...preview };
+      await write({
+        lastSyncCommit: NEW,
+        gateways: gatewayCountsOf({ total: 2 }),
+        rollout: {
+          ...rolloutStatusOf({ ...release, phase: 'Previewing', stableCommit: OLD, stableRevision: revision }),
+          plan: planOf(found.spec.rollout?.waves ?? []),
+          admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })),
+          preview: whole,
+          ...fields,
+        },
+      });
+    },
+    /** Creates a gateway whose agent reports a preview. */
+    gateway: async (name: string, preview?: Partial<GatewayPreview>, status: Partial<SyncReportStatus> = {}) => {
+      await apply(injectedPod(namespace, name, 'plant'));
+      const nothing = { commit: NEW, revision, digest: 'none', added: 0, modified: 0, deleted: 0 };
+      await report(
+        { namespace, name },
+        {
+          crName: 'plant',
+          gateway: name,
+          commit: OLD,
+          revision,
+          agentVersion: '0.1.0',
+          ...(preview && { preview: { ...nothing, ...preview } }),
+          ...status,
+        },
+      );
+    },
+  };
+}
+
+const change = (...paths: string[]) => ({ digest: paths.join(), modified: paths.length, paths });
+
+/** Applies the objects of the how-to guide in a namespace, and returns the kubeconfig of its service account. */
+async function documentedAccount(namespace: string): Promise<string> {
+  const file = 'docs/how-to/plan-changes.md';
+  const text = await readFile(path.join(import.meta.dirname, '../../..', file), 'utf8');
+  const [block] = blocksOf({ file, text }).filter(({ code }) => code.includes('kind: RoleBinding'));
+  const objects = parseAllDocuments((block?.code ?? '').replaceAll('namespace: gateways', `namespace: ${namespace}`));
+  await apply(objects.map((document) => document.toJS() as object));
+  const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'plan' });
+  const client = clientOf(kubeconfig, { userAgent: 'test' });
+  await until(() => client.get(syncReportPath(namespace)), { describe: 'the permissions of the service account' });
+  return kubeconfig;
+}
+
+suite('kubectl stoker plan', { concurrency: 4 }, () => {
+  test('shows groups, failures, and waves to the service account of the how-to guide', async (t) => {
+    const { namespace, roll, gateway } = await arrange(t);
+    await gateway('till-1', change('modify etc/a.conf'));
+    await gateway('till-2', { failure: 'etc/a.conf: line 1: no value' });
+    await roll();
+    const kubeconfig = await documentedAccount(namespace);
+    const plan = (...line: string[]) => runCli(['plan', 'plant', '-n', namespace, '--kubeconfig', kubeconfig, ...line]);
+    const text = await plan();
+    assert.equal(text.status, 1, text.notes);
+    assert.match(text.output, /cannot be delivered to 1 of 2 gateways and would change 1 \(1 file in total\)\n/);
+    assert.match(text.output, /\ncanary +2 +1 +1\n/);
+    assert.match(
+      text.output,
+      /\ncannot be delivered to 1 gateway \(canary 1\): till-2\n {2}etc\/a\.conf: line 1: no value\n/,
+    );
+    assert.match(text.output, /\n1 gateway \(canary 1\): till-1\n {2}~ etc\/a\.conf\n/);
+    assert.equal(text.notes, '');
+    const json = JSON.parse((await plan('-o', 'json')).output) as PlanView;
+    assert.deepEqual(json.groups[0]?.gateways, [{ gateway: 'till-1', pod: 'till-1', wave: 'canary' }]);
+    const markdown = await plan('--output=markdown');
+    assert.match(markdown.output, /\n- modify `etc\/a\.conf`\n/);
+    assert.doesNotMatch(markdown.output, /till|no value/);
+    assert.equal(markdown.status, 1);
+  });
+
+  test('exits with 0 if nothing changes, and with 2 if something does or a gateway is silent', async (t) => {
+    const { namespace, roll, gateway } = await arrange(t);
+    const kubeconfig = await viewerOf(namespace);
+    const plan = () => runCli(['plan', 'plant', '--kubeconfig', kubeconfig]);
+    await gateway('till-1', {}, { unchangedAt: NEW });
+    await gateway('till-2', {}, { unchangedAt: NEW });
+    await roll();
+    const nothing = await plan();
+    assert.deepEqual([nothing.status, nothing.notes], [0, '']);
+    assert.match(nothing.output, /would change nothing on 2 gateways\n/);
+    await gateway('till-2', change('modify etc/a.conf'));
+    assert.equal((await plan()).status, 2);
+    await gateway('till-2');
+    await roll({}, { reported: 1, startedAt: '2026-01-01T00:00:00Z' });
+    const silent = await plan();
+    assert.equal(silent.status, 2);
+    assert.match(silent.output, /may change 1 of 2 gateways without a plan\n/);
+    assert.equal(silent.notes, '1 of 2 gateways have reported since 2026-01-01T00:00:00Z\n');
+  });
+
+  test('explains why there is no plan', async (t) => {
+    const { namespace, roll } = await arrange(t);
+    const kubeconfig = await viewerOf(namespace);
+    const plan = (...line: string[]) => runCli(['plan', 'plant', '--kubeconfig', kubeconfig, ...line]);
+    await roll({ preview: null });
+    assert.deepEqual(await plan(), {
+      status: 1,
+      output: '',
+      notes: `error: ${namespace}/plant has no plan: bbbbbbbb has no preview yet: try again in a few seconds\n`,
+    });
+    await roll({ phase: 'Complete', preview: null });
+    const complete = await plan();
+    assert.deepEqual(
+      [complete.status, complete.output],
+      [0, `✔ ${namespace}/plant: no commit waits: the rollout of bbbbbbbb is complete\n`],
+    );
+    const json = JSON.parse((await plan('-o', 'json')).output) as PlanView;
+    assert.match(json.says ?? '', /^no commit waits/);
+    await applyGatewaySync(
+      address(namespace),
+      { repo: 'https://git.example/x' },
+      { rollout: { previewTimeout: '0s' } },
+    );
+    assert.match((await plan()).notes, /previews are off/);
+    await applyGatewaySync(address(namespace), { repo: 'https://git.example/x' });
+    assert.match((await plan()).notes, /previews require spec\.rollout/);
+    const usage = [
+      ['--all'],
+      ['--gateway', 'a'],
+      ['-o', 'yaml'],
+      ['--ref', 'a b'],
+      ['--commit', 'abc'],
+      ['--ref', 'x', '--commit', NEW],
+    ];
+    for (const line of usage) assert.equal((await plan(...line)).status, 64, line.join(' '));
+  });
+
+  test('waits for the preview of a commit, and reports a timeout', async (t) => {
+    const { namespace, roll, gateway } = await arrange(t);
+    const kubeconfig = await viewerOf(namespace);
+    const plan = (...line: string[]) => runCli(['plan', 'plant', '--kubeconfig', kubeconfig, '--commit', NEW, ...line]);
+    await gateway('till-1', {}, { unchangedAt: NEW });
+    await gateway('till-2');
+    await roll({ commit: OLD, phase: 'Complete', preview: null });
+    assert.match(
+      (await plan('--timeout', '1s')).notes,
+      /timed out: .* have not previewed b+; the newest commit is b+\n$/,
+    );
+    await roll({}, { reported: 1 });
+    const partial = await plan('--timeout', '1s');
+    assert.match(partial.notes, /^1 of 2 gateways have reported since /);
+    assert.equal(partial.status, 2);
+    const whole = plan('--timeout', '2m');
+    await gateway('till-2', change('modify etc/a.conf'));
+    await roll({}, { reported: 2 });
+    const { status, output, notes } = await whole;
+    assert.deepEqual([status, notes], [2, '']);
+    assert.match(output, /would change 1 of 2 gateways/);
+    await roll({ phase: 'Complete', preview: null });
+    assert.equal((await plan()).status, 0);
+  });
+
+  test('shows the counts of the status to users who cannot list reports', async (t) => {
+    const { namespace, roll } = await arrange(t);
+    await roll({}, { total: 40, reported: 40, unchanged: 37, files: 9 });
+    await viewerOf(namespace);
+    const metadata = { name: 'viewer', namespace };
+    await apply(
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'Role',
+        metadata,
+        rules: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list'] }],
+      },
+      '--force-conflicts',
+    );
+    const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'viewer' });
+    const line = ['plan', 'plant', '--kubeconfig', kubeconfig];
+    const { status, output, notes } = await until(() => runCli(line), {
+      describe: 'the missing permission',
+      accept: (result) => result.notes !== '',
+    });
+    assert.equal(status, 2);
+    assert.match(output, /would change 3 of 40 gateways \(9 files in total\)\n/);
+    assert.match(
+      notes,
+      /^not allowed to list SyncReports in the namespace .*: only the counts in the status are shown/,
+    );
+  });
+});
+
+suite('kubectl stoker plan --ref', () => {
+  let server: GitServer;
+  before(async () => {
+    server = await startGitServer();
+  });
+  after(() => server.stop());
+
+  test('queries the agents, and changes nothing', async (t) => {
+    const { stoker, repository, commit, pod } = await arrangeAgent(t, server, 'plan');
+    await repository.branch('other', commit);
+    const other = await repository.commit({
+      branch: 'other',
+      files: { 'config/a.txt': 'new\n', 'config/new.txt': 'new\n', 'config/gone.txt': null },
+    });
+    const files = await pod.files();
+    const { status, output, notes } = await stoker('plan', 'gw', '--ref', 'other');
+    assert.equal(status, 2, notes);
+    assert.match(
+      output,
+      new RegExp(`other \\(${other.slice(0, 8)}\\) would change 1 of 1 gateway \\(3 files in total\\)\n`),
+    );
+    const listed = output.split('\n').filter((line) => /^ {2}[~+-] /.test(line));
+    assert.deepEqual(listed.sort(), ['  + etc/new.txt', '  - etc/gone.txt', '  ~ etc/a.txt']);
+    assert.deepEqual(await pod.files(), files);
+    const same = await stoker('plan', 'gw', '--ref', 'main', '--output', 'markdown');
+    assert.deepEqual([same.status, same.notes], [0, '']);
+    assert.match(same.output, /would change nothing on 1 gateway\./);
+  });
+
+  test('exits with 1 if a gateway would refuse the ref, and keeps its message out of Markdown', async (t) => {
+    const { stoker, repository, commit, pod } = await arrangeAgent(t, server, 'plan-refused');
+    await repository.branch('bad', commit);
+    await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });
+    const text = await stoker('plan', 'gw', '--ref', 'bad');
+    assert.equal(text.status, 1);
+    assert.match(text.output, /cannot be delivered to 1 gateway: gateway-0\n {2}.*Vars\.missing/);
+    const markdown = await stoker('plan', 'gw', '--ref', 'bad', '-o', 'markdown');
+    assert.equal(markdown.status, 1);
+    assert.doesNotMatch(markdown.output, /missing|gateway-0/);
+    const kubeconfig = await viewerOf(pod.namespace);
+    const denied = await runCli(['plan', 'gw', '--ref', 'bad', '--kubeconfig', kubeconfig]);
+    assert.equal(denied.status, 3);
+    assert.match(denied.notes, /not allowed to .*: request the role edit/);
+  });
+});

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { drawPlan } from '../../../cli/commands/draw-plan.ts';
+import { drawPlanMarkdown } from '../../../cli/commands/plan-markdown.ts';
+import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { withoutValues } from '../../../cli/fleet/plan-paths.ts';
+import type { PlanView } from '../../../cli/fleet/plan-view.ts';
+import type { Host } from '../../../cli/terminal/host.ts';
+import { inkFor } from '../../../cli/terminal/ink.ts';
+import { widthOf } from '../../../cli/terminal/text.ts';
+import { changing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+
+const host = (columns?: number, hasColours = false): Host => ({
+  print: () => {},
+  note: () => {},
+  columns,
+  hasColours,
+  confirm: undefined,
+  now: () => 0,
+});
+
+function planFor(gateways: readonly PreviewingGateway[], options?: Parameters<typeof planned>[1]) {
+  const { gatewaySync, preview, beyond } = planned(gateways, options);
+  return { view: planOfPreview(gatewaySync, preview, beyond), gatewaySync };
+}
+
+const failing = (name: string, failure: string): PreviewingGateway => ({ name, report: {}, preview: { failure } });
+const FLEET: PreviewingGateway[] = [
+  changing('a', ['modify etc/a.conf', 'add etc/b.conf'], { tier: 'canary' }),
+  changing('b', ['modify etc/a.conf', 'add etc/b.conf']),
+  changing('c', ['delete etc/c.conf']),
+  unchanged('d'),
+  failing('e', 'etc/a.conf: line 1: {{ .Vars.limit }} has no value'),
+  { name: 'f' },
+  { name: 'g', state: 'Paused' },
+  { name: 'h', report: { commit: NEW } },
+];
+
+suite('kubectl stoker plan shows', () => {
+  test('the counts of each wave, failures, groups of changes, and all other gateways', () => {
+    assert.deepEqual(drawPlan(planFor(FLEET).view, host()), [
+      '✘ gateways/plant: main (bbbbbbbb) cannot be delivered to 1 of 8 gateways, would change 3 (5 files in total), and may change 1 without a plan',
+      '',
+      'WAVE     GATEWAYS   CHANGED   FAILING   NOT REPORTED   UNCHANGED   UPDATED   SKIPPED',
+      'canary   1          1         0         0              0           0         0',
+      'shops    7          2         1         1              1           1         1',
+      'rest     0          0         0         0              0           0         0',
+      '',
+      'cannot be delivered to 1 gateway (shops 1): e',
+      '  etc/a.conf: line 1: {{ .Vars.limit }} has no value',
+      '',
+      '2 gateways (canary 1, shops 1): a, b',
+      '  ~ etc/a.conf',
+      '  + etc/b.conf',
+      '',
+      '1 gateway (shops 1): c',
+      '  - etc/c.conf',
+      '',
+      'not reported: 1 gateway (shops 1): f (its agent has not reported yet)',
+      'skipped: 1 gateway (shops 1): g (paused)',
+      'unchanged: 1 gateway (shops 1): d',
+      'updated already: 1 gateway (shops 1): h',
+    ]);
+  });
+
+  test('one line if nothing changes, or no commit waits', () => {
+    const { view, gatewaySync } = planFor([unchanged('a')]);
+    assert.equal(drawPlan(view, host())[0], '✔ gateways/plant: main (bbbbbbbb) would change nothing on 1 gateway');
+    assert.deepEqual(drawPlan(emptyPlan(gatewaySync, 'no commit waits'), host()), [
+      '✔ gateways/plant: no commit waits',
+    ]);
+  });
+
+  test('the number of contents if templates render the same file differently, and the cause', () => {
+    const own = (name: string): PreviewingGateway => ({
+      name,
+      report: {},
+      preview: { digest: name, modified: 1, paths: ['modify name.txt'], everyCommit: 'name.txt' },
+    });
+    const lines = drawPlan(planFor([own('a'), own('b')]).view, host());
+    assert.ok(lines.includes('2 gateways (shops 2): a, b (with 2 different contents)'), lines.join('\n'));
+    assert.equal(lines.at(-1), 'every commit changes name.txt: its template uses the commit or the ref');
+  });
+
+  test('the verdict and the kinds of changes in colors', () => {
+    const ink = inkFor(true);
+    const text = drawPlan(planFor(FLEET).view, host(undefined, true)).join('\n');
+    assert.ok(text.startsWith(ink('red', '✘')));
+    for (const line of [
+      `  ${ink('yellow', '~')} etc/a.conf`,
+      `  ${ink('green', '+')} etc/b.conf`,
+      `  ${ink('red', '-')} etc/c.conf`,
+      ink('bold', '1 gateway (shops 1): c'),
+      ink('red', 'cannot be delivered to 1 gateway (shops 1): e'),
+    ])
+      assert.ok(text.includes(`\n${line}\n`), line);
+    assert.ok(
+      drawPlan(planFor([changing('a', ['add x'])]).view, host(undefined, true))[0]?.startsWith(ink('yellow', '~')),
+    );
+    assert.ok(drawPlan(planFor([unchanged('a')]).view, host(undefined, true))[0]?.startsWith(ink('green', '✔')));
+  });
+
+  test('nothing that controls a terminal, and fits into terminals of every width', () => {
+    const hostile = 'x\u001b[31m\u202e\ny'.repeat(30);
+    const { view } = planFor([changing('a', [`modify ${hostile}`]), failing('b', hostile), ...FLEET.slice(2)]);
+    for (const columns of [40, 60, 80, 200]) {
+      for (const line of drawPlan(view, host(columns))) {
+        assert.ok(widthOf(line) <= columns, `${columns}: ${line}`);
+        assert.doesNotMatch(line, /[\p{Cc}\p{Bidi_Control}]/u);
+      }
+    }
+  });
+
+  test('a limited number of groups, failures, paths, and names of 5,000 gateways', () => {
+    const paths = Array.from({ length: 20 }, (_, index) => `add file-${index}`);
+    const gateways = Array.from({ length: 5_000 }, (_, index): PreviewingGateway => {
+      const name = `till-${index}`;
+      if (index % 2) return failing(name, `message ${index}`);
+      const gateway = changing(name, [...paths.slice(1), `add own-${index}`]);
+      return { ...gateway, preview: { ...gateway.preview, added: 500, modified: 0 } };
+    });
+    const { view, gatewaySync } = planFor(gateways);
+    const lines = drawPlan(view, host());
+    assert.ok(lines.length < 550, `${lines.length}`);
+    assert.ok(lines.includes('and 2480 more groups, with 2480 gateways: use --output json'));
+    assert.ok(lines.includes('and 2480 more error messages, with 2480 gateways: use --output json'));
+    assert.ok(lines.includes('  and 480 more files'));
+    assert.equal(view.groups.length, 2_500, 'JSON has all');
+    const text = drawPlanMarkdown(withoutValues(view, gatewaySync));
+    assert.ok(text.length < 65_536, `${text.length}`);
+    assert.match(text, /\n2490 more groups not shown\.\n/);
+  });
+});
+
+suite('the Markdown of a plan', () => {
+  const markdownFor = (gateways: readonly PreviewingGateway[], options?: Parameters<typeof planned>[1]) => {
+    const { view, gatewaySync } = planFor(gateways, options);
+    return drawPlanMarkdown(withoutValues(view, gatewaySync));
+  };
+
+  test('has paths and counts, but no names of gateways and no messages', () => {
+    assert.equal(
+      markdownFor(FLEET),
+      `### Plan of \`gateways/plant\`
+
+\`main (bbbbbbbb)\` cannot be delivered to 1 of 8 gateways, would change 3 (5 files in total), and may change 1 without a plan.
+
+| wave | gateways | changed | failing | not reported | unchanged | updated | skipped |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| \`canary\` | 1 | 1 | 0 | 0 | 0 | 0 | 0 |
+| \`shops\` | 7 | 2 | 1 | 1 | 1 | 1 | 1 |
+| \`rest\` | 0 | 0 | 0 | 0 | 0 | 0 | 0 |
+
+**1 gateway** cannot get this commit, for 1 reason. The output without \`--output markdown\` contains the reasons.
+
+**2 gateways** (\`canary\` 1, \`shops\` 1):
+
+- modify \`etc/a.conf\`
+- add \`etc/b.conf\`
+
+**1 gateway** (\`shops\` 1):
+
+- delete \`etc/c.conf\`
+`,
+    );
+  });
+
+  test('shows hostile paths as code, in which nothing has a meaning', () => {
+    const paths = ['`</code><img src=x>`', '```\n# heading', '| @team [x](http://x) |', '', '`', 'a\u202eb', '<!--'];
+    const lines = markdownFor([
+      changing(
+        'a',
+        paths.map((path) => `modify ${path}`),
+      ),
+    ]).split('\n');
+    assert.deepEqual(
+      lines.slice(
+        lines.findIndex((line) => line.startsWith('- ')),
+        -1,
+      ),
+      [
+        '- modify `` `</code><img src=x>` ``',
+        '- modify ```` ``` # heading ````',
+        '- modify `| @team [x](http://x) |`',
+        '- modify ` `',
+        '- modify `` ` ``',
+        '- modify `a\ufffdb`',
+        '- modify `<!--`',
+      ],
+    );
+    const untagged = markdownFor([changing('a', ['<b>'])]);
+    assert.match(untagged, /\n- `<b>`\n/, 'a path without a kind');
+  });
+
+  test('names the ref, and the sample, safely', () => {
+    const view: PlanView = { ...planFor([unchanged('a')]).view, ref: 'a`b|<i>', sampledFrom: 9 };
+    assert.match(
+      drawPlanMarkdown(view),
+      /\n1 of 9 gateways were queried: `` a`b\|<i> \(bbbbbbbb\) `` would change nothing on 1 gateway\.\n/,
+    );
+    const { gatewaySync } = planFor([]);
+    assert.equal(
+      drawPlanMarkdown(emptyPlan(gatewaySync, 'no commit waits')),
+      '### Plan of `gateways/plant`\n\nno commit waits.\n',
+    );
+  });
+
+  const sync = (...destinations: string[]) => ({
+    sync: {
+      profiles: {
+        default: {
+          mappings: destinations.map((destination) => ({ source: 'a', destination })),
+          vars: { site: 'secret' },
+        },
+      },
+    },
+  });
+  const rows: [destinations: string[], path: string, shown: string][] = [
+    [['sites/{{ .Labels.site }}/etc'], 'sites/secret/etc/a.conf', 'sites/…'],
+    [['./sites//{{ .Labels.site }}'], 'sites/secret/a.conf', 'sites/…'],
+    [['site-{{ .Vars.site }}'], 'site-secret/a.conf', 'site-…'],
+    [['{{ .GatewayName }}.conf'], 'secret.conf', '…'],
+    [['sites/{{ .Labels.site }}', 'etc'], 'etc/a.conf', 'etc/a.conf'],
+    [['{{ .Labels.site }}', 'etc/'], 'etc/a.conf', 'etc/a.conf'],
+    [['{{ .Labels.site }}', '.'], 'secret/a.conf', '…'],
+    [['etc/{{ .Labels.site }}', 'etc'], 'etc/secret/a.conf', 'etc/…'],
+    [['etc', 'x'], 'etc/a.conf', 'etc/a.conf'],
+  ];
+  for (const [destinations, path, shown] of rows) {
+    test(`shows ${path} of ${destinations.join(' and ')} as ${shown}`, () => {
+      const gateway = changing('a', [`modify ${path}`]);
+      const everyCommit = { ...gateway, preview: { ...gateway.preview, everyCommit: path } };
+      const text = markdownFor([everyCommit], { spec: { ...sync(...destinations), rollout: { waves: [] } } });
+      assert.ok(text.includes(`\n- modify \`${shown}\`\n`), text);
+      assert.ok(text.includes(`Every commit changes \`${shown}\``), text);
+      assert.doesNotMatch(text, /secret/);
+    });
+  }
+
+  test('combines gateways whose paths differ only in values', () => {
+    const text = markdownFor(
+      [
+        changing('a', ['modify sites/secret/a', 'modify sites/secret/b']),
+        changing('b', ['modify sites/other/a', 'modify sites/other/b']),
+      ],
+      { spec: sync('sites/{{ .Labels.site }}') },
+    );
+    assert.match(
+      text,
+      /\*\*2 gateways\*\* \(`shops` 2\), with 2 different contents:\n\n- modify `sites\/…`\n- 1 more file\n/,
+    );
+  });
+
+  test('has no paths while another revision of spec.sync is in use, whose destinations are unknown', () => {
+    const text = markdownFor([changing('a', ['delete secret/a', 'add etc/b'])], {
+      spec: sync('etc'),
+      rollout: { stableRevision: '2'.repeat(32) },
+    });
+    assert.doesNotMatch(text, /secret|etc/);
+    assert.match(text, /\*\*1 gateway\*\*.*:\n\n- 2 more files\n/);
+  });
+});

@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { InspectionView } from '../../../cli/fleet/inspection.ts';
+import { candidateOf, isPreviewed, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
+import { sectionsOf } from '../../../cli/fleet/plan-view.ts';
+import { effectOf, verdictOf } from '../../../cli/fleet/plan-words.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { changing, NEW, OLD, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+
+const planFor = (
+  gateways: readonly PreviewingGateway[],
+  ...more: Parameters<typeof planned> extends [unknown, ...infer R] ? R : never
+) => {
+  const { gatewaySync, preview, beyond } = planned(gateways, ...more);
+  return planOfPreview(gatewaySync, preview, beyond);
+};
+const podsOf = (gateways: readonly { pod: string }[]) => gateways.map(({ pod }) => pod);
+
+suite('the plan of a preview', () => {
+  test('has a group for each set of changes, the largest first, and the waves of its gateways', () => {
+    const view = planFor([
+      changing('a', ['modify x.conf']),
+      changing('b', ['add y.conf', 'delete z.conf'], { tier: 'canary' }),
+      changing('c', ['add y.conf', 'delete z.conf']),
+      unchanged('d'),
+    ]);
+    assert.deepEqual(
+      view.groups.map(({ paths, gateways, files }) => [paths, podsOf(gateways), files]),
+      [
+        [['add y.conf', 'delete z.conf'], ['b', 'c'], 2],
+        [['modify x.conf'], ['a'], 1],
+      ],
+    );
+    assert.deepEqual(podsOf(view.unchanged), ['d']);
+    assert.deepEqual(view.counts, {
+      gateways: 4,
+      changed: 3,
+      failing: 0,
+      silent: 0,
+      unchanged: 1,
+      done: 0,
+      skipped: 0,
+      files: 5,
+    });
+    assert.deepEqual(
+      view.waves?.map(({ name, gateways, changed }) => [name, gateways, changed]),
+      [
+        ['canary', 1, 1],
+        ['shops', 3, 2],
+        ['rest', 0, 0],
+      ],
+    );
+    assert.equal(view.groups[0]?.gateways[0]?.wave, 'canary');
+  });
+
+  test('groups failures by their message', () => {
+    const failing = (name: string, failure: string) => ({ name, report: {}, preview: { failure } });
+    const view = planFor([failing('a', 'no disk'), failing('b', 'no label'), failing('c', 'no label')]);
+    assert.deepEqual(
+      view.failing.map(({ why, gateways }) => [why, podsOf(gateways)]),
+      [
+        ['no label', ['b', 'c']],
+        ['no disk', ['a']],
+      ],
+    );
+    assert.equal(verdictOf(view.counts), 'fails');
+  });
+
+  const silent: [what: string, gateway: PreviewingGateway, why: string][] = [
+    ['has no report', { name: 'a' }, 'its agent has not reported yet'],
+    ['has no preview', { name: 'a', report: {} }, 'no preview yet'],
+    ['has a problem', { name: 'a', report: { message: 'no git server' } }, 'no preview yet: no git server'],
+    ['previewed another commit', { name: 'a', report: {}, preview: { commit: OLD } }, 'no preview yet'],
+    ['previewed another revision', { name: 'a', report: {}, preview: { revision: 'x' } }, 'no preview yet'],
+    [
+      'is older than previews',
+      { name: 'a', report: { agentVersion: '0.0.9' } },
+      'its agent (version 0.0.9) has no previews',
+    ],
+    [
+      'names no version',
+      { name: 'a', report: { agentVersion: undefined } },
+      'its agent (version unknown) has no previews',
+    ],
+  ];
+  for (const [what, gateway, why] of silent) {
+    test(`counts a gateway as changed if it ${what}`, () => {
+      const view = planFor([gateway, unchanged('b')]);
+      assert.deepEqual(
+        view.silent.map((reason) => [reason.why, podsOf(reason.gateways)]),
+        [[why, ['a']]],
+      );
+      assert.equal(verdictOf(view.counts), 'changes');
+    });
+  }
+
+  test('ignores that a gateway is unchanged at another commit, or reports a failure as well', () => {
+    const other = { ...unchanged('a'), report: { unchangedAt: OLD } };
+    const failing = { ...unchanged('b'), preview: { failure: 'a conflict' } };
+    const { counts } = planFor([other, failing]);
+    assert.deepEqual([counts.changed, counts.failing, counts.unchanged], [1, 1, 0]);
+  });
+
+  test("doesn't count gateways that have the release, are paused, in a dry run, or without a sidecar", () => {
+    const view = planFor([
+      { name: 'a', report: { commit: NEW } },
+      { ...changing('b', ['modify x']), state: 'Paused' },
+      { ...changing('c', ['modify x']), state: 'DryRun' },
+      { name: 'd', state: 'MissingSidecar' },
+    ]);
+    assert.deepEqual(podsOf(view.done), ['a']);
+    assert.deepEqual(
+      view.skipped.map(({ why, gateways }) => [why, podsOf(gateways)]),
+      [
+        ['paused', ['b']],
+        ['in a dry run', ['c']],
+        ['no sidecar: recreate the pod', ['d']],
+      ],
+    );
+    assert.deepEqual([view.groups, verdictOf(view.counts)], [[], 'nothing']);
+    const edited = planFor([{ name: 'a', report: { commit: NEW, revision: 'x' } }]);
+    assert.deepEqual([edited.counts.done, edited.counts.silent], [0, 1], 'it has the commit with other mappings');
+  });
+
+  test("doesn't mix a fabricated list of paths into the group with the same digest", () => {
+    const honest = changing('a', ['modify x.conf']);
+    const liar = { ...honest, name: 'b', preview: { ...honest.preview, paths: ['modify harmless'] } };
+    const view = planFor([liar, honest]);
+    assert.deepEqual(
+      view.groups.map(({ paths, gateways }) => [paths, podsOf(gateways)]),
+      [
+        [['modify harmless'], ['b']],
+        [['modify x.conf'], ['a']],
+      ],
+    );
+  });
+
+  test('names the file that every commit changes', () => {
+    const gateway = changing('a', ['modify version.txt']);
+    const view = planFor([unchanged('b'), { ...gateway, preview: { ...gateway.preview, everyCommit: 'version.txt' } }]);
+    assert.equal(view.everyCommit, 'version.txt');
+  });
+
+  test('covers 5,000 gateways, of which the status lists 200, even if pods are not readable', () => {
+    const names = Array.from({ length: 5_000 }, (_, index) => `till-${index}`);
+    const fleet = planned(
+      names.map((name, index) => (index % 2 ? unchanged(name) : changing(name, ['modify x']))),
+      {
+        spec: { rollout: { waves: [{ name: 'first', gateways: 1 }] } },
+        rollout: { admission: ['first', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })) },
+      },
+    );
+    const { reports = [] } = fleet.beyond;
+    for (const beyond of [fleet.beyond, { reports }]) {
+      const view = planOfPreview(fleet.gatewaySync, fleet.preview, beyond);
+      assert.deepEqual([view.counts.changed, view.counts.unchanged, view.groups.length], [2_500, 2_500, 1]);
+      assert.deepEqual(
+        view.waves?.map(({ gateways }) => gateways),
+        [5_000, 0],
+      );
+    }
+    const other = reports.map((report) => ({
+      ...report,
+      status: { ...report.status, state: 'Synced' as const, crName: 'other' },
+    }));
+    assert.equal(planOfPreview(fleet.gatewaySync, fleet.preview, { reports: other }).counts.gateways, 200);
+  });
+
+  test('has no waves if they select labels that are not readable', () => {
+    const { gatewaySync, preview, beyond } = planned([changing('a', ['modify x'])]);
+    const view = planOfPreview(gatewaySync, preview, { reports: beyond.reports });
+    assert.equal(view.waves, undefined);
+    assert.equal(view.counts.changed, 1);
+  });
+
+  test('has the counts of the status if reports are not readable', () => {
+    const counts = { total: 40, reported: 30, unchanged: 20, failing: 1, files: 12 };
+    const { gatewaySync, preview, beyond } = planned([changing('a', ['modify x'])], { preview: counts });
+    const view = planOfPreview(gatewaySync, preview, { pods: beyond.pods });
+    const { gateways, changed, failing, silent, unchanged: same, files } = view.counts;
+    assert.deepEqual([gateways, changed, failing, silent, same, files], [40, 9, 1, 10, 20, 12]);
+    assert.deepEqual(view.groups, []);
+  });
+});
+
+suite('gateways with their own content', () => {
+  test('are in one section if they change the same files', () => {
+    const own = (name: string) => ({
+      ...changing(name, ['modify name.txt']),
+      preview: { digest: name, modified: 1, paths: ['modify name.txt'] },
+    });
+    const view = planFor([own('a'), own('b'), changing('c', ['add x']), own('d')]);
+    assert.equal(view.groups.length, 4);
+    assert.deepEqual(
+      sectionsOf(view).map(({ gateways, versions }) => [podsOf(gateways), versions]),
+      [
+        [['a', 'b', 'd'], 3],
+        [['c'], 1],
+      ],
+    );
+  });
+});
+
+suite('the release to plan', () => {
+  const candidate = (rollout: Partial<RolloutStatus>, spec: Parameters<typeof planned>[1] = {}) => {
+    const { gatewaySync } = planned([unchanged('a')], { ...spec, rollout: { preview: undefined, ...rollout } });
+    return candidateOf(gatewaySync);
+  };
+  const rows: [what: string, rollout: Partial<RolloutStatus>, kind: string, says: RegExp][] = [
+    ['waits, but is not previewed yet', {}, 'unknown', /^bbbbbbbb has no preview yet/],
+    [
+      'is previewed next',
+      { phase: 'Previewing', commit: NEW, nextCommit: undefined },
+      'unknown',
+      /^bbbbbbbb has no preview/,
+    ],
+    [
+      'is complete',
+      { phase: 'Complete', commit: NEW, nextCommit: undefined },
+      'none',
+      /^no commit waits: .* bbbbbbbb is complete$/,
+    ],
+    [
+      'is newer than the complete one',
+      { phase: 'Complete', nextCommit: undefined },
+      'unknown',
+      /^bbbbbbbb has no preview/,
+    ],
+    ['was rolled back', { phase: 'RolledBack', nextCommit: undefined }, 'none', /rolled back to aaaaaaaa$/],
+    [
+      'stopped',
+      { phase: 'Stopped', nextCommit: undefined, message: 'a failed' },
+      'unknown',
+      /^the rollout of aaaaaaaa stopped: a failed$/,
+    ],
+  ];
+  for (const [what, rollout, kind, says] of rows) {
+    test(`is explained if it ${what}`, () => {
+      const found = candidate(rollout);
+      assert.equal(found.kind, kind);
+      assert.match(found.kind === 'preview' ? '' : found.says, says);
+    });
+  }
+
+  test('requires a rollout with previews', () => {
+    const says = (spec: object) => {
+      const found = candidate({}, { spec });
+      return found.kind === 'preview' ? '' : found.says;
+    };
+    assert.match(says({ rollout: undefined }), /^previews require spec\.rollout: query the agents with --ref$/);
+    assert.match(says({ rollout: { previewTimeout: '0s' } }), /^previews are off, .* 0s: query the agents with --ref$/);
+    const { gatewaySync } = planned([]);
+    assert.match(JSON.stringify(candidateOf({ ...gatewaySync, status: {} })), /no rollout yet/);
+    assert.equal(candidateOf(gatewaySync).kind, 'preview');
+  });
+
+  test('is previewed when all gateways have reported, or have it', () => {
+    const { gatewaySync } = planned([unchanged('a')]);
+    assert.equal(isPreviewed(gatewaySync, NEW), true);
+    assert.equal(isPreviewed(gatewaySync, OLD), false);
+    assert.equal(isPreviewed(planned([unchanged('a')], { preview: { reported: 0 } }).gatewaySync, NEW), false);
+    const complete = (commit: string) =>
+      planned([], { rollout: { preview: undefined, phase: 'Complete', commit } }).gatewaySync;
+    assert.deepEqual([isPreviewed(complete(NEW), NEW), isPreviewed(complete(OLD), NEW)], [true, false]);
+  });
+});
+
+suite('the plan of a ref', () => {
+  const view: InspectionView = {
+    namespace: 'gateways',
+    name: 'plant',
+    kind: 'diff',
+    ref: 'next',
+    total: 9,
+    answers: [],
+    silent: [],
+    ended: [],
+  };
+  const change = (path: string, diff = '') => ({
+    path,
+    source: path,
+    kind: 'modify' as const,
+    reason: 'ContentChanged',
+    diff,
+  });
+  const answer = (pod: string, changes: ReturnType<typeof change>[], more = 0) => ({
+    gateway: pod,
+    pod,
+    ref: 'next',
+    commit: NEW,
+    changes,
+    more,
+  });
+
+  test('groups gateways whose responses are identical', () => {
+    const gateways = ['a', 'b', 'c', 'd', 'e', 'f'].map((pod, index) => ({
+      name: pod,
+      pod,
+      status: 'Synced',
+      profile: 'p',
+      wave: index ? 'rest' : 'canary',
+    }));
+    const plan = planOfAnswers(
+      {
+        ...view,
+        answers: [
+          answer('a', [change('x', '+1')], 3),
+          answer('b', [change('x', '+1')], 3),
+          answer('c', [change('x', '+2')]),
+          answer('d', []),
+          { ...answer('e', []), problem: 'no label' },
+        ],
+        silent: [{ gateway: 'f', pod: 'f', why: 'no response' }],
+        ended: [],
+      },
+      { gateways, waves: ['canary', 'rest'] },
+    );
+    assert.deepEqual(
+      plan.groups.map(({ paths, files, gateways: group }) => [paths, files, podsOf(group)]),
+      [
+        [['modify x'], 4, ['a', 'b']],
+        [['modify x'], 1, ['c']],
+      ],
+    );
+    assert.deepEqual([plan.ref, plan.commit, plan.sampledFrom], ['next', NEW, 9]);
+    assert.deepEqual(
+      plan.waves?.map(({ name, gateways: number }) => [name, number]),
+      [
+        ['canary', 1],
+        ['rest', 5],
+      ],
+    );
+    assert.deepEqual(
+      [plan.failing[0]?.why, plan.silent[0]?.why, podsOf(plan.unchanged)],
+      ['no label', 'no response', ['d']],
+    );
+  });
+
+  test('lists a limited number of paths, and counts all', () => {
+    const changes = Array.from({ length: 2_000 }, (_, index) => change(`f${index}`));
+    const plan = planOfAnswers({ ...view, total: 1, answers: [answer('a', changes, 5)] }, { gateways: [], waves: [] });
+    assert.deepEqual([plan.groups[0]?.paths.length, plan.groups[0]?.files, plan.sampledFrom], [100, 2_005, undefined]);
+    assert.equal(plan.waves, undefined);
+  });
+});
+
+test('the effect of a plan is one clause', () => {
+  const none = { gateways: 40, changed: 0, failing: 0, silent: 0, unchanged: 0, done: 0, skipped: 0, files: 0 };
+  assert.equal(effectOf(none), 'would change nothing on 40 gateways');
+  assert.equal(effectOf({ ...none, changed: 3, files: 6 }), 'would change 3 of 40 gateways (6 files in total)');
+  assert.equal(
+    effectOf({ ...none, failing: 1, changed: 2, files: 1, silent: 4 }),
+    'cannot be delivered to 1 of 40 gateways, would change 2 (1 file in total), and may change 4 without a plan',
+  );
+  assert.equal(effectOf({ ...none, gateways: 1, silent: 1 }), 'may change 1 of 1 gateway without a plan');
+});
