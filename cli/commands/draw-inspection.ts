@@ -1,6 +1,7 @@
 import { omit } from '../../shared/domain/objects.ts';
 import { shortCommit } from '../fleet/gateway.ts';
 import type { AnswerView, ChangeView, InspectionView } from '../fleet/inspection.ts';
+import { namesOf } from '../fleet/names.ts';
 import type { Host } from '../terminal/host.ts';
 import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
@@ -12,9 +13,6 @@ export const MARKS: Record<ChangeView['kind'], { glyph: string; colour: Colour }
   delete: { glyph: '-', colour: 'red' },
   restore: { glyph: '<', colour: 'cyan' },
 };
-
-/** Maximum gateways listed in one line. */
-const NAMED = 5;
 
 /** Draws responses. Gateways with identical ones share a section. */
 export function drawInspection({ kind, answers }: InspectionView, host: Host): string[] {
@@ -54,13 +52,6 @@ function drawGroup(kind: InspectionView['kind'], group: readonly AnswerView[], h
     ...(more > 0 ? [ink('dim', `and ${more} more`)] : []),
     ...changes.flatMap(({ diff }) => (diff ? ['', ...drawDiff(diff, ink)] : [])),
   ];
-}
-
-/** Lists the first gateways by name. */
-export function namesOf(group: readonly Pick<AnswerView, 'gateway' | 'pod'>[]): string {
-  const names = group.map(({ gateway, pod }) => (gateway === pod ? gateway : `${gateway} (${pod})`));
-  const hidden = names.length - NAMED;
-  return `${names.slice(0, NAMED).join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }
 
 function says(kind: InspectionView['kind'], { ref, commit, problem, changes, more }: AnswerView): string {

@@ -30,3 +30,13 @@ export function keeperOf({ metadata: { labels = {}, annotations = {} } }: Gatewa
     ? ` ${keeper} manages this resource and may revert spec.paused: for a permanent change, edit it in git.`
     : '';
 }
+
+/** Maximum gateways listed in one line. */
+const NAMED = 5;
+
+/** Lists the first gateways by name. */
+export function namesOf(group: readonly { gateway: string; pod: string }[]): string {
+  const names = group.map(({ gateway, pod }) => (gateway === pod ? gateway : `${gateway} (${pod})`));
+  const hidden = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+}

@@ -55,7 +55,7 @@ export interface Changes {
   paths: readonly string[];
 }
 
-export interface PlanGroup extends Changes {
+interface PlanGroup extends Changes {
   gateways: GatewayInPlan[];
 }
 

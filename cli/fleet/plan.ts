@@ -10,6 +10,7 @@ import { allGateways } from './all-gateways.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { shortCommit } from './gateway.ts';
 import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
+import { effectOf } from './plan-words.ts';
 import { isBackwards, placeInWaves } from './waves.ts';
 
 /** Creates the plan of the release that `status.rollout.preview` names, from the reports of the agents. */
@@ -79,12 +80,19 @@ export const emptyPlan = (gatewaySync: GatewaySync, says: string): PlanView => (
 const headOf = ({ metadata: { namespace, name } }: GatewaySync): PlanHead => ({ namespace, name });
 
 /** Returns the plan for a user who can't read reports. */
-function countsOnly(head: PlanHead, { total, reported, unchanged, failing, files }: RolloutPreview): PlanView {
-  const view = planView(head, []);
+const countsOnly = (head: PlanHead, preview: RolloutPreview): PlanView => ({
+  ...planView(head, []),
+  counts: countsIn(preview),
+});
+
+function countsIn({ total, reported, unchanged, failing, files }: RolloutPreview): PlanView['counts'] {
   const changed = Math.max(0, reported - unchanged - failing);
   const silent = Math.max(0, total - reported);
-  return { ...view, counts: { ...view.counts, gateways: total, changed, unchanged, failing, silent, files } };
+  return { gateways: total, changed, failing, silent, unchanged, done: 0, skipped: 0, files };
 }
+
+/** Describes the effect of the previewed release, such as `would change 3 of 40 gateways (5 files in total)`. */
+export const effectOfPreview = (preview: RolloutPreview): string => effectOf(countsIn(preview));
 
 /** Returns all known gateways. Without permission to read pods, those that the status omits are found by their reports. */
 function plannedGateways(gatewaySync: GatewaySync, beyond: Beyond): DiscoveredGateway[] {

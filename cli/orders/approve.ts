@@ -4,6 +4,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { toApprove } from '../fleet/orders.ts';
+import { effectOfPreview } from '../fleet/plan.ts';
 import type { Plan } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
@@ -25,9 +26,11 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
     );
   if (isApproved) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
+  const { preview } = rollout;
+  const effect = preview?.commit === commit ? ` According to the previews, it ${effectOfPreview(preview)}.` : '';
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${effect}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: waves,
   };

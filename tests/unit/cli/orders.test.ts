@@ -85,6 +85,15 @@ suite('an approval', () => {
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may enter`));
   });
 
+  test('shows the effect according to the previews of this commit', () => {
+    const counts = { total: 40, reported: 40, unchanged: 37, failing: 0, files: 5 };
+    const preview = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z', ...counts };
+    const { says } = planApproval(resource({ rollout: { ...rollout, preview } }), NEW);
+    assert.match(says, / According to the previews, it would change 3 of 40 gateways \(5 files in total\)\.$/);
+    const other = planApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
+    assert.doesNotMatch(other.says, /previews/);
+  });
+
   test('counts once, unless spec.sync was edited after it', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is already approved for gateways/plant.`;

@@ -1,0 +1,91 @@
+import { shortCommit } from './gateway.ts';
+import { namesOf } from './names.ts';
+import { type GatewayInPlan, type PlanReason, type PlanView, sectionsOf } from './plan-view.ts';
+import { type CountsTable, countsTable, effectOf, numberOf, SHOWN, verdictOf, wavesOf } from './plan-words.ts';
+
+/** A plan for people: its size is limited, whatever the number of gateways. */
+export interface PlanSummary {
+  verdict: ReturnType<typeof verdictOf>;
+  /** The effect in one sentence. */
+  says: string;
+  counts: CountsTable;
+  failing: { who: string; why: string }[];
+  groups: PlanSummaryGroup[];
+  /** Lines about gateways that haven't reported, are skipped, or keep their files. */
+  others: string[];
+  /** Numbers of failures and groups that aren't in this summary. */
+  moreFailing?: string;
+  moreGroups?: string;
+  /** The file that every commit changes. */
+  note?: string;
+}
+
+export interface PlanSummaryGroup {
+  /** Number, waves, and first names of the gateways. */
+  who: string;
+  /** The first changes, such as `modify etc/a.conf`, and the number of the others. */
+  changes: readonly string[];
+  hidden: number;
+}
+
+/** Summarizes a plan. */
+export function summarizePlan(view: PlanView): PlanSummary {
+  const { failing, everyCommit } = view;
+  const sections = sectionsOf(view);
+  const moreFailing = more(failing, 'error message');
+  const moreGroups = more(sections, 'group');
+  return {
+    verdict: verdictOf(view.counts),
+    says: sentenceOf(view),
+    counts: countsTable(view),
+    failing: failing.slice(0, SHOWN.sections).map(({ why, gateways }) => ({ who: listOf(gateways), why })),
+    groups: sections.slice(0, SHOWN.sections).map(({ gateways, versions, paths, files }) => ({
+      who: `${listOf(gateways)}${versions > 1 ? ` (with ${versions} different contents)` : ''}`,
+      changes: paths.slice(0, SHOWN.paths),
+      hidden: Math.max(0, files - Math.min(paths.length, SHOWN.paths)),
+    })),
+    others: othersIn(view),
+    ...(moreFailing && { moreFailing }),
+    ...(moreGroups && { moreGroups }),
+    ...(everyCommit && { note: `every commit changes ${everyCommit}: its template uses the commit or the ref` }),
+  };
+}
+
+/** Describes the plan in one sentence. */
+function sentenceOf({ ref, commit, says, counts, sampledFrom }: PlanView): string {
+  if (says !== undefined) return says;
+  const release = `${ref ?? 'the commit'}${commit && commit !== ref ? ` (${shortCommit(commit)})` : ''}`;
+  const sample = sampledFrom ? `; ${counts.gateways} of ${sampledFrom} gateways were queried` : '';
+  return `${release} ${effectOf(counts)}${sample}`;
+}
+
+/** Lists gateways by name, with their number in each wave. */
+function listOf(gateways: readonly GatewayInPlan[]): string {
+  const waves = wavesOf(gateways).map(([wave, number]) => `${wave} ${number}`);
+  const inWaves = waves.length > 0 ? ` (${waves.join(', ')})` : '';
+  return `${numberOf(gateways.length, 'gateway')}${inWaves}: ${namesOf(gateways)}`;
+}
+
+/** Returns a line for each reason, and for the gateways that keep their files. */
+function othersIn({ silent, skipped, unchanged, done }: PlanView): string[] {
+  const reasons = (title: string, all: readonly PlanReason[]) => [
+    ...all.slice(0, SHOWN.sections).map(({ why, gateways }) => `${title}: ${listOf(gateways)} (${why})`),
+    ...(all.length > SHOWN.sections ? [`${title}: ${more(all, 'reason')}`] : []),
+  ];
+  const line = (title: string, gateways: readonly GatewayInPlan[]) =>
+    gateways.length > 0 ? [`${title}: ${listOf(gateways)}`] : [];
+  return [
+    ...reasons('not reported', silent),
+    ...reasons('skipped', skipped),
+    ...line('unchanged', unchanged),
+    ...line('updated already', done),
+  ];
+}
+
+/** Counts the groups that aren't shown. */
+function more(groups: readonly { gateways: readonly unknown[] }[], noun: string): string | undefined {
+  const hidden = groups.slice(SHOWN.sections);
+  const gateways = hidden.reduce((sum, group) => sum + group.gateways.length, 0);
+  if (hidden.length === 0) return undefined;
+  return `and ${numberOf(hidden.length, `more ${noun}`)}, with ${numberOf(gateways, 'gateway')}: use --output json`;
+}
