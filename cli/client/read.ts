@@ -59,7 +59,7 @@ export function getGatewaySync(access: Access, name: string): Promise<GatewaySyn
 }
 
 /** Data about gateways beyond the status; undefined if the caller can't read it. */
-interface Details {
+export interface Details {
   reports: GatewayReport[] | undefined;
   pods: PodIdentity[] | undefined;
 }
