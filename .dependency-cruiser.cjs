@@ -16,7 +16,7 @@ const modules = {
   controller:
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
-    'main → wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+    'main → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
 };
 

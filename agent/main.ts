@@ -23,8 +23,11 @@ import { removeKeyCopies } from './git/ssh-key.ts';
 import { inspect, tidyAfterInspection } from './inspection/inspect.ts';
 import { Inspector } from './inspection/inspector.ts';
 import { AgentMetrics } from './metrics.ts';
+import { previewRelease } from './preview/preview-release.ts';
+import { Previewer } from './preview/previewer.ts';
 import { Announcer } from './report/announcer.ts';
 import { Reports } from './report/reports.ts';
+import { judgePreview } from './resource/judge-preview.ts';
 import { Revisions } from './resource/revisions.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
 import { tidyLfs } from './sync/provide-content.ts';
@@ -53,7 +56,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyDirectory, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, accessFiles, manifestFile, gateway, verifier, lock } = dependencies;
+  const { identity, labelsFile, accessFiles, manifestFile, gateway, verifier, lock, clone } = dependencies;
   const clock = new ServerClock();
   const client = new KubernetesClient(ApiCredentials.load(), {
     userAgent: `sync-agent/${version}`,
@@ -64,50 +67,70 @@ async function main(): Promise<void> {
   const offsetMs = () => clock.offsetMs;
   const reports = await Reports.start({ client, identity, offsetMs, labelsFile, manifestFile, log: reportLog });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
-  const revisions = new Revisions({ client, identity, onChange: () => loop.reconsider(), log: syncLog });
+  const revisions = new Revisions({ client, identity, onChange: () => reconsider(), log: syncLog });
+  const surroundings = {
+    self: () => ({ identity, labels: labelsNow(labelsFile) }),
+    findRevision: revisions.find.bind(revisions),
+  };
   const inspector = new Inspector({
     identity,
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
     tidy: (resource) => tidyAfterInspection({ resource, dependencies }),
     show: (inspection) => reports.showInspection(inspection),
     serverTime: () => clock.at(performance.now()).getTime(),
-    onDue: () => loop.onQuestion(),
+    onDue: () => loop.onChoreDue(),
     log: log.child({ component: 'inspection' }),
+  });
+  const previewer = new Previewer({
+    judge: (resource) => judgePreview(resource, identity.profile, surroundings),
+    keep: (commit) => {
+      clone.pins.candidate = commit;
+    },
+    preview: (task, signal) => previewRelease(task, dependencies, signal),
+    applied: () => manifestFile.readApplied(),
+    show: (preview) => reports.showPreview(preview),
+    onDue: () => loop.onChoreDue(),
+    log: log.child({ component: 'preview' }),
   });
   const treeKeeper = new TreeKeeper(dependencies);
   const treePreparer = new TreePreparer(dependencies);
   const loop = new SyncLoop({
     profileName: identity.profile,
-    surroundings: {
-      self: () => ({ identity, labels: labelsNow(labelsFile) }),
-      findRevision: revisions.find.bind(revisions),
-    },
+    surroundings,
     sync: async (intent, signal) => {
       const ended = AbortSignal.any([waitingEnds, signal]);
       const outcome = await sync(intent, dependencies, ended).finally(() => treeKeeper.onSyncEnd());
+      previewer.onSyncEnd();
       if (outcome.kind === 'synced') treePreparer.onSynced();
-      return outcome;
+      return { ...outcome, isUnchanged: previewer.showsUnchanged(intent) && outcome.plan.changes.length === 0 };
     },
-    isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // a sync reports the reason
+    // A sync reports the reason of an error.
+    isAtHand: async (intent) =>
+      !previewer.lacksFilesOf(intent) && (await isAtHand(intent, dependencies).catch(() => false)),
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: () => lastGood(dependencies),
-    chores: [inspector, treePreparer, treeKeeper],
+    chores: [inspector, previewer, treePreparer, treeKeeper],
     access: { isMissedBy: isAboutAccess, stamp: () => stampOf(accessFiles) },
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,
   });
   const onResource = (resource: WatchedResource | undefined) => {
+    previewer.onResource(resource);
     loop.onResource(resource);
     inspector.onResource(resource);
+  };
+  const reconsider = () => {
+    previewer.reconsider();
+    loop.reconsider();
   };
   const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
   await serve(config, { host: await anyAddress(log), metrics, loop, stopping });
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
   void reflector.firstSync.then(() => loop.onListed());
   const watching = reflector.run(stopping);
-  const reconsidering = setInterval(() => loop.reconsider(), RECONSIDER_MS);
+  const reconsidering = setInterval(reconsider, RECONSIDER_MS);
   await loop.run(stopping);
   clearInterval(reconsidering);
   await Promise.all([reports.stop(), watching]);

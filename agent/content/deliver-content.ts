@@ -86,9 +86,12 @@ const contentError = (message: string) =>
 /** Returns previews of the files by path: renders them as a sync does, and throws the same errors. */
 export async function previewContents(
   files: DesiredFile[],
-  source: ContentSource,
+  source: ContentSource & { signal: AbortSignal },
 ): Promise<Map<string, PreviewedContent>> {
   const contents = new Map<string, PreviewedContent>();
-  for (const file of files) contents.set(file.path, await deliverContent(file, source, () => {}));
+  for (const file of files) {
+    source.signal.throwIfAborted();
+    contents.set(file.path, await deliverContent(file, source, () => {}));
+  }
   return contents;
 }

@@ -13,7 +13,7 @@ const resultSchema = v.object({
     settings: v.string(),
   }),
   generation: v.number(),
-  state: v.picklist(['Passed', 'Failed']),
+  state: v.picklist(['Passed', 'Failed', 'Unchanged']),
   words: v.optional(v.pipe(v.string(), v.maxLength(MAX_WORDS))),
 });
 

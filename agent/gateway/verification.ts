@@ -3,7 +3,7 @@ import type { Intent, VerificationSettings } from '../resource/judge-resource.ts
 
 /** The health of the gateway on a commit, as in a report. */
 export interface Verification {
-  state: 'Running' | 'Passed' | 'Failed';
+  state: 'Running' | VerificationResult['state'];
   /** Problem of the last check, if it failed. */
   words?: string | undefined;
 }
@@ -87,11 +87,12 @@ export const isSameSubject = (a: Subject, b: Subject): boolean =>
 export interface VerificationResult {
   subject: Subject;
   generation: number;
-  state: 'Passed' | 'Failed';
+  /** `Unchanged`: the gateway passed with an earlier release, and has the same files with this one. */
+  state: 'Passed' | 'Failed' | 'Unchanged';
   words?: string | undefined;
 }
 
-/** Checks whether a result is still valid. Any edit of the spec invalidates a failed one, but not a passed one. */
+/** Checks whether a result is still valid. Any edit of the spec invalidates a failed one, but no other. */
 export function holds({ subject, generation, state }: VerificationResult, intent: Intent): boolean {
-  return isSameSubject(subject, subjectOf(intent)) && (state === 'Passed' || generation === intent.generation);
+  return isSameSubject(subject, subjectOf(intent)) && (state !== 'Failed' || generation === intent.generation);
 }

@@ -60,6 +60,17 @@ export class Verifier {
   }
 
   /**
+   * Records that a release changed no file: the gateway isn't checked again, unless it hasn't passed with these files
+   * yet. Runs before {@link Verifier.begin}.
+   */
+  skip(intent: Intent): void {
+    if (!intent.verification) return;
+    const { state = 'Failed' } = this.#result ?? this.#read() ?? {};
+    if (state !== 'Failed')
+      this.#save({ subject: subjectOf(intent), generation: intent.generation, state: 'Unchanged' });
+  }
+
+  /**
    * Starts checks after the files were delivered and the gateway notified, unless they are in progress or a result is
    * still valid. `onNews` is called when {@link Verifier.stateOf} has changed.
    */
@@ -133,18 +144,23 @@ export class Verifier {
 
   #end(run: Run, { state, words }: Pick<VerificationResult, 'state' | 'words'>): void {
     const { intent, onNews } = run;
-    const { log, results } = this.#options;
+    const { log } = this.#options;
     this.#run = undefined;
-    this.#result = { subject: subjectOf(intent), generation: intent.generation, state, words };
     const fields = { ref: intent.ref, commit: intent.commit, words };
     if (state === 'Passed') log.info(fields, 'gateway verified');
     else log.warn(fields, 'gateway is not healthy');
+    this.#save({ subject: subjectOf(intent), generation: intent.generation, state, words });
+    onNews();
+  }
+
+  #save(result: VerificationResult): void {
+    const { log, results } = this.#options;
+    this.#result = result;
     try {
-      results.write(this.#result);
+      results.write(result);
     } catch (error) {
       log.warn({ err: error }, 'verification result not saved: after a restart, the agent verifies the gateway again');
     }
-    onNews();
   }
 
   /** Makes all calls of one check, and returns the problem of the first one that failed. */

@@ -44,6 +44,8 @@ const MANY_BLOBS = 1_000;
 export interface FetchRequest extends CommitSource {
   /** Whether every file of the commit is needed. */
   isWhole: boolean;
+  /** Whether no file of the commit is needed, only its directories. */
+  isBare?: boolean;
   /** Whether to fetch everything, even objects that seem to exist. */
   isRefetch?: boolean;
 }
@@ -248,10 +250,12 @@ export class Clone {
 
   async #fetchCommit(source: FetchRequest, way: Way): Promise<void> {
     const filter = this.#filterFor(source);
+    const isNext = this.repository.contents.commit !== undefined;
     this.repository.onFetch({ isPartial: filter !== undefined });
-    const { isRefetch = false } = source;
+    const { isRefetch = false, isBare = false } = source;
     const used = await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch });
-    this.#lacksSmallFiles = used === NO_FILES;
+    // The files of the previous commit remain.
+    if (!isBare || !isNext || used !== NO_FILES) this.#lacksSmallFiles = used === NO_FILES;
     if (filter && !used) this.#canFilter = false;
   }
 
@@ -259,10 +263,10 @@ export class Clone {
    * Returns the filter for a fetch: none if all files are needed or couldn't be fetched later. Otherwise it excludes
    * all files of a first commit, and large files of later ones.
    */
-  #filterFor({ isWhole }: FetchRequest): FetchOptions['filter'] {
+  #filterFor({ isWhole, isBare }: FetchRequest): FetchOptions['filter'] {
     if (isWhole || !this.#canFilter) return undefined;
     const isFirst = this.repository.contents.commit === undefined;
-    return isFirst || this.#lacksSmallFiles ? NO_FILES : LIMIT_FILTER;
+    return isBare || isFirst || this.#lacksSmallFiles ? NO_FILES : LIMIT_FILTER;
   }
 
   /** Fetches everything of the current commit again, including files that were omitted. */

@@ -23,6 +23,8 @@ const ownerOf = (ref: string): string => ref.slice(ROOT.length + 1).split('/', 1
 export class Pins {
   readonly #git: Git;
   readonly #gitDir: string;
+  /** A commit that might be delivered next: it isn't unpinned. */
+  candidate: string | undefined;
   /** IDs by their refs; undefined before git was queried. */
   #refs: Map<string, string> | undefined;
 
@@ -45,9 +47,10 @@ export class Pins {
     );
   }
 
-  /** Unpins all commits but these. */
+  /** Unpins all commits but these and the candidate. */
   async unpinOthers(commits: readonly string[]): Promise<void> {
-    await this.#unpin((await this.commits()).filter((commit) => !commits.includes(commit)));
+    const isUnneeded = (commit: string) => commit !== this.candidate && !commits.includes(commit);
+    await this.#unpin((await this.commits()).filter(isUnneeded));
   }
 
   /** Pins a commit of the clone. */

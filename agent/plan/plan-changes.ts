@@ -238,15 +238,16 @@ export const isCopy = (change: Change): boolean => 'copied' in change;
 const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged']);
 
 /**
- * Returns the files of a plan whose content must be determined: for a dry run, all files to be written; otherwise,
- * rendered files whose content might be unchanged.
+ * Returns the files of a plan whose content must be determined: all files to be written, those of them that are
+ * rendered, or only those whose content might then be unchanged.
  */
-export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
+export function filesToPreview({ changes }: Plan, extent: 'all' | 'rendered' | 'guesses'): DesiredFile[] {
   const files: DesiredFile[] = [];
   for (const change of changes) {
     if (!('file' in change) || isCopy(change)) continue;
     const isRendered = change.file.template || change.file.patches !== undefined;
-    if (isDryRun || (isRendered && guesses.has(change.reason))) files.push(change.file);
+    const isNeeded = extent === 'rendered' || guesses.has(change.reason);
+    if (extent === 'all' || (isRendered && isNeeded)) files.push(change.file);
   }
   return files;
 }

@@ -119,8 +119,11 @@ export interface PlanInput {
   /** Number of owned files that are known to be correct and omitted from the above. */
   untouched?: number;
   /** Content of files by path, if determined: only then can a rendered file be known to be right. */
-  contents?: ReadonlyMap<string, PreviewedContent>;
+  contents?: PreviewedContents;
 }
+
+/** Contents by the paths of their files. */
+export type PreviewedContents = ReadonlyMap<string, PreviewedContent>;
 
 /** Properties of a file's future content. */
 export interface PreviewedContent {

@@ -4,8 +4,12 @@ import { linkChanges } from './publication.ts';
 
 export type FileCounts = NonNullable<SyncReportStatus['files']>;
 
+interface Counted extends Pick<Plan, 'unchanged'> {
+  changes: readonly Pick<Change, 'kind'>[];
+}
+
 /** Returns the number of files of each kind. */
-export function countFiles({ changes, unchanged }: Plan): FileCounts {
+export function countFiles({ changes, unchanged }: Counted): FileCounts {
   const count = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length;
   return {
     added: count('add'),
@@ -21,7 +25,7 @@ export function countDrift({ drift }: Plan): number {
 }
 
 /** Returns a line for each of the first changes, links first, such as `modify projects/a.json (Drifted)`. */
-export function describeChanges(plan: Plan, limit: number): string[] {
+export function describeChanges(plan: Pick<Plan, 'changes' | 'publications'>, limit: number): string[] {
   const all = [...linkChanges(plan), ...plan.changes.slice(0, limit)];
   return all.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${path} (${reason})`.slice(-1024));
 }

@@ -1,10 +1,11 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import type { GatewayPreview, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { version } from '../../shared/version.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
+import { isUnchanged } from '../plan/summarize-preview.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 import type { ManifestFile } from '../volume/manifest-file.ts';
 import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
@@ -57,6 +58,7 @@ export class Reports {
   readonly #options: ReportsOptions;
   #status: SyncReportStatus;
   #inspection: SyncReportStatus['inspection'];
+  #preview: GatewayPreview | undefined;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
@@ -84,9 +86,21 @@ export class Reports {
     this.#write();
   }
 
+  /** Adds a preview to the report, or removes it. It isn't shown once its release is in the data volume. */
+  showPreview(preview: GatewayPreview | undefined): void {
+    this.#preview = preview;
+    this.#write();
+  }
+
   #write(): void {
-    const inspection = this.#inspection;
-    this.#writer.set(inspection ? { ...this.#status, inspection } : this.#status);
+    const status = { ...this.#status };
+    const preview = this.#preview;
+    if (this.#inspection) status.inspection = this.#inspection;
+    if (preview && !(preview.commit === status.commit && preview.revision === status.revision)) {
+      status.preview = preview;
+      if (isUnchanged(preview)) status.unchangedAt = preview.commit;
+    }
+    this.#writer.set(status);
   }
 
   /** Resolves when the last finding was written or couldn't be. */

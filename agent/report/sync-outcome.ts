@@ -25,6 +25,8 @@ interface Ended extends OfIntent {
   ignoresModes?: boolean;
   /** The content of all files was right already, and the clone still lacks the commit. */
   isWithoutGit?: boolean;
+  /** The report showed that the release changes no file, and it didn't. */
+  isUnchanged?: boolean;
   /** Author of the commit, if files changed and git could read it. */
   author?: string | undefined;
   /** Set by the loop if the gateway couldn't be notified. */

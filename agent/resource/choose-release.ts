@@ -39,8 +39,8 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
   if (status === undefined) return 'waiting for the controller to start a rollout (status.rollout)';
   if (!isSound(status))
     return 'status.rollout is invalid: check that the controller and the agent have the same version';
-  const { number, phase, commit, ref, revision, stableCommit, stableRef, stableRevision } = status;
-  const stable: Release = { commit: stableCommit, ref: stableRef, revision: stableRevision };
+  const { number, phase, commit, ref, revision, stableCommit, stableRevision } = status;
+  const stable = stableOf(status);
   if (phase === 'RollingBack' || phase === 'RolledBack') return { ...stable, rollout: number };
   const isSame = commit === stableCommit && revision === stableRevision;
   const next: Release = { commit, ref, revision, rollout: number };
@@ -54,28 +54,43 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
 
 const isBoundary = (text: string): boolean => text === ALL || text === NO_GATEWAY || /^[0-9a-f]{24}$/.test(text);
 
-/** Fields that the agent decides by. Others are for users, and later controllers can set them to unknown values. */
-const decisiveSchema = v.pick(rolloutStatusSchema.pipe[0], [
-  'number',
-  'phase',
-  'commit',
-  'ref',
-  'revision',
-  'stableCommit',
-  'stableRef',
-  'stableRevision',
-  'plan',
-  'admission',
-]);
+const { number, commit, ref, revision, stableCommit, stableRef, stableRevision, plan, admission } =
+  rolloutStatusSchema.pipe[0].entries;
+const release = { commit, ref, revision };
+const stableRelease = { stableCommit, stableRef, stableRevision };
+
+/**
+ * Fields that the agent decides by. Others are for users, and later controllers can set them to unknown values. In an
+ * unknown phase, the rollout is in progress.
+ */
+const decisiveSchema = v.object({ number, phase: v.string(), ...release, ...stableRelease, plan, admission });
+const previewSchema = v.object({ preview: v.object(release), ...stableRelease });
 
 type Decisive = v.InferOutput<typeof decisiveSchema>;
+type Stable = Pick<Decisive, 'stableCommit' | 'stableRef' | 'stableRevision'>;
+
+/** The release that `status.rollout.preview` names, and the stable one; undefined if none is previewed. */
+export function previewedRelease({ status }: WatchedRollout): { candidate: Release; stable: Release } | undefined {
+  if (!v.is(previewSchema, status)) return undefined;
+  const { commit, ref, revision } = status.preview;
+  const candidate = { commit, ref, revision };
+  const stable = stableOf(status);
+  return isNamed(candidate) && isNamed(stable) ? { candidate, stable } : undefined;
+}
+
+const stableOf = ({ stableCommit, stableRef, stableRevision }: Stable): Release => ({
+  commit: stableCommit,
+  ref: stableRef,
+  revision: stableRevision,
+});
+
+const isNamed = ({ commit, revision }: Release): boolean => isCommitHash(commit) && isRevision(revision);
 
 /** Checks whether a valid controller wrote it; other statuses are ignored. */
 function isSound(status: unknown): status is Decisive {
   if (!v.is(decisiveSchema, status)) return false;
-  const { commit, revision, stableCommit, stableRevision, admission } = status;
-  const isNamed = [commit, stableCommit].every(isCommitHash) && [revision, stableRevision].every(isRevision);
-  return isNamed && admission.every(({ members, admitted }) => isBoundary(members) && isBoundary(admitted));
+  const areNamed = isNamed(status) && isNamed(stableOf(status));
+  return areNamed && status.admission.every(({ members, admitted }) => isBoundary(members) && isBoundary(admitted));
 }
 
 function isAdmitted(

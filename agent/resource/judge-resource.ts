@@ -127,7 +127,7 @@ function judgeByWaves(
   const release = chooseRelease(rollout, self());
   if (typeof release === 'string') return wait(release);
   const { revision } = release;
-  const view = revision === rollout.revision ? live : findRevision(revision, rollout.uid);
+  const view = findView(revision, { rollout, live, findRevision });
   if (typeof view === 'string') return wait(`waiting for revision ${revision} of spec.sync: ${view}`);
   const { profile, startPolicy } = view;
   if (!profile) {
@@ -141,6 +141,15 @@ function judgeByWaves(
   const { earlier } = rollout;
   return { kind: 'act', intent: withoutUndefined({ ...intent, revision, earlier, rollout: release.rollout }) };
 }
+
+interface Views extends Pick<Surroundings, 'findRevision'> {
+  rollout: WatchedRollout;
+  live: ProfileView;
+}
+
+/** Returns the profile in a revision of `spec.sync`, or the reason for waiting. */
+export const findView = (revision: string, { rollout, live, findRevision }: Views): ProfileView | string =>
+  revision === rollout.revision ? live : findRevision(revision, rollout.uid);
 
 /** Returns the intent to deliver a release with a profile. */
 export function intentOf(
@@ -194,7 +203,7 @@ function normalForm(path: string): string {
 
 const pausedProfile = ({ name }: ProfileView): string => `the profile ${name} is paused`;
 
-function missingProfile({ name, names }: ProfileView): string {
+export function missingProfile({ name, names }: ProfileView): string {
   return `the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}: change the pod's annotation sync.io/profile`;
 }
 

@@ -61,7 +61,8 @@ const BACKOFF = { baseMs: 2_000, maxMs: 30_000, jitter: 0.5 };
 export class Revisions {
   readonly #options: RevisionsOptions;
   readonly #known = new LruMap<string, ProfileView>(KEPT);
-  #attempt: Attempt | undefined;
+  /** By revision and owner. */
+  readonly #attempts = new LruMap<string, Attempt>(KEPT);
 
   constructor(options: RevisionsOptions) {
     this.#options = options;
@@ -77,11 +78,18 @@ export class Revisions {
   }
 
   #attemptFor(revision: string, owner: string): Attempt {
-    const { revision: asked, owner: askedOf } = this.#attempt ?? {};
-    if (!this.#attempt || asked !== revision || askedOf !== owner) {
-      this.#attempt = { revision, owner, message: 'the API server has not sent it yet', failures: 0, state: 'due' };
-    }
-    return this.#attempt;
+    const key = keyOf({ revision, owner });
+    const known = this.#attempts.get(key);
+    if (known) return known;
+    const attempt: Attempt = {
+      revision,
+      owner,
+      message: 'the API server has not sent it yet',
+      failures: 0,
+      state: 'due',
+    };
+    this.#attempts.set(key, attempt);
+    return attempt;
   }
 
   async #ask(attempt: Attempt): Promise<void> {
@@ -89,6 +97,7 @@ export class Revisions {
     attempt.state = 'asking';
     try {
       this.#known.set(attempt.revision, await this.#read(attempt));
+      this.#attempts.delete(keyOf(attempt));
       onChange();
     } catch (error) {
       attempt.failures += 1;
@@ -134,6 +143,8 @@ export class Revisions {
     return messageOf(error).slice(0, 300);
   }
 }
+
+const keyOf = ({ revision, owner }: Pick<Attempt, 'revision' | 'owner'>) => `${revision} ${owner}`;
 
 const controllerRevisionSchema = v.object({
   metadata: v.object({ ownerReferences: v.optional(v.array(v.object({ uid: v.string() }))) }),

@@ -8,9 +8,9 @@ import { MemoryBudget } from '../plan/memory-budget.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import { narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
-import type { DesiredTree, PlanInput, TreeChange } from '../plan/plan-input.ts';
+import type { DesiredFile, DesiredTree, PlanInput, PreviewedContents, TreeChange } from '../plan/plan-input.ts';
 import { treeRoots } from '../plan/trees.ts';
-import { scanRoots } from '../volume/scan-roots.ts';
+import { recordedRoots, scanRoots } from '../volume/scan-roots.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
 import { checkFiles } from './check-files.ts';
 import { listEntries } from './list-entries.ts';
@@ -31,7 +31,7 @@ export interface Planned extends Omit<LaidOut, 'desired'> {
  */
 export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Promise<Planned> {
   const narrowed = await narrowSync(aim, dependencies);
-  const result = narrowed && (await planFor(narrowed, aim, dependencies));
+  const { result } = narrowed ? await planFor(narrowed, aim, dependencies) : {};
   if (narrowed && result?.kind === 'plan') {
     await checkFiles(result.plan, narrowed.desired, aim, dependencies);
     return { plan: result.plan, attributes: narrowed.attributes, hasLinks: false };
@@ -48,12 +48,9 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
 }
 
 /** Plans from a check of all files, and returns the conflicts. Records nothing. */
-export async function planEverything(
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<{ result: PlanResult } & LaidOut> {
-  const { desired, ...facts } = await layOut(aim, dependencies);
-  return { result: await planFor({ desired, manifest: aim.manifest }, aim, dependencies), desired, ...facts };
+export async function planEverything(aim: SyncAim, dependencies: SyncDependencies): Promise<PlannedPart & LaidOut> {
+  const laidOut = await layOut(aim, dependencies);
+  return { ...(await planFor({ desired: laidOut.desired, manifest: aim.manifest }, aim, dependencies)), ...laidOut };
 }
 
 /** The files of a commit, and the facts about it that a later sync of another commit depends on. */
@@ -63,7 +60,8 @@ interface LaidOut {
   hasLinks: boolean;
 }
 
-async function layOut(aim: SyncAim, dependencies: SyncDependencies): Promise<LaidOut> {
+/** Lists the commit, and lays out its files as the profile specifies. Throws {@link TerminalError}. */
+export async function layOut(aim: SyncAim, dependencies: SyncDependencies): Promise<LaidOut> {
   const { intent, mappings, manifest } = aim;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
   const { entries, listed, roots, hasLinks } = await listEntries(isExcluded, aim, dependencies);
@@ -102,26 +100,49 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
     ]);
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const live = await scanTree(root, { ...part, algorithm, signal, roots: wanted });
-  const roots = { wanted, live: await scanRoots(root, [...wanted, ...whole.trees.keys()], whole) };
+  const { isPreview = false } = aim;
+  const live = await scanTree(root, { ...part, algorithm, signal, roots: wanted, trustsRecords: isPreview });
+  const scan = isPreview ? recordedRoots : scanRoots;
+  const roots = { wanted, live: await scan(root, [...wanted, ...whole.trees.keys()], whole) };
   const { repairs, unlinkable } = baseline;
   const places = { mounts, ownDirectory };
   return { ...part, whole, live, roots, values, settings: intent.profile, folding, repairs, unlinkable, ...places };
+}
+
+/** A plan, and the contents that it is based on. */
+interface PlannedPart {
+  result: PlanResult;
+  contents: PreviewedContents;
 }
 
 /**
  * Plans, and previews content if only the content shows whether a file changes. A dry run previews all content, to
  * report its problems as well.
  */
-async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanResult> {
-  const { intent, values } = aim;
+async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlannedPart> {
   const input = await planInputOf(part, aim, dependencies);
   const result = planChanges(input);
-  const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
-  if (files.length === 0) return result;
+  const files = result.kind === 'plan' ? filesToPreview(result.plan, extentOf(aim)) : [];
+  const contents = await determineContents(files, aim, dependencies);
+  return { result: contents.size === 0 ? result : planChanges({ ...input, contents }), contents };
+}
+
+const extentOf = ({ intent, isPreview }: SyncAim) => {
+  if (isPreview) return 'rendered';
+  return intent.profile.dryRun ? 'all' : 'guesses';
+};
+
+/** Fetches and renders the content of files. */
+export async function determineContents(
+  files: DesiredFile[],
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<PreviewedContents> {
+  if (files.length === 0) return new Map();
+  const { values, signal } = aim;
   await provideFiles(files, aim, dependencies);
   await using contents = openContents(aim, dependencies);
-  return planChanges({ ...input, contents: await previewContents(files, { contents, values }) });
+  return await previewContents(files, { contents, values, signal });
 }
 
 /**

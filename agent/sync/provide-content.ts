@@ -32,6 +32,20 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   onFetch((performance.now() - started) / 1000);
 }
 
+/** Fetches the directories of a commit unless they are on disk, and pins it: its delivery then fetches only files. */
+export async function provideCandidate(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
+  const { intent, signal, isRefetch = false } = aim;
+  const { clone, accessFiles, onFetch } = dependencies;
+  await clone.repository.openFor(intent.commit);
+  if (isRefetch || !(await clone.repository.holds(intent.commit))) {
+    const started = performance.now();
+    const request = { ...intent, isWhole: false, isBare: true, isRefetch };
+    await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetch(request, access, signal));
+    onFetch((performance.now() - started) / 1000);
+  }
+  await clone.pins.pin(intent.commit);
+}
+
 /** Returns the commits that can be pinned. */
 function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined): string[] {
   return [commit, ...earlier, ...(applied === undefined ? [] : [applied])];

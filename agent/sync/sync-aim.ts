@@ -17,6 +17,11 @@ export interface SyncAim {
   values: TemplateValues;
   /** Whether to fetch the whole commit again, because the existing objects can't be read. */
   isRefetch?: boolean;
+  /**
+   * Whether the plan is only shown: it compares with the files as they were delivered, and renders all that change, to
+   * find their problems as well.
+   */
+  isPreview?: boolean;
   /** Hash of the keys that the commit's signature was checked with. */
   keys?: string | undefined;
   /** Aborts requests to the git server; after that, no changes of files start. */

@@ -28,7 +28,7 @@ export interface SyncLoopOptions {
   log: Logger;
 }
 
-/** Work between syncs, such as inspections for users. */
+/** Work between syncs, such as inspections for users and previews. */
 export interface Chore {
   /** Milliseconds until it is due. */
   readonly dueMs: number;

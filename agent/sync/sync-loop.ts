@@ -90,8 +90,8 @@ export class SyncLoop {
     if (this.#verdict.kind === 'unknown') this.onResource(undefined);
   }
 
-  /** Interrupts the pause for a query of a user. */
-  onQuestion(): void {
+  /** Interrupts the pause because a chore is due. */
+  onChoreDue(): void {
     this.#interrupt.abort();
   }
 
@@ -190,6 +190,7 @@ export class SyncLoop {
     this.#mayStart = true;
     const reloadError = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
     const isInPlace = outcome.kind === 'synced' && !reloadError;
+    if (outcome.isUnchanged) this.#options.verifier.skip(intent);
     const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
     await this.#options.announcer.announce({ ...outcome, verification, reloadError });
     this.#failures = 0;

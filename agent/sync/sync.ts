@@ -18,7 +18,7 @@ import { aimOf, recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Steps already taken for a commit that can't be read, in this order. */
-type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
+export type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
 
 /**
  * Syncs the data volume to the commit and the profile, or plans that in a dry run. A full clone is deleted and fetched
@@ -56,7 +56,7 @@ interface Unreadable {
 }
 
 /** Takes the next step. Throws if the commit itself is at fault, or if nothing is left to try. */
-async function remedyFor(
+export async function remedyFor(
   error: DamagedCloneError,
   { intent: { commit }, dependencies: { clone, log }, signal, tried }: Unreadable,
 ): Promise<Remedy> {

@@ -21,6 +21,22 @@ export async function scanRoots(
   return live;
 }
 
+/** Returns the entries at destinations of trees as they were delivered, with those of others that are in them now. */
+export async function recordedRoots(
+  root: DataRoot,
+  paths: Iterable<string>,
+  manifest: Manifest,
+): Promise<Map<string, LiveRoot>> {
+  const live = await scanRoots(root, paths, manifest);
+  for (const [path, found] of live) {
+    const record = manifest.trees.get(path);
+    const foreign = found.kind === 'directory' ? found.foreign : [];
+    if (record) live.set(path, { kind: 'link', tree: record.tree });
+    else if (ownFilesBelow(path, manifest).size > 0) live.set(path, { kind: 'directory', foreign, isOwned: true });
+  }
+  return live;
+}
+
 async function scanRoot(root: DataRoot, path: string, manifest: Manifest): Promise<LiveRoot> {
   const tree = linkedTree(root, path);
   if (tree !== undefined) return { kind: 'link', tree };

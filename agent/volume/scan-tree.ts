@@ -1,6 +1,7 @@
 import { lstatSync, opendirSync, type Stats } from 'node:fs';
 import { allDirectories, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { modeOf } from '../plan/file-mode.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { VolumeTraits } from '../plan/volume-traits.ts';
@@ -21,6 +22,8 @@ export interface ScanInput {
   algorithm: 'sha1' | 'sha256';
   /** Destinations that are to be links to trees. If omitted, none. */
   roots?: readonly string[];
+  /** Whether to take the agent's own entries as recorded, without looking: changes by others then don't count. */
+  trustsRecords?: boolean | undefined;
   /** Aborts reading. */
   signal?: AbortSignal | undefined;
 }
@@ -31,13 +34,16 @@ export interface ScanInput {
  * agent count: others are never in the way, because the next tree doesn't have them.
  */
 export async function scanTree(root: DataRoot, input: ScanInput): Promise<LiveTree> {
-  const { desired, manifest, algorithm, signal } = input;
+  const { desired, manifest, algorithm, signal, trustsRecords = false } = input;
   root.checkPlace();
   const roots = [...new Set([...(input.roots ?? []), ...manifest.trees.keys()])];
   const isInTree = (path: string) => roots.some((each) => isWithin(path, each));
   const live = new ScannedTree(manifest, isInTree);
   const unread: UnreadFile[] = [];
   const { keepsModes } = root.traitsBy(manifest);
+  const ownDirectories = new Set(
+    trustsRecords ? [...allDirectories(manifest.files.keys()), ...manifest.directories] : [],
+  );
   const pacer = new Pacer();
   for (const path of pathsOf(desired, manifest, roots)) {
     const owned = manifest.files.get(path);
@@ -45,9 +51,9 @@ export async function scanTree(root: DataRoot, input: ScanInput): Promise<LiveTr
       live.note(path, undefined);
       continue;
     }
-    const entry = live.isReachable(path)
-      ? scanEntry(root, path, { owned, wanted: desired.files.get(path) ?? owned, keepsModes })
-      : undefined;
+    const expected = { owned, wanted: desired.files.get(path) ?? owned, keepsModes };
+    const recorded = trustsRecords ? recordedEntry(path, expected, ownDirectories) : undefined;
+    const entry = recorded ?? (live.isReachable(path) ? scanEntry(root, path, expected) : undefined);
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
@@ -142,6 +148,19 @@ function scanEntry(root: DataRoot, path: string, { owned, wanted, keepsModes }: 
   const isRecorded =
     executable === owned.executable && wanted?.mode === owned.mode && hasRecordedMode(stats, owned, keepsModes);
   return isRecorded ? { kind: 'recorded' } : { ...asRecorded(owned), executable, mode };
+}
+
+/** Returns the entry at a path of the agent as it was delivered. */
+function recordedEntry(
+  path: string,
+  { owned, wanted, keepsModes }: Expected,
+  directories: ReadonlySet<string>,
+): ScannedEntry {
+  if (!owned) return directories.has(path) ? { kind: 'directory' } : undefined;
+  const executable = keepsModes ? owned.executable : (wanted?.executable ?? false);
+  if (executable === owned.executable && wanted?.mode === owned.mode) return { kind: 'recorded' };
+  const mode = keepsModes === true ? modeOf(owned, owned.groupWrite ?? false) : undefined;
+  return { ...asRecorded(owned), executable, mode };
 }
 
 function asRecorded({ inputs, patches, lfs, blob, executable, mode, fingerprint, sha256 }: OwnedFile): LiveFile {

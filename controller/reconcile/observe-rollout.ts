@@ -174,5 +174,6 @@ function messageOn(number: number | undefined, { rollout, state, message }: Obse
 
 function healthOf({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {
   if (hasFailed || verification === 'Failed') return 'failed';
-  return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'healthy' : 'busy';
+  const isVerified = verifies ? verification === 'Passed' || verification === 'Unchanged' : verification !== 'Running';
+  return state === 'Synced' && isVerified ? 'healthy' : 'busy';
 }

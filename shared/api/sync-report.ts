@@ -86,8 +86,10 @@ export const syncReportStatusSchema = v.pipe(
     revision: v.optional(text('Revision of spec.sync that was applied, if spec.rollout is set.', 64)),
     verification: v.optional(
       v.pipe(
-        v.picklist(['Running', 'Passed', 'Failed']),
-        v.description('Result of the health checks for the commit, if spec.gateway.verify is set.'),
+        v.picklist(['Running', 'Passed', 'Failed', 'Unchanged']),
+        v.description(
+          'Result of the health checks for the commit, if spec.gateway.verify is set. Unchanged: the gateway passed them with the same files of an earlier commit, so it was not checked again.',
+        ),
       ),
     ),
     hasFailed: v.optional(

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
-import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { RolloutPreview, RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { revisionName, syncRevision } from '../../../../shared/domain/sync-revision.ts';
 import { planOf } from '../../../../shared/domain/waves.ts';
 import { gatewaySyncPath } from '../../../../shared/io/kubernetes/resource-path.ts';
@@ -16,6 +16,8 @@ interface Rollout extends Pick<RolloutStatus, 'number' | 'phase' | 'commit' | 's
   stableRevision: string;
   /** Distinguishes statuses: agents report the ref that they follow. */
   stableRef?: string;
+  /** The release that agents preview. */
+  preview?: Pick<RolloutPreview, 'commit' | 'revision'> | undefined;
 }
 
 interface ControllerRevision {
@@ -54,7 +56,7 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
       const name = revisionName(NAME, syncRevision(spec.sync));
       return { metadata: { name, ownerReferences: [owner] }, revision: 1, data: { sync: spec.sync } };
     },
-    roll: async ({ admitted, stableRef = 'stable', ...rollout }) => {
+    roll: async ({ admitted, stableRef = 'stable', preview, ...rollout }) => {
       const { metadata, spec } = await read();
       const { waves = [] } = spec.rollout ?? {};
       const isAboutThem = waves.every(({ name }) => name in admitted);
@@ -79,9 +81,15 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
               admitted: boundary,
             })),
             ...rollout,
+            preview: preview ? previewOf(preview) : null,
           },
         },
       });
     },
   };
+}
+
+function previewOf(release: Pick<RolloutPreview, 'commit' | 'revision'>): RolloutPreview {
+  const counts = { total: 1, reported: 0, unchanged: 0, failing: 0, files: 0 };
+  return { ...release, ...counts, ref: 'next', startedAt: new Date().toISOString() };
 }

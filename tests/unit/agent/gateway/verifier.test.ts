@@ -24,12 +24,12 @@ const verifiedBy = (verification: object = {}, reload: object = {}): Intent => {
   return { ...base, reload: { ...base.reload, ...reload } };
 };
 
-/** A verifier of what listens on the port. */
-async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
-  const directory = await temporaryDirectory(t, 'verifier-');
-  const apiKeyFile = path.join(directory, 'api-key');
+/** A verifier of what listens on the port, with its results in a new directory. */
+async function verifierOf(t: TestContext, port: number, directory?: string): Promise<Verifier> {
+  const own = directory ?? (await temporaryDirectory(t, 'verifier-'));
+  const apiKeyFile = path.join(own, 'api-key');
   await writeFile(apiKeyFile, 'name:secret');
-  const root = await DataRoot.open(directory);
+  const root = await DataRoot.open(own);
   const results = new VerificationFile(
     new OwnFile(
       'verification',
@@ -63,6 +63,50 @@ async function listen(t: TestContext, listener: RequestListener): Promise<number
   t.after(() => server.close().closeAllConnections());
   return (server.address() as AddressInfo).port;
 }
+
+suite('a release that changes no file of a gateway', () => {
+  const next = { ...verifiedBy(), commit: 'b'.repeat(40) };
+
+  test('is not verified if the gateway has passed with these files, even after a restart', async (t) => {
+    let requests = 0;
+    const port = await listen(t, (_, response) => {
+      requests += 1;
+      response.end();
+    });
+    const directory = await temporaryDirectory(t, 'verifier-');
+    const verifier = await verifierOf(t, port, directory);
+    await verify(verifier, verifiedBy());
+    assert.equal(requests, 1);
+    for (const intent of [next, { ...next, commit: 'c'.repeat(40) }]) {
+      verifier.skip(intent);
+      verifier.begin(intent, () => assert.fail('nothing is checked'));
+      assert.deepEqual(verifier.stateOf(intent), { state: 'Unchanged', words: undefined });
+    }
+    const restarted = await verifierOf(t, port, directory);
+    const last = { ...next, commit: 'c'.repeat(40), generation: 2 };
+    restarted.begin(last, () => assert.fail('nothing is checked'));
+    assert.equal(restarted.stateOf(last)?.state, 'Unchanged');
+    assert.equal(requests, 1);
+    verifier.beforeChange(next);
+    assert.equal((await verify(verifier, next)).at(-1)?.state, 'Passed');
+  });
+
+  test('is verified if the gateway has failed with these files, or was not verified yet', async (t) => {
+    const port = await listen(t, (_, response) => response.writeHead(500).end());
+    const verifier = await verifierOf(t, port);
+    verifier.skip(next);
+    assert.equal((await verify(verifier, next)).at(-1)?.state, 'Failed');
+    verifier.skip({ ...next, commit: 'c'.repeat(40) });
+    assert.equal((await verify(verifier, { ...next, commit: 'c'.repeat(40) })).at(-1)?.state, 'Failed');
+  });
+
+  test('needs no verification where none is configured', async (t) => {
+    const verifier = await verifierOf(t, 1);
+    const intent = intentOf();
+    verifier.skip(intent);
+    assert.equal(verifier.stateOf(intent), undefined);
+  });
+});
 
 suite('one check of a gateway', () => {
   test('names the commit and the ref, so that a gateway with another configuration can refuse it', async (t) => {

@@ -283,12 +283,16 @@ suite('the summary of a plan', () => {
     const gone = { ...add, kind: 'delete', file: undefined };
     const { file: _, ...deleted } = gone;
     const given = { ...rest, changes: [...all, deleted] } as Plan;
-    assert.equal(filesToPreview(given, true).length, all.length);
+    assert.equal(filesToPreview(given, 'all').length, all.length);
+    assert.deepEqual(
+      filesToPreview(given, 'rendered'),
+      all.flatMap(({ file }) => (file === written ? [] : [file])),
+    );
     const guessed = all.filter(
       ({ file, reason }) => file !== written && !['New', 'Drifted', 'ModeChanged'].includes(reason),
     );
     assert.deepEqual(
-      filesToPreview(given, false),
+      filesToPreview(given, 'guesses'),
       guessed.map(({ file }) => file),
     );
   });

@@ -133,6 +133,14 @@ suite('while changes go in waves', () => {
     test(`the right release is chosen if ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }
 
+  test('a phase of a later controller counts as one in progress, and so does the preview', () => {
+    for (const phase of ['Previewing', 'Sideways']) {
+      const given = (admitted: string) =>
+        intentOf({ status: { ...statusOf({ admission: admission(admitted) }), phase } });
+      assert.deepEqual([summaryOf(given('')), summaryOf(given('all'))], [STABLE, RELEASE]);
+    }
+  });
+
   test('a wait for something missing belongs to the generation that was read, and has no start policy', () => {
     const status = statusOf();
     const common = { kind: 'unsettled', startPolicy: undefined };
@@ -228,7 +236,7 @@ suite("the agent changes nothing if it can't decide because", () => {
     ['nothing but null', { status: null }, /is invalid/],
     ['a list', { status: [] }, /is invalid/],
     ['no admission', { status: { ...statusOf(), admission: undefined } }, /is invalid/],
-    ['an unknown phase', { status: { ...statusOf(admitted), phase: 'Sideways' } }, /is invalid/],
+    ['no phase', { status: { ...statusOf(admitted), phase: undefined } }, /is invalid/],
     ['something else than a commit', { status: statusOf({ ...admitted, commit: '--x' }) }, /is invalid/],
     ['something else than a stable commit', { status: statusOf({ stableCommit: '' }) }, /is invalid/],
     ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /is invalid/],

@@ -7,6 +7,7 @@ import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
 import { inspect, tidyAfterInspection } from '../../../../agent/inspection/inspect.ts';
 import type { Applied } from '../../../../agent/plan/manifest.ts';
+import { previewRelease } from '../../../../agent/preview/preview-release.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
@@ -17,6 +18,7 @@ import { TreePreparer } from '../../../../agent/sync/tree-preparer.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import type { Answer, Question } from '../../../../shared/api/inspection.ts';
+import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
 import { withoutUndefined } from '../../../../shared/domain/objects.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -58,6 +60,8 @@ export interface Sandbox {
   sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome<'synced' | 'planned'>>;
   /** Runs an inspection with the spec of the target. */
   inspect(asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal?: AbortSignal): Promise<Answer>;
+  /** Previews the release of a target, with another one as the stable release; a text stands for a problem. */
+  preview(candidate: Target | string, stable: Target | string, signal?: AbortSignal): Promise<GatewayPreview>;
   /** Housekeeping of the agent after the sync of another commit. */
   tidy(): Promise<void>;
   /** Removes the trees that destinations no longer link to, as the agent does after some time. */
@@ -180,6 +184,14 @@ export async function createSandbox(
       const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
       await tidyAfterInspection(look);
       return answer;
+    },
+    preview: async (candidate, stable, signal = new AbortController().signal) => {
+      const [next, before] = [candidate, stable].map((each) => (typeof each === 'string' ? each : intentOf(each)));
+      if (next === undefined || before === undefined) throw new Error('both are given');
+      const commit = typeof next === 'string' ? 'c' : next.commit;
+      const task = { commit, revision: 'r', candidate: next, stable: before, labels: new Map() };
+      dependencies.clone.pins.candidate = commit;
+      return await previewRelease(task, dependencies, signal);
     },
     tidy: async () => {
       await dependencies.clone.tidy();

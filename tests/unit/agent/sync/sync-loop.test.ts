@@ -180,7 +180,7 @@ suite('an inspection of the files', () => {
     const sync = async () => {
       story.push('sync begins');
       isDue = true;
-      loop.onQuestion();
+      loop.onChoreDue();
       await setImmediate();
       story.push('sync ends');
       return synced;

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { GatewayPreview } from '../../shared/api/sync-report.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
+import type { Change, Plan } from './plan-changes.ts';
+import type { DesiredFile, PreviewedContents } from './plan-input.ts';
+import { linkChanges } from './publication.ts';
+import { countFiles, describeChanges } from './summarize-plan.ts';
+
+/** A plan with the content of rendered files. */
+export interface PreviewedPlan {
+  plan: Plan;
+  contents: PreviewedContents;
+  commit: string;
+}
+
+type Summary = Omit<GatewayPreview, 'commit' | 'revision'>;
+
+/** Digest of a plan without changes. */
+const UNCHANGED = digestOf([]);
+
+/** Whether a preview shows that the release changes no file. */
+export const isUnchanged = ({ digest }: Pick<GatewayPreview, 'digest'>): boolean => digest === UNCHANGED;
+
+/** Returns the preview of a plan. Plans with the same changes have the same digest. */
+export function summarizePreview({ plan, contents, commit }: PreviewedPlan): Summary {
+  const links = linkChanges(plan);
+  const { added, modified, deleted } = countFiles({ unchanged: 0, changes: [...links, ...plan.changes] });
+  const changes = [...plan.changes].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const paths = describeChanges({ publications: plan.publications, changes }, BOUNDS.previewPaths);
+  const always = changes.find((change) => 'file' in change && usesCommit(change.file, contents, commit))?.path;
+  return withoutUndefined({
+    digest: digestOf([
+      ...links.map(({ kind, path }) => [path, kind, 'link']),
+      ...changes.map((change) => [change.path, change.kind, ...newContent(change, contents)]),
+    ]),
+    added,
+    modified,
+    deleted,
+    paths: paths.length > 0 ? paths : undefined,
+    everyCommit: always?.slice(-1024),
+  });
+}
+
+/** Returns the preview of a release that can't be delivered; without a failure, if the stable one can't be either. */
+export function summarizeProblem(message: string, isNew: boolean): Summary {
+  const counts = { added: 0, modified: 0, deleted: 0 };
+  const failure = message.length > BOUNDS.message ? `${message.slice(0, BOUNDS.message - 1)}…` : message;
+  return { digest: digestOf([['', 'problem', message]]), ...counts, ...(isNew && { failure }) };
+}
+
+/** The order of the entries doesn't matter. */
+function digestOf(entries: string[][]): string {
+  const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).sort();
+  const hash = createHash('sha256');
+  for (const line of lines) hash.update(line);
+  return hash.digest('hex');
+}
+
+/** Returns the ID of a file's content after the change, and its permissions. */
+function newContent(change: Change, contents: PreviewedContents): string[] {
+  if (!('file' in change)) return [];
+  const { path, blob, template, patches, mode, executable } = change.file;
+  const copied = 'copied' in change ? change.copied : undefined;
+  const rendered = template || patches ? (contents.get(path) ?? copied)?.sha256 : undefined;
+  return [rendered ?? blob, mode === undefined ? String(executable) : mode.toString(8)];
+}
+
+/** Checks whether every commit changes a file, because a template or a patch uses the commit or the ref. */
+function usesCommit({ path, patches }: DesiredFile, contents: PreviewedContents, commit: string): boolean {
+  const { keys = [] } = contents.get(path)?.inputs ?? {};
+  const isPatched = patches?.steps.some((edits) => edits.some(({ json }) => json.includes(commit))) ?? false;
+  return isPatched || keys.includes('Commit') || keys.includes('Ref');
+}

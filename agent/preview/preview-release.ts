@@ -1,0 +1,132 @@
+import type { GatewayPreview } from '../../shared/api/sync-report.ts';
+import { TerminalError, WaitingError } from '../../shared/errors.ts';
+import { DamagedCloneError } from '../git/git-stream.ts';
+import { emptyManifest, type Manifest } from '../plan/manifest.ts';
+import { type PreviewedPlan, summarizePreview, summarizeProblem } from '../plan/summarize-preview.ts';
+import type { PreviewTask } from '../resource/judge-preview.ts';
+import type { Intent } from '../resource/judge-resource.ts';
+import { Baseline } from '../sync/baseline.ts';
+import { checkFiles } from '../sync/check-files.ts';
+import { planEverything } from '../sync/plan-sync.ts';
+import { provideCandidate, verifyCommit } from '../sync/provide-content.ts';
+import { type Remedy, readAgain, remedyFor } from '../sync/sync.ts';
+import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
+import type { SyncDependencies } from '../sync/sync-dependencies.ts';
+import { hasJournal } from '../volume/journal.ts';
+import { manifestAfter } from './base-manifest.ts';
+
+/** Reasons of the release itself or of its conflicts with the volume, which a retry can't resolve. */
+const PROBLEMS: readonly string[] = [
+  'CheckFailed',
+  'ContentInvalid',
+  'NameCollision',
+  'NothingLeft',
+  'PathConflict',
+  'ProfileInvalid',
+  'SignatureInvalid',
+  'SubmoduleInvalid',
+  'TakenOverFull',
+  'TooManyFiles',
+];
+
+interface Problem {
+  reason: string;
+  message: string;
+}
+
+type Planned = { kind: 'plan'; previewed: PreviewedPlan } | { kind: 'problem'; problem: Problem };
+
+interface Scope {
+  dependencies: SyncDependencies;
+  /** The files that the gateway has. */
+  base: Manifest;
+  signal: AbortSignal;
+}
+
+/**
+ * Plans a release without changing the data volume: compared with the files that were delivered last, or with those of
+ * the stable release if there are none. Throws errors that might pass.
+ */
+export async function previewRelease(
+  task: PreviewTask,
+  given: SyncDependencies,
+  signal: AbortSignal,
+): Promise<GatewayPreview> {
+  const { commit, revision, candidate, stable } = task;
+  if (!given.lock.isHeld) readAgain(given);
+  if (hasJournal(given.root)) throw interrupted();
+  const dependencies = { ...given, baseline: new Baseline() };
+  const base = await baseOf(stable, dependencies, signal);
+  const scope = { dependencies, base, signal };
+  const planned = await plan(candidate, scope);
+  if (planned.kind === 'plan') return { commit, revision, ...summarizePreview(planned.previewed) };
+  const before = await plan(stable, scope);
+  const isOld = before.kind === 'problem' && isSame(before.problem, planned.problem);
+  return { commit, revision, ...summarizeProblem(planned.problem.message, !isOld) };
+}
+
+const interrupted = () =>
+  new WaitingError('a sync was interrupted, and must be undone before a preview', {
+    code: 'preview.interrupted',
+    reason: 'Pending',
+    retryAfterMs: 1_000,
+  });
+
+/** A stable release that can't be delivered leaves an empty volume empty. */
+async function baseOf(stable: Intent | string, dependencies: SyncDependencies, signal: AbortSignal): Promise<Manifest> {
+  const manifest = await dependencies.manifestFile.read();
+  if (manifest.applied || typeof stable === 'string') return manifest;
+  const after = await attempt(stable, { dependencies, base: emptyManifest(), signal }, (aim) =>
+    manifestAfter(aim, dependencies),
+  );
+  return after.kind === 'done' ? after.result : manifest;
+}
+
+async function plan(intent: Intent | string, scope: Scope): Promise<Planned> {
+  if (typeof intent === 'string') return { kind: 'problem', problem: { reason: 'NoProfile', message: intent } };
+  const { dependencies } = scope;
+  const attempted = await attempt(intent, scope, async (aim) => {
+    const { result, desired, contents } = await planEverything(aim, dependencies);
+    if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
+    await checkFiles(result.plan, desired, aim, dependencies);
+    return { plan: result.plan, contents, commit: intent.commit };
+  });
+  return attempted.kind === 'done' ? { kind: 'plan', previewed: attempted.result } : attempted;
+}
+
+type Attempted<T> = { kind: 'done'; result: T } | { kind: 'problem'; problem: Problem };
+
+async function attempt<T>(intent: Intent, scope: Scope, run: (aim: SyncAim) => Promise<T>): Promise<Attempted<T>> {
+  try {
+    return { kind: 'done', result: await withRemedies(intent, scope, run) };
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (!(error instanceof TerminalError) || !PROBLEMS.includes(error.reason)) throw error;
+    const { reason, message } = error;
+    return { kind: 'problem', problem: { reason, message } };
+  }
+}
+
+/** Fetches the directories of a release, and checks its signature before any of its files is read. */
+async function withRemedies<T>(
+  intent: Intent,
+  { dependencies, base, signal }: Scope,
+  run: (aim: SyncAim) => Promise<T>,
+): Promise<T> {
+  for (let tried: Remedy = 'none'; ; ) {
+    const own = await aimOf(intent, dependencies, signal);
+    const aim = { ...own, manifest: base, isPreview: true, isRefetch: tried === 'fetchedAgain' };
+    try {
+      await provideCandidate(aim, dependencies);
+      await verifyCommit(aim, dependencies);
+      return await run(aim);
+    } catch (error) {
+      if (!(error instanceof DamagedCloneError)) throw error;
+      tried = await remedyFor(error, { intent, dependencies, signal, tried });
+    }
+  }
+}
+
+/** Both lack the profile, or have the same problem. */
+const isSame = (one: Problem, other: Problem): boolean =>
+  one.reason === other.reason && (one.reason === 'NoProfile' || one.message === other.message);

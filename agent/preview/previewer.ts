@@ -1,0 +1,174 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { GatewayPreview } from '../../shared/api/sync-report.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { Applied } from '../plan/manifest.ts';
+import { isUnchanged } from '../plan/summarize-preview.ts';
+import { describeFailure } from '../report/describe-failure.ts';
+import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
+import type { WatchedResource } from '../resource/watch-resource.ts';
+import { fetchDelay } from '../sync/delays.ts';
+import type { Chore } from '../sync/sync-loop-options.ts';
+
+export interface PreviewerOptions {
+  judge: (resource: WatchedResource | undefined) => PreviewVerdict;
+  /** Keeps the objects of a commit in the clone, instead of those of an earlier candidate. */
+  keep: (commit: string | undefined) => void;
+  /** Plans without changing anything. Throws errors that might pass. */
+  preview: (task: PreviewTask, signal: AbortSignal) => Promise<GatewayPreview>;
+  /** The release that is completely in the data volume. */
+  applied: () => Promise<Applied | undefined>;
+  /** Adds the preview to the pod's report, or removes it. */
+  show: (preview: GatewayPreview | undefined) => void;
+  /** Called when there is something to do. */
+  onDue: () => void;
+  log: Logger;
+}
+
+/** Maximum duration of a preview (ms), as of an inspection. */
+const LIMIT_MS = 60_000;
+const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
+
+/** Previews the release that might be delivered next, and shows the result until something that it depends on changes. */
+export class Previewer implements Chore {
+  readonly #options: PreviewerOptions;
+  #resource: WatchedResource | undefined;
+  #verdict: PreviewVerdict = { kind: 'none', own: undefined };
+  #task: PreviewTask | undefined;
+  #shown: GatewayPreview | undefined;
+  /** The release in the data volume when the task was done; undefined while it isn't done. */
+  #base: Partial<Applied> | undefined;
+  /** Whether that release might have changed. */
+  #hasSynced = false;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #failures = 0;
+  /** Aborted when the task changes. */
+  #ending = new AbortController();
+
+  constructor(options: PreviewerOptions) {
+    this.#options = options;
+  }
+
+  get dueMs(): number {
+    return this.#hasSynced ? 0 : Math.max(0, this.#dueAt - performance.now());
+  }
+
+  /** Records the resource. A preview of another release, or with other labels, ends and is no longer shown. */
+  onResource(resource: WatchedResource | undefined): void {
+    this.#resource = resource;
+    const verdict = this.#options.judge(resource);
+    if (isDeepStrictEqual(verdict, this.#verdict)) return;
+    const before = this.#task;
+    this.#verdict = verdict;
+    this.#task = verdict.kind === 'preview' ? verdict.task : undefined;
+    this.#options.keep(verdict.kind === 'waiting' ? verdict.commit : this.#task?.commit);
+    this.#ending.abort();
+    this.#base = undefined;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#failures = 0;
+    // A gateway that is admitted delivers the release even if no other one previews it any longer.
+    if (verdict.kind !== 'none' || !this.#isShown(verdict.own)) this.#show(undefined);
+    if (!this.#task) return;
+    const isFetched = before?.commit === this.#task.commit;
+    this.#schedule(isFetched ? 0 : fetchDelay(resource?.gateways ?? 0, Math.random()));
+  }
+
+  /** Judges again, because the pod's labels or a revision might have changed. */
+  reconsider(): void {
+    if (this.#resource?.rollout) this.onResource(this.#resource);
+  }
+
+  /** Records that the release in the data volume might have changed. */
+  onSyncEnd(): void {
+    this.#hasSynced = this.#task !== undefined;
+  }
+
+  /** Checks whether the report shows that this release changes no file of the gateway. */
+  showsUnchanged(release: Named): boolean {
+    return this.#isShown(release) && this.#shown !== undefined && isUnchanged(this.#shown);
+  }
+
+  /** Checks whether the clone might lack files of this release although it has its directories. */
+  lacksFilesOf(release: Named): boolean {
+    return this.#isShown(release) && !this.showsUnchanged(release);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const task = this.#task;
+    if (!task || this.dueMs > 0) return;
+    this.#hasSynced = false;
+    try {
+      await this.#update(task, signal);
+    } catch (err) {
+      if (this.#task === task) this.#onError(err, task, signal);
+    }
+  }
+
+  async #update(task: PreviewTask, signal: AbortSignal): Promise<void> {
+    const { applied: readApplied, preview: run, log } = this.#options;
+    const applied = await readApplied();
+    if (this.#task !== task) return;
+    const isDelivered = isSame(task, applied);
+    if (isDelivered || (this.#base && !isSameRelease(this.#base, applied))) this.#show(undefined);
+    if (isDelivered) this.#onDone(applied);
+    const isDue = this.#base ? !isDeepStrictEqual(this.#base, applied ?? NOTHING) : this.#dueAt <= performance.now();
+    if (!isDue) return;
+    this.#base = undefined;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#ending = new AbortController();
+    const ending = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(LIMIT_MS)]);
+    const preview = await run(task, ending);
+    if (this.#task !== task) return;
+    this.#onDone(applied);
+    if (isDeepStrictEqual(preview, this.#shown)) return;
+    this.#show(preview);
+    const { commit, added, modified, deleted, failure } = preview;
+    log.info({ commit, added, modified, deleted, failure }, 'preview finished');
+  }
+
+  #onDone(applied: Applied | undefined): void {
+    this.#base = applied ?? NOTHING;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#failures = 0;
+  }
+
+  /** A sync comes first: a preview that it aborts is repeated afterwards. */
+  #onError(err: unknown, { commit }: PreviewTask, signal: AbortSignal): void {
+    if (signal.aborted) {
+      this.#schedule(0);
+      return;
+    }
+    this.#failures += 1;
+    const { retryAfterMs } = describeFailure(err);
+    this.#options.log.warn({ err, commit }, 'preview failed');
+    this.#schedule(Math.max(retryAfterMs, backoffMs(this.#failures, BACKOFF, Math.random())));
+  }
+
+  #schedule(delayMs: number): void {
+    this.#dueAt = performance.now() + delayMs;
+    this.#options.onDue();
+  }
+
+  #isShown(release: Named | undefined): boolean {
+    return this.#shown !== undefined && isSame(this.#shown, release);
+  }
+
+  #show(preview: GatewayPreview | undefined): void {
+    if (!preview && !this.#shown) return;
+    this.#shown = preview;
+    this.#options.show(preview);
+  }
+}
+
+interface Named {
+  commit?: string | undefined;
+  revision?: string | undefined;
+}
+
+const NOTHING: Partial<Applied> = {};
+
+const isSameRelease = (base: Partial<Applied>, applied: Applied | undefined): boolean =>
+  isSame(base, applied) && base.recipe === applied?.recipe;
+
+const isSame = ({ commit, revision }: Named, other: Named | undefined): boolean =>
+  commit === other?.commit && revision === other?.revision;

@@ -1,0 +1,61 @@
+import { chooseRelease, previewedRelease, type Release } from './choose-release.ts';
+import { findView, type Intent, intentOf, missingProfile, type Surroundings } from './judge-resource.ts';
+import { type ProfileView, viewProfile } from './revisions.ts';
+import type { WatchedResource } from './watch-resource.ts';
+
+/** A release to preview, and the stable one. */
+export interface PreviewTask {
+  commit: string;
+  revision: string;
+  /** The intent to deliver the release, or the problem if it doesn't have the profile. */
+  candidate: Intent | string;
+  /** The same for the stable release, which `candidate` is compared with. */
+  stable: Intent | string;
+  /** The pod's labels, which the result depends on. */
+  labels: ReadonlyMap<string, string>;
+}
+
+/** `own` is the gateway's release, if known. */
+export type PreviewVerdict =
+  | { kind: 'none'; own: Release | undefined }
+  /** A revision or the labels can't be read yet. */
+  | { kind: 'waiting'; commit: string }
+  | { kind: 'preview'; task: PreviewTask };
+
+/** Returns the release that the gateway must preview: also while it is paused, and as if it made no dry runs. */
+export function judgePreview(
+  resource: WatchedResource | undefined,
+  profileName: string,
+  { self, findRevision }: Surroundings,
+): PreviewVerdict {
+  if (!resource?.rollout) return { kind: 'none', own: undefined };
+  const { rollout, spec } = resource;
+  const { labels } = self();
+  const releases = previewedRelease(rollout);
+  if (!releases) {
+    const own = chooseRelease(rollout, self());
+    return { kind: 'none', own: typeof own === 'string' ? undefined : own };
+  }
+  const { candidate, stable } = releases;
+  const { commit, revision } = candidate;
+  const views = { rollout, live: viewProfile(spec.sync, profileName), findRevision };
+  const [view, before] = [candidate, stable].map((release) => findView(release.revision, views));
+  const isKnown = typeof view === 'object' && typeof before === 'object';
+  if (!labels || !isKnown) return { kind: 'waiting', commit };
+  const task = {
+    commit,
+    revision,
+    candidate: intentFor(candidate, view, resource),
+    stable: intentFor(stable, before, resource),
+    labels,
+  };
+  return { kind: 'preview', task };
+}
+
+/** The generation doesn't matter for the files. */
+function intentFor(release: Release, view: ProfileView, resource: WatchedResource): Intent | string {
+  const { profile } = view;
+  if (!profile) return missingProfile(view);
+  const intent = intentOf({ ...resource, generation: 0 }, { ...profile, paused: false, dryRun: false }, release);
+  return { ...intent, revision: release.revision };
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { isUnchanged, summarizePreview, summarizeProblem } from '../../../../agent/plan/summarize-preview.ts';
+import { Previewer, type PreviewerOptions } from '../../../../agent/preview/previewer.ts';
+import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/judge-preview.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
+import { TransientError } from '../../../../shared/errors.ts';
+import { intentOf } from '../../../support/intents.ts';
+
+const OLD = { ref: 'v1', commit: 'a'.repeat(40), revision: '1', time: '' };
+const NEW = { ref: 'v2', commit: 'b'.repeat(40), revision: '2', time: '' };
+const never = new AbortController().signal;
+
+const emptyPlan = { changes: [], publications: [] } as unknown as Parameters<typeof summarizePreview>[0]['plan'];
+const nothing = summarizePreview({ plan: emptyPlan, contents: new Map(), commit: '' });
+
+const taskOf = (labels: Record<string, string> = {}, { commit, revision } = NEW): PreviewTask => {
+  const stable = intentOf({ commit: OLD.commit });
+  return { commit, revision, candidate: intentOf({ commit }), stable, labels: new Map(Object.entries(labels)) };
+};
+const previewed = (task: PreviewTask): PreviewVerdict => ({ kind: 'preview', task });
+const none = (own?: typeof NEW): PreviewVerdict => ({ kind: 'none', own });
+const unchanged = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...nothing });
+const changed = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...summarizeProblem('x', true) });
+
+/** A previewer, its output, and its view of the resource and the data volume. */
+function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
+  const shown: (GatewayPreview | undefined)[] = [];
+  const kept: (string | undefined)[] = [];
+  const world = { verdict: none(), applied: OLD as typeof OLD | undefined };
+  let due = 0;
+  const previewer = new Previewer({
+    judge: () => world.verdict,
+    keep: (commit) => kept.push(commit),
+    preview,
+    applied: async () => world.applied,
+    show: (each) => shown.push(each),
+    onDue: () => {
+      due += 1;
+    },
+    log: pino({ level: 'silent' }),
+  });
+  const judge = (verdict: PreviewVerdict, gateways = 1) => {
+    world.verdict = verdict;
+    previewer.onResource({ gateways, rollout: {} } as WatchedResource);
+  };
+  return { previewer, shown, kept, world, judge, due: () => due };
+}
+
+suite('the previewer', () => {
+  test('previews a release once, and shows it until another one is previewed', async () => {
+    const { previewer, shown, kept, judge, due } = previewerOf();
+    judge(previewed(taskOf()));
+    assert.deepEqual([due(), previewer.dueMs], [1, 0]);
+    await previewer.run(never);
+    await previewer.run(never);
+    assert.deepEqual(
+      shown.map((each) => each?.commit),
+      [NEW.commit],
+    );
+    assert.deepEqual([previewer.showsUnchanged(NEW), previewer.lacksFilesOf(NEW)], [true, false]);
+    judge(previewed(taskOf({}, { ...NEW, commit: 'c'.repeat(40) })));
+    assert.deepEqual(shown.slice(1), [undefined]);
+    assert.equal(previewer.showsUnchanged(NEW), false);
+    assert.deepEqual(kept, [NEW.commit, 'c'.repeat(40)]);
+  });
+
+  test('previews again when the labels or the release in the data volume change', async () => {
+    const labels: unknown[] = [];
+    const { previewer, shown, world, judge } = previewerOf(async (task) => {
+      labels.push(task.labels.get('site'));
+      return await unchanged(task);
+    });
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    world.verdict = previewed(taskOf({ site: 'x' }));
+    previewer.reconsider();
+    assert.deepEqual([shown.length, shown[1], previewer.dueMs], [2, undefined, 0]);
+    await previewer.run(never);
+    assert.equal(shown.length, 3);
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    assert.equal(shown.length, 3, 'a sync of the same release changes nothing');
+    world.applied = { ...OLD, time: 'later' };
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    assert.deepEqual([shown.length, labels], [3, [undefined, 'x', 'x']], 'the result is the same');
+    world.applied = { ...OLD, commit: 'd'.repeat(40) };
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    assert.deepEqual(
+      shown.slice(3).map((each) => each?.commit),
+      [undefined, NEW.commit],
+    );
+  });
+
+  test('shows nothing about a release that was delivered, until it is rolled back', async () => {
+    const { previewer, shown, world, judge } = previewerOf();
+    world.applied = NEW;
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    assert.deepEqual([shown, previewer.dueMs], [[], Number.POSITIVE_INFINITY]);
+    world.applied = OLD;
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    assert.deepEqual(
+      shown.map((each) => each?.commit),
+      [NEW.commit],
+    );
+    world.applied = NEW;
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    assert.equal(shown.at(-1), undefined);
+  });
+
+  test('still shows the release of the gateway itself when the others have it', async () => {
+    const { previewer, shown, judge } = previewerOf(changed);
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    assert.equal(previewer.lacksFilesOf(NEW), true);
+    judge(none(NEW));
+    assert.equal(shown.length, 1);
+    judge({ kind: 'waiting', commit: 'c'.repeat(40) });
+    assert.deepEqual(shown.slice(1), [undefined]);
+  });
+
+  test('ends a preview for a newer candidate, and repeats one that a sync aborts', async () => {
+    const started: string[] = [];
+    const { previewer, shown, judge } = previewerOf(async (task, signal) => {
+      started.push(task.commit);
+      if (started.length < 3) await sleep(60_000, undefined, { signal });
+      return await unchanged(task);
+    });
+    judge(previewed(taskOf()));
+    const running = previewer.run(never);
+    await sleep(1);
+    const newer = { ...NEW, commit: 'c'.repeat(40) };
+    judge(previewed(taskOf({}, newer)));
+    await running;
+    const stop = new AbortController();
+    const second = previewer.run(stop.signal);
+    await sleep(1);
+    stop.abort();
+    await second;
+    assert.deepEqual([shown, previewer.dueMs], [[], 0]);
+    await previewer.run(never);
+    assert.deepEqual(started, [NEW.commit, newer.commit, newer.commit]);
+    assert.deepEqual(
+      shown.map((each) => each?.commit),
+      [newer.commit],
+    );
+  });
+
+  test('repeats a preview that failed, after a pause that grows', async () => {
+    let isDown = true;
+    const { previewer, shown, judge } = previewerOf(async (task) => {
+      if (isDown) throw new TransientError('down', { code: 'x', reason: 'GitUnreachable' });
+      return await unchanged(task);
+    });
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    const { dueMs } = previewer;
+    assert.ok(dueMs > 400 && dueMs <= 1_000, `${dueMs}`);
+    isDown = false;
+    await previewer.run(never);
+    assert.deepEqual(shown, [], 'it is not due yet');
+    await sleep(dueMs);
+    await previewer.run(never);
+    assert.equal(shown.length, 1);
+  });
+
+  test('spreads the fetches of many gateways, but not of a release that it has fetched', async () => {
+    const delays: number[] = [];
+    const repeated: number[] = [];
+    for (let agent = 0; agent < 50; agent += 1) {
+      const { previewer, judge } = previewerOf();
+      judge(previewed(taskOf()), 500);
+      delays.push(previewer.dueMs);
+      judge(previewed(taskOf({ site: 'x' })), 500);
+      repeated.push(previewer.dueMs);
+    }
+    assert.ok(Math.max(...delays) > 1_000 && Math.max(...delays) <= 5_000, `${Math.max(...delays)}`);
+    assert.deepEqual(new Set(repeated), new Set([0]));
+  });
+});
+
+suite('the digest of a preview', () => {
+  test('is that of no changes only for an unchanged gateway', () => {
+    assert.equal(isUnchanged(nothing), true);
+    for (const isNew of [true, false]) assert.equal(isUnchanged(summarizeProblem('', isNew)), false);
+    assert.equal(summarizeProblem('x', true).digest, summarizeProblem('x', false).digest);
+    assert.notEqual(summarizeProblem('x', true).digest, summarizeProblem('y', true).digest);
+  });
+
+  test('shortens a long message', () => {
+    assert.equal(summarizeProblem('x'.repeat(5_000), true).failure?.length, 1024);
+  });
+});
