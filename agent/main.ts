@@ -86,7 +86,10 @@ async function main(): Promise<void> {
     keep: (commit) => {
       clone.pins.candidate = commit;
     },
-    preview: (task, signal) => previewRelease(task, dependencies, signal),
+    preview: async (task, signal) => {
+      loop.onFetched();
+      return await previewRelease(task, dependencies, signal);
+    },
     applied: () => manifestFile.readApplied(),
     show: (preview) => reports.showPreview(preview),
     onDue: () => loop.onChoreDue(),
@@ -175,7 +178,7 @@ function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedH
   return new GuardedHttp({ guard, environment: process.env });
 }
 
-/** Housekeeping after the sync of another commit. */
+/** Housekeeping after fetches. */
 async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
   await dependencies.clone.tidy(signal);
   await tidyLfs(dependencies, signal);

@@ -11,7 +11,7 @@ export class Housekeeping {
     this.#tidy = tidy;
   }
 
-  /** Schedules a run after another commit was delivered. */
+  /** Schedules a run after another commit was delivered or fetched. */
   onCommit(): void {
     this.#isDue = true;
   }

@@ -17,7 +17,7 @@ export interface SyncLoopOptions {
   reload: (intent: Intent) => Promise<boolean>;
   /** Checks the gateway's health in the background. */
   verifier: Verifier;
-  /** Housekeeping after a sync of another commit: it can take minutes, and stops if the signal aborts. */
+  /** Housekeeping after a sync or a fetch of another commit: it can take minutes, and stops if the signal aborts. */
   tidy: (signal: AbortSignal) => Promise<void>;
   /** Returns the release that is completely in the data volume, if any. */
   lastGood: () => Promise<Applied | undefined>;

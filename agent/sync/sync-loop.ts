@@ -95,6 +95,11 @@ export class SyncLoop {
     this.#interrupt.abort();
   }
 
+  /** Schedules housekeeping after the next sync, because a chore has fetched a commit. */
+  onFetched(): void {
+    this.#housekeeping.onCommit();
+  }
+
   /** Runs until the signal aborts, after the sync in progress. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

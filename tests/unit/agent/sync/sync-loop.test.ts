@@ -193,6 +193,34 @@ suite('an inspection of the files', () => {
   });
 });
 
+test('a chore that has fetched a commit is followed by housekeeping after the next sync', async (t) => {
+  const stop = new AbortController();
+  const story: string[] = [];
+  const chore = {
+    get dueMs() {
+      return story.includes('chore') ? Number.POSITIVE_INFINITY : 0;
+    },
+    run: async () => {
+      if (story.includes('chore')) return;
+      story.push('chore');
+      loop.onFetched();
+      loop.onResource({ ...resourceOf({ port: 1 }, 2, 2), commit: FIRST });
+    },
+  };
+  const tidy = async () => {
+    story.push('tidy');
+    if (story.includes('chore')) stop.abort();
+  };
+  const sync = async () => {
+    story.push('sync');
+    return synced;
+  };
+  const loop = await loopOf(t, sync, () => {}, { chores: [chore], tidy });
+  loop.onResource({ ...resourceOf({ port: 1 }, 1, 1), commit: FIRST });
+  await loop.run(AbortSignal.any([stop.signal, t.signal]));
+  assert.deepEqual(story, ['sync', 'tidy', 'chore', 'sync', 'tidy']);
+});
+
 suite('a gateway pod', () => {
   /** A resource whose profile allows this number of failed syncs, by its generation. */
   const allowing = (maxFailures: number, generation = 1, dryRun = false): WatchedResource => {
