@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util';
 import { runRollout } from './rollout/run-rollout.ts';
 import { runEmbedded } from './run-embedded.ts';
 
-const usage = `usage: npm run demo [-- [--rollout] [--once]]
+const usage = `usage: npm run demo [-- [--rollout [--record FILE]] [--once]]
 
   --rollout  show six gateways that get a good commit in waves, and a bad one that is rolled back
+  --record   write what is shown to a file, as an animated SVG
   --once     show everything, then exit: with status 0 if everything was seen, else 1`;
 
 try {
@@ -12,6 +13,7 @@ try {
     options: {
       once: { type: 'boolean', default: false },
       rollout: { type: 'boolean', default: false },
+      record: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -19,7 +21,7 @@ try {
   else {
     // Started programs end with this process.
     process.once('SIGINT', () => process.exit(130));
-    await (values.rollout ? runRollout : runEmbedded)({ once: values.once });
+    await (values.rollout ? runRollout(values) : runEmbedded({ once: values.once }));
   }
   process.exit(0);
 } catch (error) {

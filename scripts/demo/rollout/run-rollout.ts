@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
@@ -12,8 +12,10 @@ import { showPlugin } from '../show-plugin.ts';
 import { type Stage, sayKubectl, startStage } from '../start-stage.ts';
 import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
 import { postPush } from '../watch-delivery.ts';
+import { drawAnimation } from './animation.ts';
 import { RolloutFollower } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES } from './objects.ts';
+import type { Frame } from './picture.ts';
 import { openScreen } from './screen.ts';
 import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
 
@@ -22,8 +24,11 @@ interface Running extends Stage {
   rollout: RolloutFollower;
 }
 
-/** Rolls a good commit out to six gateways in waves; a bad one stops in the first wave and is rolled back. */
-export async function runRollout({ once }: { once: boolean }): Promise<void> {
+/**
+ * Rolls a good commit out to six gateways in waves; a bad one stops in the first wave and is rolled back. Writes both as
+ * an animated SVG to the file `record`.
+ */
+export async function runRollout({ once, record }: { once: boolean; record?: string }): Promise<void> {
   const stage = await startStage({ files: COMMITS.first.files, gatewaySync: rolloutObject });
   const gateways = await showGateways(stage);
   const pods = podObjects.map(({ metadata: { name, labels } }) => ({ name, labels }));
@@ -38,6 +43,7 @@ export async function runRollout({ once }: { once: boolean }): Promise<void> {
     show('kubectl get gatewaysyncs', await readTable(stage.cluster.client, gatewaySyncPath(NAMESPACE)));
     for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
+    if (record !== undefined) await writeFile(record, animationOf(good, bad));
     if (!once) await stayUp(running);
   } finally {
     following.abort();
@@ -75,6 +81,7 @@ async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): P
 
 interface Good {
   commit: string;
+  frames: Frame[];
   waves: WaveTime[];
 }
 
@@ -92,11 +99,12 @@ async function showGood(running: Running): Promise<Good> {
   const limits = Object.fromEntries(
     WAVES.map(({ name, maxConcurrent }) => [name, Number(maxConcurrent ?? Number.POSITIVE_INFINITY)]),
   );
-  return { commit, waves: seenByWaves(frames, commit, limits) };
+  return { commit, frames, waves: seenByWaves(frames, commit, limits) };
 }
 
 interface Bad extends Failure {
   commit: string;
+  frames: Frame[];
 }
 
 async function showBad(running: Running): Promise<Bad> {
@@ -115,7 +123,7 @@ async function showBad(running: Running): Promise<Bad> {
     if (!failure.gateways.includes(name) && before[index] !== after[index]) throw new Error(`files of ${name} changed`);
     await checkFile(data, { site: name, logLevel: 'warn' });
   }
-  return { commit, ...failure };
+  return { commit, frames, ...failure };
 }
 
 const gatewaysOf = (waves: WavePicture[]) => waves.flatMap(({ gateways }) => gateways);
@@ -153,6 +161,15 @@ function describe(good: Good, bad: Bad): string {
   const waves = good.waves.map(({ wave, atMs }) => `${wave} after ${seconds(atMs)}`).join(', ');
   const others = podObjects.length - bad.gateways.length;
   return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves}); ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} after ${seconds(bad.failedMs)} and was rolled back after ${seconds(bad.backMs)}; nothing changed on the disks of the other ${others}.`;
+}
+
+function animationOf(good: Good, bad: Bad): string {
+  const ending = `  ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} and was rolled back. No other gateway had it.`;
+  const recordings = [
+    { commit: good.commit, message: COMMITS.good.message, frames: good.frames },
+    { commit: bad.commit, message: `${COMMITS.bad.message} (with a missing brace)`, frames: bad.frames },
+  ];
+  return drawAnimation(recordings, ending);
 }
 
 async function stayUp(running: Running): Promise<void> {
