@@ -86,8 +86,9 @@ function documentsOf(page: Page): { objects: Document[]; values: object[] } {
 
 /** Documents of other projects, or files that kube-apiserver reads. */
 const isForeign = ({ apiVersion = '', kind }: Document) =>
-  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io|istio\.io/.test(apiVersion) ||
-  kind === 'Config';
+  /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io|istio\.io|kustomize\.config\.k8s\.io/.test(
+    apiVersion,
+  ) || kind === 'Config';
 
 suite('a page of the docs', () => {
   for (const page of [...pages, ...manifests]) {
