@@ -104,8 +104,9 @@ async function main(): Promise<void> {
       const ended = AbortSignal.any([waitingEnds, signal]);
       const outcome = await sync(intent, dependencies, ended).finally(() => treeKeeper.onSyncEnd());
       previewer.onSyncEnd();
-      if (outcome.kind === 'synced') treePreparer.onSynced();
-      return { ...outcome, isUnchanged: previewer.showsUnchanged(intent) && outcome.plan.changes.length === 0 };
+      if (outcome.kind !== 'synced') return outcome;
+      treePreparer.onSynced();
+      return { ...outcome, isUnchanged: previewer.onSynced(intent, outcome.plan) };
     },
     // A sync reports the reason of an error.
     isAtHand: async (intent) =>

@@ -64,7 +64,7 @@ export class Verifier {
    * yet. Runs before {@link Verifier.begin}.
    */
   skip(intent: Intent): void {
-    if (!intent.verification) return;
+    if (!intent.verification || this.stateOf(intent)) return;
     const { state = 'Failed' } = this.#result ?? this.#read() ?? {};
     if (state !== 'Failed')
       this.#save({ subject: subjectOf(intent), generation: intent.generation, state: 'Unchanged' });

@@ -3,6 +3,7 @@ import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Applied } from '../plan/manifest.ts';
+import type { Plan } from '../plan/plan-changes.ts';
 import { isUnchanged } from '../plan/summarize-preview.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
@@ -40,6 +41,8 @@ export class Previewer implements Chore {
   #base: Partial<Applied> | undefined;
   /** Whether that release might have changed. */
   #hasSynced = false;
+  /** The delivered release, if it changed no file. */
+  #noted: Named | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #failures = 0;
   /** Aborted when the task changes. */
@@ -83,14 +86,21 @@ export class Previewer implements Chore {
     this.#hasSynced = this.#task !== undefined;
   }
 
-  /** Checks whether the report shows that this release changes no file of the gateway. */
-  showsUnchanged(release: Named): boolean {
-    return this.#isShown(release) && this.#shown !== undefined && isUnchanged(this.#shown);
+  /**
+   * Records a sync of a release, and returns whether the release has changed no file since the previous one, as shown
+   * in advance.
+   */
+  onSynced(release: Named, { changes }: Pick<Plan, 'changes'>): boolean {
+    const isExpected = this.#showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
+    this.#noted = isExpected && changes.length === 0 ? release : undefined;
+    // Something that the preview depends on has changed since.
+    if (changes.length > 0 && this.#showsUnchanged(release)) this.#show(undefined);
+    return this.#noted !== undefined;
   }
 
   /** Checks whether the clone might lack files of this release although it has its directories. */
   lacksFilesOf(release: Named): boolean {
-    return this.#isShown(release) && !this.showsUnchanged(release);
+    return this.#isShown(release) && !this.#showsUnchanged(release);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -147,6 +157,10 @@ export class Previewer implements Chore {
   #schedule(delayMs: number): void {
     this.#dueAt = performance.now() + delayMs;
     this.#options.onDue();
+  }
+
+  #showsUnchanged(release: Named): boolean {
+    return this.#isShown(release) && this.#shown !== undefined && isUnchanged(this.#shown);
   }
 
   #isShown(release: Named | undefined): boolean {

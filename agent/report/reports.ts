@@ -10,7 +10,16 @@ import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 import type { ManifestFile } from '../volume/manifest-file.ts';
 import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 
-type Reported = 'state' | 'generation' | 'message' | 'files' | 'changes' | 'rollout' | 'verification' | 'hasFailed';
+type Reported =
+  | 'state'
+  | 'generation'
+  | 'message'
+  | 'files'
+  | 'changes'
+  | 'rollout'
+  | 'verification'
+  | 'hasFailed'
+  | 'unchangedAt';
 
 /** Fields of a report about the files and the gateway. */
 export type Finding = Pick<SyncReportStatus, Reported> & { durationMs?: number };
@@ -98,9 +107,9 @@ export class Reports {
     if (this.#inspection) status.inspection = this.#inspection;
     if (preview && !(preview.commit === status.commit && preview.revision === status.revision)) {
       status.preview = preview;
-      if (isUnchanged(preview)) status.unchangedAt = preview.commit;
+      status.unchangedAt = isUnchanged(preview) ? preview.commit : undefined;
     }
-    this.#writer.set(status);
+    this.#writer.set(withoutUndefined(status));
   }
 
   /** Resolves when the last finding was written or couldn't be. */

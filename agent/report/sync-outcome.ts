@@ -25,7 +25,7 @@ interface Ended extends OfIntent {
   ignoresModes?: boolean;
   /** The content of all files was right already, and the clone still lacks the commit. */
   isWithoutGit?: boolean;
-  /** The report showed that the release changes no file, and it didn't. */
+  /** The release has changed no file, as its preview showed. */
   isUnchanged?: boolean;
   /** Author of the commit, if files changed and git could read it. */
   author?: string | undefined;

@@ -94,7 +94,7 @@ suite('an agent previews a release', () => {
     const before = server.requests.filter(isFetch).length;
     await play.roll({ ...release, phase: 'Progressing', ...everywhere });
     const { status } = await pod.untilSynced(commit);
-    assert.equal(status?.preview, undefined);
+    assert.deepEqual([status?.preview, status?.unchangedAt], [undefined, undefined]);
     assert.equal((await pod.files())['config/b'], '2');
     assert.equal(server.requests.filter(isFetch).length, before, 'the preview has fetched the template');
   });
@@ -121,11 +121,12 @@ suite('an agent previews a release', () => {
     const status = await untilStatus('the commit', (report) => report.state === 'Synced' && report.commit === commit);
     assert.deepEqual(
       [status.preview, status.unchangedAt, status.verification, status.rollout],
-      [undefined, undefined, 'Unchanged', 2],
+      [undefined, commit, 'Unchanged', 2],
     );
     await agent.stop();
     await pod.start({ ...labels, GATEWAY_PORT: String(gateway.port) });
-    await untilStatus('the next agent', ({ verification }) => verification === 'Unchanged');
+    const next = await untilStatus('the next agent', ({ verification }) => verification === 'Unchanged');
+    assert.equal(next.unchangedAt, commit);
     assert.deepEqual(await stateOf(pod), state);
     assert.equal(gateway.calls.length, calls);
   });

@@ -61,10 +61,10 @@ suite('the previewer', () => {
       shown.map((each) => each?.commit),
       [NEW.commit],
     );
-    assert.deepEqual([previewer.showsUnchanged(NEW), previewer.lacksFilesOf(NEW)], [true, false]);
+    assert.equal(previewer.lacksFilesOf(NEW), false);
     judge(previewed(taskOf({}, { ...NEW, commit: 'c'.repeat(40) })));
     assert.deepEqual(shown.slice(1), [undefined]);
-    assert.equal(previewer.showsUnchanged(NEW), false);
+    assert.equal(previewer.onSynced(NEW, emptyPlan), false);
     assert.deepEqual(kept, [NEW.commit, 'c'.repeat(40)]);
   });
 
@@ -127,6 +127,29 @@ suite('the previewer', () => {
     assert.deepEqual(shown.slice(1), [undefined]);
   });
 
+  test('knows that a release changed no file unless the first sync of it did', async () => {
+    const { previewer, judge } = previewerOf();
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    const changes = { changes: [{}] } as unknown as typeof emptyPlan;
+    assert.equal(previewer.onSynced(NEW, changes), false, 'the labels have changed since the preview');
+    assert.equal(previewer.onSynced(NEW, emptyPlan), false);
+  });
+
+  test('knows that a release changed no file until another one is delivered', async () => {
+    const { previewer, world, judge } = previewerOf();
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    assert.equal(previewer.onSynced(NEW, emptyPlan), true);
+    world.applied = NEW;
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    judge(none(NEW));
+    assert.equal(previewer.onSynced(NEW, emptyPlan), true, 'a periodic check');
+    assert.equal(previewer.onSynced(OLD, emptyPlan), false);
+    assert.equal(previewer.onSynced(NEW, emptyPlan), false, 'it was not previewed again');
+  });
+
   test('ends a preview for a newer candidate, and repeats one that a sync aborts', async () => {
     const started: string[] = [];
     const { previewer, shown, judge } = previewerOf(async (task, signal) => {
@@ -167,7 +190,7 @@ suite('the previewer', () => {
     isDown = false;
     await previewer.run(never);
     assert.deepEqual(shown, [], 'it is not due yet');
-    await sleep(dueMs);
+    while (previewer.dueMs > 0) await sleep(previewer.dueMs + 1);
     await previewer.run(never);
     assert.equal(shown.length, 1);
   });
