@@ -1,6 +1,6 @@
 import { omit } from '../../shared/domain/objects.ts';
-import { shortCommit } from '../fleet/gateway.ts';
 import type { AnswerView, ChangeView, InspectionView } from '../fleet/inspection.ts';
+import { shortCommit } from '../fleet/messages.ts';
 import { namesOf } from '../fleet/names.ts';
 import type { Host } from '../terminal/host.ts';
 import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';

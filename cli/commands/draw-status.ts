@@ -1,6 +1,7 @@
 import { basisWords } from '../fleet/basis.ts';
 import type { FleetView, ResourceState, ResourceView } from '../fleet/fleet.ts';
-import { byNeed, type GatewayView, shortCommit } from '../fleet/gateway.ts';
+import { byNeed, type GatewayView } from '../fleet/gateway.ts';
+import { shortCommit, shortHashes } from '../fleet/messages.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
 import type { Host } from '../terminal/host.ts';
 import { type Colour, inkFor } from '../terminal/ink.ts';
@@ -51,11 +52,11 @@ export function drawFleet(
       { text: STATES[item.state].glyph, colour: STATES[item.state].colour },
       isEverywhere ? item.namespace : '',
       item.name,
-      item.ref,
+      item.ref && shortHashes(item.ref),
       shortCommit(item.backOn ?? item.commit ?? ''),
       `${item.counts.synced}/${item.counts.total}`,
       item.rollout?.summary,
-      { text: item.says, colour: item.state === 'failed' ? 'red' : 'dim' },
+      { text: shortHashes(item.says), colour: item.state === 'failed' ? 'red' : 'dim' },
     ]),
     { columns, ink },
   );
@@ -119,7 +120,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
   const { rollout } = item;
   const hidden = item.counts.total - item.gateways.length;
   return [
-    ...lead(`${item.namespace}/${item.name}: ${item.says}`, { glyph: ink(colour, glyph), columns }),
+    ...lead(`${item.namespace}/${item.name}: ${shortHashes(item.says)}`, { glyph: ink(colour, glyph), columns }),
     ...facts.flatMap(([label, text]) =>
       text === undefined
         ? []
@@ -185,11 +186,12 @@ function echoWords(echo: Echo, host: Host): string {
   const by = 'by' in echo && echo.by ? ` by ${echo.by}` : '';
   const age = ageOf(echo.at, host.now());
   const outcome = echo.outcome === 'Pending' ? 'still open' : echo.outcome.toLowerCase();
-  return `${echo.ref}${by}${age ? `, ${age} ago` : ''}: ${outcome}${echo.message ? `, ${echo.message}` : ''}`;
+  const why = echo.message ? `, ${shortHashes(echo.message)}` : '';
+  return `${echo.ref}${by}${age ? `, ${age} ago` : ''}: ${outcome}${why}`;
 }
 
 function rolloutWords({ summary, message }: NonNullable<ResourceView['rollout']>, says: string): string {
-  return message && message !== says ? `${summary}: ${message}` : summary;
+  return message && message !== says ? `${summary}: ${shortHashes(message)}` : summary;
 }
 
 const gatewaysThatWait = ({ gateways }: ResourceView): GatewayView[] =>
@@ -222,6 +224,6 @@ function gatewayCells(gateway: GatewayView, host: Host, { isBrief }: { isBrief: 
     { text: status, colour: GATEWAY_COLOURS[status] },
     commit && shortCommit(commit),
     ...(isBrief ? [] : [age && `${age} ago`, took]),
-    waitsFor,
+    waitsFor && shortHashes(waitsFor),
   ];
 }

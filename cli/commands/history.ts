@@ -1,7 +1,7 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
-import { shortCommit } from '../fleet/gateway.ts';
+import { shortCommit } from '../fleet/messages.ts';
 import { type HistoryView, historyView, shortWay } from '../fleet/orders.ts';
 import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';

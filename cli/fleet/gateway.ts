@@ -3,6 +3,7 @@ import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts'
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { shortCommit } from './messages.ts';
 import { isBackwards, type PlacedGateway } from './waves.ts';
 
 /** View of a gateway. */
@@ -53,9 +54,6 @@ export function byNeed(gateways: readonly GatewayView[]): GatewayView[] {
   return [...gateways.filter(needsHelp), ...gateways.filter((gateway) => !needsHelp(gateway))];
 }
 
-/** Abbreviates a commit. */
-export const shortCommit = (commit: string): string => commit.slice(0, 8);
-
 function waitsForWhat(gateway: DiscoveredGateway, context: GatewayContext): string | undefined {
   const { message } = gateway;
   const own = ownWords(gateway, context);
@@ -74,7 +72,7 @@ function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: G
         ? 'its agent has not reported the latest change yet'
         : 'its agent has not reported yet: the pod may still be starting';
     case 'Skewed': {
-      const wanted = placed?.look === 'old' ? undefined : gatewaySync.status?.lastSyncCommit;
+      const wanted = wantedCommit(gatewaySync, placed);
       return `updating to ${wanted ? shortCommit(wanted) : 'its commit'}`;
     }
     case 'Paused':
@@ -85,6 +83,15 @@ function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: G
     case 'MissingSidecar':
       return message ? undefined : 'no details reported';
   }
+}
+
+/** Returns the commit that a gateway should have; undefined if its place in the rollout is unknown. */
+function wantedCommit({ status = {} }: GatewaySync, placed: PlacedGateway | undefined): string | undefined {
+  const { rollout, lastSyncCommit } = status;
+  if (!rollout) return lastSyncCommit;
+  if (isBackwards(rollout)) return rollout.stableCommit;
+  if (!placed) return undefined;
+  return placed.isAdmitted ? rollout.commit : rollout.stableCommit;
 }
 
 /** Explains the wait of a gateway in sync during a rollout. */

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
 import { canRetry, isSame, type Release, rollbackTarget, stableOf } from '../../shared/domain/releases.ts';
-import { shortCommit } from './gateway.ts';
+import { shortCommit } from './messages.ts';
 
 /** A commit that all gateways have verified. */
 export interface HistoryView extends HistoryEntry {

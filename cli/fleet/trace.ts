@@ -5,7 +5,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { answersRange } from '../../shared/domain/answers-range.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
-import { shortCommit } from './gateway.ts';
+import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
 
 type Status = NonNullable<GatewaySync['status']>;

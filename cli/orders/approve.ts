@@ -20,21 +20,21 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
   const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
-  if (isApproved && isOutdated(rollout, commit))
-    throw new Problem(
-      `the approval of ${commit} for ${address} predates the last edit of spec.sync: remove ${ROLLOUT_ANNOTATIONS.approve} first`,
-    );
-  if (isApproved) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
+  const isOld = isApproved && isOutdated(rollout, commit);
+  if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
   const effect = preview?.commit === commit ? ` According to the previews, it ${effectOfPreview(preview)}.` : '';
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${effect}`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ' The earlier approval predates the last edit of spec.sync.' : ''}${effect}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: waves,
+    ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
   };
 }
+
+const isGone = ({ status }: GatewaySync): boolean => status?.rollout?.handled?.approve === undefined;
 
 /** Checks whether the handled approval is for an earlier revision of `spec.sync`. */
 function isOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {

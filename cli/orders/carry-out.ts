@@ -65,13 +65,13 @@ function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order): PlannedCh
 async function untilNoticed(
   access: Access,
   name: string,
-  { annotation, isGone }: NonNullable<PlannedChange['before']>,
+  { isGone }: NonNullable<PlannedChange['before']>,
 ): Promise<void> {
   for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(LOOK_MS)) {
     if (isGone(await getGatewaySync(access, name))) return;
     if (performance.now() > deadline)
       throw new Problem(
-        `the controller does not react to the removal of ${annotation}: check that it runs, then try again`,
+        'the controller does not react to the removal of the earlier request: check that it runs, then try again',
       );
   }
 }

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { EXIT, Problem } from '../client/problem.ts';
-import { shortCommit } from '../fleet/gateway.ts';
+import { shortCommit } from '../fleet/messages.ts';
 import { gatewaysDo } from '../fleet/names.ts';
 import { historyView, named, shortWay, type WayBack, wayBackTo } from '../fleet/orders.ts';
 import { type Plan, planOnce } from './plan.ts';

@@ -88,16 +88,31 @@ export function statusOf(
   };
 }
 
-/** Writes a GatewaySync of two gateways that were rolled back. Returns the rejected and the current commit. */
-export async function writeRolledBack({ namespace, name }: { namespace: string; name: string }) {
-  const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway) => ({ ...gateway, syncedCommit: OLD }));
+/**
+ * Writes a GatewaySync of two gateways that were rolled back; unless it is done, one of them still has the rejected
+ * commit. Returns the rejected and the current commit.
+ */
+export async function writeRolledBack({
+  namespace,
+  name,
+  isDone = true,
+}: {
+  namespace: string;
+  name: string;
+  isDone?: boolean;
+}) {
+  const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway, index) =>
+    isDone || index === 0 ? { ...gateway, syncedCommit: OLD } : { ...gateway, syncStatus: 'Skewed' as const },
+  );
   const plan = [{ name: 'canary', gateways: 1 }];
   const [first = ''] = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
-  const message = `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`;
+  const message = isDone
+    ? `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`
+    : `rolling back all gateways to commit ${OLD}; waiting for ${name}-2 since ${minutesAgo(3)}`;
   const rollout: RolloutStatus = {
     number: 5,
-    phase: 'RolledBack',
-    summary: 'rolled back',
+    phase: isDone ? 'RolledBack' : 'RollingBack',
+    summary: isDone ? 'rolled back' : 'rolling back 1/2',
     message,
     startedAt: minutesAgo(3),
     commit: NEW,
@@ -107,7 +122,7 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
     stableRef: 'v1.3.0',
     stableRevision: revision,
     admitted: 0,
-    verified: 2,
+    verified: isDone ? 2 : 1,
     failed: 0,
     total: 2,
     plan: planOf(plan),
@@ -116,12 +131,14 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
       { wave: 'rest', members: 'all', admitted: '' },
     ],
   };
-  for (const { podName } of gateways) await writeReport(namespace, podName, { commit: OLD, rollout: 5 });
+  for (const { podName, syncedCommit } of gateways)
+    await writeReport(namespace, podName, { commit: syncedCommit, rollout: 5 });
   const history = [
     { commit: NEW, ref: 'main', revision, time: minutesAgo(9) },
     { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(90) },
   ];
-  const status = { ...statusOf(gateways, ['False', 'RolloutRolledBack', message]), rollout, history };
+  const reason = isDone ? 'RolloutRolledBack' : 'RolloutRollingBack';
+  const status = { ...statusOf(gateways, ['False', reason, message]), rollout, history };
   await writeResource({ namespace, name }, { status, spec: { rollout: { waves: plan } } });
   return [NEW, OLD] as const;
 }

@@ -202,8 +202,54 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     const facts = (await page.locator('#facts').textContent()) ?? '';
     assert.match(facts, new RegExp(`Commit${current.slice(0, 8)}.*instead of ${left.slice(0, 8)}`));
     assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /needs attention|0\/1|waiting$/);
+    await page.locator('#waits').getByText('No gateway is waiting.').waitFor();
+    await page.getByRole('toolbar', { name: 'Wave canary' }).getByRole('button', { name: ': rolled back' }).waitFor();
+    assert.match(
+      (await page.locator('#says').textContent()) ?? '',
+      /rolled back to commit 91fd03aa; to retry 3f2a91bc, run kubectl stoker retry plant, or/,
+    );
     await page.getByRole('button', { name: `Roll forward to ${left.slice(0, 8)}` }).click();
     await page.getByRole('dialog').getByText('roll forward from').waitFor();
+  });
+
+  test('shows the same commit everywhere while a rollback is in progress', async (t) => {
+    const namespace = await createNamespace(t);
+    const [left, current] = await writeRolledBack({ namespace, name: 'plant', isDone: false });
+    const page = await openNamespace(t, namespace);
+    await page.getByRole('link', { name: 'plant' }).click();
+    await page
+      .locator('#waits')
+      .getByText(`updating to ${current.slice(0, 8)}`)
+      .waitFor();
+    const marks = await page.locator('.wave .mark').allTextContents();
+    assert.deepEqual(marks.sort(), ['rolled back', 'rolling back']);
+    const text = (await page.locator('main').textContent()) ?? '';
+    assert.match(text, new RegExp(`Commit${current.slice(0, 8)}instead of ${left.slice(0, 8)}`));
+    assert.doesNotMatch(text, new RegExp(`updating to ${left.slice(0, 8)}|sync\\.io/`));
+  });
+
+  test('shortens every commit, and copies the full one', async (t) => {
+    const namespace = await createNamespace(t);
+    const [left, current] = await writeRolledBack({ namespace, name: 'plant' });
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const page = await openNamespace(t, namespace, { permissions });
+    const copied = () => page.evaluate('navigator.clipboard.readText()');
+    const shown = () => page.locator('body').textContent();
+    await page.locator('.card .says .hash').click();
+    await until(copied, { describe: 'the stable commit', accept: (text) => text === current });
+    assert.equal(new URL(page.url()).hash, '');
+    assert.doesNotMatch((await shown()) ?? '', /[0-9a-f]{40}/);
+    await page.getByRole('link', { name: 'plant' }).click();
+    await page
+      .locator('#history')
+      .getByRole('button', { name: `${left.slice(0, 8)}, copy the full hash` })
+      .click();
+    await until(copied, { describe: 'a commit of the history', accept: (text) => text === left });
+    await page.getByText('All gateways as a table').click();
+    await page.locator('.waves .dot').first().click();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('dialog').getByText('restarts at the first wave').waitFor();
+    assert.doesNotMatch((await shown()) ?? '', /[0-9a-f]{40}/);
   });
 
   test('shows the range for which the followed tag was chosen', async (t) => {

@@ -80,7 +80,9 @@ suite('the page of kubectl gs ui with real gateways', { skip: skipWithoutChromiu
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(`${commit} (main) may enter wave west as soon as the previous waves are done.`).waitFor();
+    await dialog
+      .getByText(`${commit.slice(0, 8)} (main) may enter wave west as soon as the previous waves are done.`)
+      .waitFor();
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });

@@ -57,7 +57,7 @@ async function copy(button, commit) {
     () => true,
     () => false,
   );
-  setText(byId('news'), isCopied ? `Copied ${commit}` : `The browser did not allow copying ${commit}`);
+  setText(byId('news'), isCopied ? `Copied the full hash of ${short(commit)}` : 'The browser did not allow copying');
   button.classList.toggle('copied', isCopied);
   setTimeout(() => button.classList.remove('copied'), COPIED_MS);
 }

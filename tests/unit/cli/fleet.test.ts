@@ -245,7 +245,22 @@ suite('the text about a waiting gateway', () => {
     const skewed = (tier?: string) =>
       words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, { pods: pods(tier) }, spec);
     assert.equal(skewed('canary'), 'updating to bbbbbbbb');
-    assert.equal(skewed(), 'updating to its commit');
+    assert.equal(skewed(), 'updating to aaaaaaaa');
+    const placeless = words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, {}, spec);
+    assert.equal(placeless, 'updating to its commit');
+  });
+
+  test('contains the commit that it returns to during a rollback, and the one in progress if a newer one waits', () => {
+    const skewed = (changes: Partial<RolloutStatus>, lastSyncCommit: string) =>
+      words(
+        gateway('a', { syncStatus: 'Skewed', syncedCommit: NEW }),
+        { lastSyncCommit, rollout: { ...rollout, ...changes } },
+        { pods: pods('canary') },
+        spec,
+      );
+    for (const phase of ['RollingBack', 'RolledBack'] as const)
+      assert.equal(skewed({ phase }, NEW), 'updating to aaaaaaaa');
+    assert.equal(skewed({ nextCommit: 'c'.repeat(40) }, 'c'.repeat(40)), 'updating to bbbbbbbb');
   });
 
   test('comes with all other fields of the gateway', () => {

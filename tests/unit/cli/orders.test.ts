@@ -101,15 +101,18 @@ suite('an approval', () => {
     const handled: RolloutStatus = { ...rollout, handled: { approve: NEW } };
     assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
     const waiting: RolloutStatus = { ...handled, waitsFor: 'Approval' };
-    isWrong(
-      () => planApproval(resource({ ...approved, rollout: waiting }), undefined),
-      /predates the last edit of spec\.sync/,
-    );
     const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
-    isWrong(
-      () => planApproval(resource({ ...approved, rollout: early }), undefined),
-      /predates the last edit of spec\.sync/,
-    );
+    for (const outdated of [waiting, early]) {
+      const plan = planApproval(resource({ ...approved, rollout: outdated }), undefined);
+      assert.match(plan.says, /may enter .* The earlier approval predates the last edit of spec\.sync\.$/);
+      assert.ok(plan.kind === 'change' && plan.before);
+      assert.equal(plan.before.annotation, 'sync.io/approve');
+      assert.equal(plan.before.isGone(resource({ rollout: outdated })), false);
+      assert.equal(plan.before.isGone(resource({ rollout: { ...outdated, handled: {} } })), true);
+      // The order is the same one before and after the earlier approval is removed.
+      const again = planApproval(resource({ rollout: outdated }), undefined);
+      assert.ok(again.kind === 'change' && agreementOf(again) === agreementOf(plan));
+    }
     const other = { 'sync.io/approve': OLDER };
     assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
   });

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { shortHashes, withCommands } from '../../../cli/fleet/messages.ts';
+
+const COMMIT = '3f2a91bc'.repeat(5);
+const root = path.join(import.meta.dirname, '../../..');
+
+suite('a message of the controller', () => {
+  const rows: [message: string, shown: string][] = [
+    [
+      `to retry 3f2a91bc, set sync.io/retry-rollout: ${COMMIT}, or push a new commit`,
+      'to retry 3f2a91bc, run kubectl stoker retry plant, or push a new commit',
+    ],
+    [
+      'until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit',
+      'until you run kubectl stoker rollback plant or kubectl stoker retry plant, or push a new commit',
+    ],
+    [
+      `waiting for approval since then; set the annotation sync.io/approve: ${COMMIT} (now ${'a'.repeat(40)})`,
+      'waiting for approval since then; run kubectl stoker approve plant',
+    ],
+    [
+      `set the annotation sync.io/approve: ${COMMIT}; it was set before spec.sync was edited, so remove it first`,
+      'run kubectl stoker approve plant again, because spec.sync was edited after the approval',
+    ],
+    [
+      `sync.io/rollback: ${COMMIT} takes effect when the resource is resumed`,
+      `kubectl stoker rollback plant --to ${COMMIT} takes effect when the resource is resumed`,
+    ],
+    [
+      'sync.io/rollback: previous had no effect because status.history had no such commit to roll back to',
+      'kubectl stoker rollback plant had no effect because status.history had no such commit to roll back to',
+    ],
+    [
+      `sync.io/retry-rollout: ${COMMIT} had no effect because no such commit failed or was rolled back`,
+      'kubectl stoker retry plant had no effect because no such commit failed or was rolled back',
+    ],
+    ['annotate a pod with sync.io/inject: "true"', 'annotate a pod with sync.io/inject: "true"'],
+    ['sync.io/approve-by is missing', 'sync.io/approve-by is missing'],
+  ];
+  for (const [message, shown] of rows)
+    test(`names the command instead of the annotation: ${message.slice(0, 60)}`, () => {
+      assert.equal(withCommands(message, 'plant'), shown);
+    });
+
+  test('names no annotation of a rollout, wherever the controller writes one', async () => {
+    let count = 0;
+    for await (const file of glob('controller/rollout/*.ts', { cwd: root })) {
+      const source = await readFile(path.join(root, file), 'utf8');
+      for (const [text] of source.matchAll(/(?<=`)[^`]*sync\.io\/(?:approve|rollback|retry)[^`]*(?=`)/g)) {
+        const message = withCommands(text.replaceAll(/\$\{[^}]*\}/g, COMMIT), 'plant');
+        assert.doesNotMatch(message, /sync\.io/);
+        count += 1;
+      }
+    }
+    assert.ok(count >= 5, `${count}`);
+  });
+
+  test('has short commits', () => {
+    assert.equal(shortHashes(`from ${COMMIT} to ${'a'.repeat(64)}`), 'from 3f2a91bc to aaaaaaaa');
+    assert.equal(shortHashes('c0ffee11 and a sha256:0123'), 'c0ffee11 and a sha256:0123');
+  });
+});
