@@ -5,6 +5,7 @@ import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { shellWord } from '../../shared/domain/shell-quote.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
+import { isWhole } from './basis.ts';
 import type { Beyond } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
 import { byNeed, type GatewayView } from './gateway.ts';
@@ -121,8 +122,8 @@ export function barsOf(gatewaySync: GatewaySync, beyond: Beyond): BarView[] {
 export type BarView = Omit<WaveView, 'state'> & Pick<WavePicture, 'mark'>;
 
 /** Returns the bars of an existing view. */
-export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit'>): BarView[] {
-  const { rollout, counts, commit } = view;
+export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit' | 'basis'>): BarView[] {
+  const { rollout, counts, commit, basis } = view;
   if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));
   const gateways = view.gateways.map((gateway) => ({
     name: gateway.name,
@@ -130,8 +131,7 @@ export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts
     look: lookOf(gateway, commit),
   }));
   const isDone = counts.synced === counts.total && gateways.every(({ look }) => look === 'new');
-  const isWhole = gateways.length >= counts.total;
-  return [{ name: 'all', mark: isDone ? 'done' : 'underWay', ...(isWhole && { gateways }) }];
+  return [{ name: 'all', mark: isDone ? 'done' : 'underWay', ...(isWhole(basis) && { gateways }) }];
 }
 
 function lookOf(gateway: GatewayView, commit: string | undefined): Look {

@@ -3,8 +3,15 @@ import { suite, test } from 'node:test';
 import { cardOf, detailOf, totalsOf } from '../../../cli/ui/views.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { gatewaySyncOf, type SpecInput, syncReportOf } from '../../support/objects.ts';
+import {
+  gatewayCountsOf,
+  gatewaySyncOf,
+  rolloutStatusOf,
+  type SpecInput,
+  syncReportOf,
+} from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const full = 'the volume is full';
@@ -59,6 +66,56 @@ suite('the data for the page', () => {
     );
     assert.deepEqual(card.looks, ['new', 'failed', 'onItsWay']);
     assert.equal(card.state, 'ready');
+  });
+
+  test('has only numbers on the card of a large fleet, and those of the status if its gateways are unknown', () => {
+    const names = Array.from({ length: 201 }, (_, index) => `g${index}`);
+    const large = cardOf(gatewaySync(names.map((name) => gateway(name))), {});
+    assert.deepEqual([large.looks, large.lookCounts], [[], { new: 201 }]);
+    const unknown = gatewaySync([gateway('a')]);
+    const counts = gatewayCountsOf({
+      total: 1_000,
+      synced: 990,
+      error: 2,
+      missingSidecar: 1,
+      skewed: 3,
+      pending: 3,
+      paused: 1,
+    });
+    const status = { ...unknown.status, gateways: counts };
+    const countsOf = (rollout?: RolloutStatus) =>
+      cardOf({ ...unknown, status: { ...status, ...(rollout && { rollout }) } }, {}).lookCounts;
+    assert.deepEqual(countsOf(), { failed: 3, onItsWay: 6, new: 990, old: 1 });
+    const numbers = { total: 1_000, admitted: 100, verified: 60, failed: 2 };
+    assert.deepEqual(countsOf(rolloutStatusOf({ ...numbers, phase: 'Progressing' })), {
+      failed: 2,
+      onItsWay: 38,
+      new: 60,
+      old: 900,
+    });
+    assert.deepEqual(countsOf(rolloutStatusOf({ ...numbers, phase: 'RollingBack' })), {
+      failed: 3,
+      onItsWay: 6,
+      old: 991,
+    });
+  });
+
+  test('names the first gateways of a group, and lists the differences of a few', () => {
+    const names = Array.from({ length: 30 }, (_, index) => `g${String(index).padStart(2, '0')}`);
+    const broken = { syncStatus: 'Error' as const, message: full };
+    const reports = names.map((name) => report(`${name}-0`, { changes: ['differs config/x (content)'] }));
+    const { detail, gateways } = detailOf(gatewaySync(names.map((name) => gateway(name, broken))), { reports });
+    const [wait] = detail.waits;
+    assert.deepEqual([wait?.count, wait?.gateways], [30, names.slice(0, 6)]);
+    assert.deepEqual([detail.differences.length, detail.different], [20, 30]);
+    assert.deepEqual(gateways[0], {
+      name: 'g00',
+      pod: 'g00-0',
+      status: 'Error',
+      commit: COMMIT,
+      waitsFor: full,
+      look: 'failed',
+    });
   });
 
   test('groups gateways that wait for the same condition', () => {
