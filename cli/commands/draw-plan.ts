@@ -1,6 +1,6 @@
 import { type PlanSummary, type PlanSummaryGroup, summarizePlan } from '../fleet/plan-summary.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
-import { type CountsTable, changeIn, numberOf } from '../fleet/plan-words.ts';
+import { type CountsTable, type ListedChange, numberOf } from '../fleet/plan-words.ts';
 import type { Host } from '../terminal/host.ts';
 import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
@@ -21,7 +21,7 @@ export function drawPlan(view: PlanView, host: Host): string[] {
   const { glyph, colour } = VERDICTS[verdict];
   const text = `${view.namespace}/${view.name}: ${says}`;
   const headline = lead(text, { glyph: ink(colour, glyph), columns: host.columns });
-  if (view.says !== undefined) return headline;
+  if (view.says !== undefined) return [...headline, ...failing.flatMap(({ why }) => fit(why, host))];
   return [
     ...headline,
     ...block(drawCounts(counts, host, ink)),
@@ -61,8 +61,9 @@ function drawGroup({ who, changes, hidden }: PlanSummaryGroup, host: Host, ink: 
   ];
 }
 
-function drawChange(text: string, { columns }: Host, ink: Ink): string {
-  const { kind = 'modify', path } = changeIn(text);
+function drawChange({ kind = 'modify', path, reason }: ListedChange, { columns }: Host, ink: Ink): string {
   const { glyph, colour } = MARKS[kind];
-  return `  ${ink(colour, glyph)} ${columns ? cut(plain(path), columns - 4) : plain(path)}`;
+  const after = reason ? `   ${reason}` : '';
+  const shown = columns ? cut(plain(path), columns - 4 - after.length) : plain(path);
+  return `  ${ink(colour, glyph)} ${shown}${after && ink('dim', after)}`;
 }

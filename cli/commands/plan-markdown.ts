@@ -1,6 +1,6 @@
 import { shortCommit } from '../fleet/gateway.ts';
 import { type PlanSection, type PlanView, sectionsOf } from '../fleet/plan-view.ts';
-import { changeIn, countsTable, effectOf, numberOf, SHOWN, wavesOf } from '../fleet/plan-words.ts';
+import { changeText, countsTable, effectOf, numberOf, SHOWN, shownChange, wavesOf } from '../fleet/plan-words.ts';
 import { cut, plain } from '../terminal/text.ts';
 
 /** Maximum sections and characters of a path: a comment on GitHub has at most 65,536 characters. */
@@ -22,7 +22,7 @@ export function drawPlanMarkdown(view: PlanView): string {
     ...(says === undefined ? [drawCounts(view)] : []),
     failed > 0 &&
       `**${numberOf(failed, 'gateway')}** cannot get this commit, for ${numberOf(failing.length, 'reason')}. The output without \`--output markdown\` contains the reasons.`,
-    ...sections.slice(0, SECTIONS).map(drawSection),
+    ...sections.slice(0, SECTIONS).map((section) => drawSection(section, view)),
     hidden > 0 && `${numberOf(hidden, 'more group')} not shown.`,
     everyCommit && `Every commit changes ${code(everyCommit)}: its template uses the commit or the ref.`,
   ];
@@ -46,17 +46,19 @@ function drawCounts(view: PlanView): string {
   ].join('\n');
 }
 
-function drawSection({ gateways, versions, paths, files }: PlanSection): string {
-  const waves = wavesOf(gateways).map(([wave, number]) => `${code(wave)} ${number}`);
+function drawSection({ gateways, versions, paths, files }: PlanSection, view: PlanView): string {
+  const waves = wavesOf(gateways, view).map(([wave, number]) => `${code(wave)} ${number}`);
   const inWaves = waves.length > 0 ? ` (${waves.join(', ')})` : '';
+  const who = `**${numberOf(gateways.length, 'gateway')}**${inWaves}`;
+  if (files === 0) return `${who}, with a problem that their current commit has as well.`;
   const differs = versions > 1 ? `, with ${versions} different contents` : '';
   const shown = paths.slice(0, SHOWN.paths);
   const hidden = files - shown.length;
   const lines = [
-    ...shown.map(changeIn).map(({ kind, path }) => `- ${kind ? `${kind} ` : ''}${code(path)}`),
+    ...shown.map(shownChange).map((change) => `- ${changeText({ ...change, path: code(change.path) })}`),
     ...(hidden > 0 ? [`- ${numberOf(hidden, 'more file')}`] : []),
   ];
-  return `**${numberOf(gateways.length, 'gateway')}**${inWaves}${differs}:\n\n${lines.join('\n')}`;
+  return `${who}${differs}:\n\n${lines.join('\n')}`;
 }
 
 /** Quotes untrusted text as a code span, in which Markdown and HTML have no meaning. */

@@ -4,7 +4,8 @@ import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { type Access, type AccessOptions, connect } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { type Details, getGatewaySync, readDetails } from '../client/read.ts';
+import { getGatewaySync, readDetails } from '../client/read.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 import { candidateOf, emptyPlan, isPreviewed, planOfPreview } from '../fleet/plan.ts';
 import { planOfAnswers } from '../fleet/plan-of-answers.ts';
@@ -68,7 +69,7 @@ export const plan = makeCommand({
     if (format === 'json') host.print(drawData(view, 'json'));
     else if (format === 'text') host.print(`${drawPlan(view, host).join('\n')}\n`);
     else host.print(drawPlanMarkdown(withoutValues(view, gatewaySync)));
-    return STATUSES[verdictOf(view.counts)];
+    return STATUSES[verdictOf(view)];
   },
 });
 
@@ -96,7 +97,7 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
     const gatewaySync = await untilPreviewed(access, { ...args, timeoutMs });
     const candidate = candidateOf(gatewaySync);
     if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
-    if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate.says), gatewaySync };
+    if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync };
     const details = await readDetails(access, access.namespace);
     const view = planOfPreview(gatewaySync, candidate.preview, details);
     explainGaps(view, { gatewaySync, details, host });
@@ -126,7 +127,7 @@ async function untilPreviewed(
 /** Prints the reasons for missing data. */
 function explainGaps(
   { waves }: PlanView,
-  { gatewaySync, details, host }: { gatewaySync: GatewaySync; details: Details; host: Host },
+  { gatewaySync, details, host }: { gatewaySync: GatewaySync; details: Beyond; host: Host },
 ): void {
   const { reported = 0, total = 0, startedAt = '' } = gatewaySync.status?.rollout?.preview ?? {};
   const where = `in the namespace ${gatewaySync.metadata.namespace}`;

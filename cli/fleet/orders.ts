@@ -74,7 +74,9 @@ export function wayBackTo(gatewaySync: GatewaySync, start: string): Named {
 /** Returns the commit that waits or will wait for approval; undefined if none is being rolled out. */
 export function toApprove({ nextCommit, phase, commit }: RolloutStatus): string | undefined {
   if (nextCommit) return nextCommit;
-  return ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'].includes(phase) ? commit : undefined;
+  return ['Previewing', 'Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'].includes(phase)
+    ? commit
+    : undefined;
 }
 
 /** Returns the commit that was stopped or rolled back and can be retried, or undefined. */

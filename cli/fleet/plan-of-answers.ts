@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { AnswerView, Askable, ChangeView, InspectionView } from './inspection.ts';
 import { type Changes, type Fate, type GatewayInPlan, type PlanView, planView } from './plan-view.ts';
+import { changeText } from './plan-words.ts';
 
 /** Creates the plan of a ref from the responses of agents. `waves` are the names of all waves, in order. */
 export function planOfAnswers(
@@ -60,6 +61,6 @@ function summarize(changes: readonly ChangeView[], more: number): Changes {
     added: count('add'),
     modified: count('modify', 'restore'),
     deleted: count('delete'),
-    paths: changes.slice(0, LISTED).map(({ kind, path }) => `${kind} ${path}`),
+    paths: changes.slice(0, LISTED).map(changeText),
   };
 }

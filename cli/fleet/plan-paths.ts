@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { PlanView } from './plan-view.ts';
-import { changeIn } from './plan-words.ts';
+import { changeIn, changeText } from './plan-words.ts';
 
 /**
  * Returns a plan whose paths contain no values of labels and variables, which the templates of destinations can insert.
@@ -16,9 +16,9 @@ export function withoutValues(view: PlanView, { spec: { sync }, status }: Gatewa
   const { everyCommit, ...rest } = view;
   if (!isKnown) return { ...rest, groups: view.groups.map((group) => ({ ...group, paths: [] })) };
   const hide = hiderOf(Object.values(sync.profiles).flatMap(({ mappings }) => mappings));
-  const hideIn = (change: string) => {
-    const { kind, path } = changeIn(change);
-    return `${kind ? `${kind} ` : ''}${hide(path)}`;
+  const hideIn = (text: string) => {
+    const change = changeIn(text);
+    return changeText({ ...change, path: hide(change.path) });
   };
   const groups = view.groups.map((group) => ({ ...group, paths: [...new Set(group.paths.map(hideIn))] }));
   return { ...rest, groups, ...(everyCommit && { everyCommit: hide(everyCommit) }) };

@@ -1,9 +1,19 @@
 import { shortCommit } from './gateway.ts';
 import { namesOf } from './names.ts';
 import { type GatewayInPlan, type PlanReason, type PlanView, sectionsOf } from './plan-view.ts';
-import { type CountsTable, countsTable, effectOf, numberOf, SHOWN, verdictOf, wavesOf } from './plan-words.ts';
+import {
+  type CountsTable,
+  countsTable,
+  effectOf,
+  type ListedChange,
+  numberOf,
+  SHOWN,
+  shownChange,
+  verdictOf,
+  wavesOf,
+} from './plan-words.ts';
 
-/** A plan for people: its size is limited, whatever the number of gateways. */
+/** A plan for people. Its size is limited, regardless of the number of gateways. */
 export interface PlanSummary {
   verdict: ReturnType<typeof verdictOf>;
   /** The effect in one sentence. */
@@ -23,8 +33,8 @@ export interface PlanSummary {
 export interface PlanSummaryGroup {
   /** Number, waves, and first names of the gateways. */
   who: string;
-  /** The first changes, such as `modify etc/a.conf`, and the number of the others. */
-  changes: readonly string[];
+  /** The first changes, and the number of the others. */
+  changes: ListedChange[];
   hidden: number;
 }
 
@@ -32,16 +42,17 @@ export interface PlanSummaryGroup {
 export function summarizePlan(view: PlanView): PlanSummary {
   const { failing, everyCommit } = view;
   const sections = sectionsOf(view);
+  const listOf = (gateways: readonly GatewayInPlan[]) => listed(gateways, view);
   const moreFailing = more(failing, 'error message');
   const moreGroups = more(sections, 'group');
   return {
-    verdict: verdictOf(view.counts),
+    verdict: verdictOf(view),
     says: sentenceOf(view),
     counts: countsTable(view),
     failing: failing.slice(0, SHOWN.sections).map(({ why, gateways }) => ({ who: listOf(gateways), why })),
     groups: sections.slice(0, SHOWN.sections).map(({ gateways, versions, paths, files }) => ({
-      who: `${listOf(gateways)}${versions > 1 ? ` (with ${versions} different contents)` : ''}`,
-      changes: paths.slice(0, SHOWN.paths),
+      who: `${listOf(gateways)}${remarkOn({ versions, files })}`,
+      changes: paths.slice(0, SHOWN.paths).map(shownChange),
       hidden: Math.max(0, files - Math.min(paths.length, SHOWN.paths)),
     })),
     others: othersIn(view),
@@ -59,15 +70,22 @@ function sentenceOf({ ref, commit, says, counts, sampledFrom }: PlanView): strin
   return `${release} ${effectOf(counts)}${sample}`;
 }
 
+function remarkOn({ versions, files }: { versions: number; files: number }): string {
+  if (files === 0) return ' (with a problem that their current commit has as well)';
+  return versions > 1 ? ` (with ${versions} different contents)` : '';
+}
+
 /** Lists gateways by name, with their number in each wave. */
-function listOf(gateways: readonly GatewayInPlan[]): string {
-  const waves = wavesOf(gateways).map(([wave, number]) => `${wave} ${number}`);
+function listed(gateways: readonly GatewayInPlan[], view: PlanView): string {
+  const waves = wavesOf(gateways, view).map(([wave, number]) => `${wave} ${number}`);
   const inWaves = waves.length > 0 ? ` (${waves.join(', ')})` : '';
   return `${numberOf(gateways.length, 'gateway')}${inWaves}: ${namesOf(gateways)}`;
 }
 
 /** Returns a line for each reason, and for the gateways that keep their files. */
-function othersIn({ silent, skipped, unchanged, done }: PlanView): string[] {
+function othersIn(view: PlanView): string[] {
+  const { silent, skipped, unchanged, done } = view;
+  const listOf = (gateways: readonly GatewayInPlan[]) => listed(gateways, view);
   const reasons = (title: string, all: readonly PlanReason[]) => [
     ...all.slice(0, SHOWN.sections).map(({ why, gateways }) => `${title}: ${listOf(gateways)} (${why})`),
     ...(all.length > SHOWN.sections ? [`${title}: ${more(all, 'reason')}`] : []),
@@ -87,5 +105,5 @@ function more(groups: readonly { gateways: readonly unknown[] }[], noun: string)
   const hidden = groups.slice(SHOWN.sections);
   const gateways = hidden.reduce((sum, group) => sum + group.gateways.length, 0);
   if (hidden.length === 0) return undefined;
-  return `and ${numberOf(hidden.length, `more ${noun}`)}, with ${numberOf(gateways, 'gateway')}: use --output json`;
+  return `and ${numberOf(hidden.length, `more ${noun}`)}, with ${numberOf(gateways, 'gateway')}: kubectl stoker plan --output json lists all`;
 }

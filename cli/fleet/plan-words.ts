@@ -1,9 +1,9 @@
 import type { PlanCounts, PlanView } from './plan-view.ts';
 
 /** Returns the result of a plan for all gateways. Gateways that have not reported count as changed. */
-export function verdictOf({ changed, failing, silent }: PlanCounts): 'fails' | 'changes' | 'nothing' {
-  if (failing > 0) return 'fails';
-  return changed + silent > 0 ? 'changes' : 'nothing';
+export function verdictOf({ counts, failing }: Pick<PlanView, 'counts' | 'failing'>): 'fails' | 'changes' | 'nothing' {
+  if (counts.failing + failing.length > 0) return 'fails';
+  return counts.changed + counts.silent > 0 ? 'changes' : 'nothing';
 }
 
 /** Formats a number with its noun, such as `1 file` or `2 files`. */
@@ -59,15 +59,36 @@ export function countsTable({ waves, counts }: Pick<PlanView, 'waves' | 'counts'
   return { columns, rows: rows ?? [{ counts: numbers(counts) }] };
 }
 
-/** Counts the gateways of each wave; empty if the waves are unknown. */
-export function wavesOf(gateways: readonly { wave?: string }[]): [wave: string, gateways: number][] {
-  const waves = new Map<string, number>();
-  for (const { wave } of gateways) if (wave !== undefined) waves.set(wave, (waves.get(wave) ?? 0) + 1);
-  return [...waves];
+/** Counts the gateways of each wave, in the order of the waves; empty if the waves are unknown. */
+export function wavesOf(
+  gateways: readonly { wave?: string }[],
+  { waves = [] }: Pick<PlanView, 'waves'>,
+): [wave: string, gateways: number][] {
+  const counts = new Map(waves.map(({ name }) => [name, 0]));
+  for (const { wave = '' } of gateways) counts.set(wave, (counts.get(wave) ?? 0) + 1);
+  return waves.map(({ name }): [string, number] => [name, counts.get(name) ?? 0]).filter(([, number]) => number > 0);
 }
 
-/** Splits a listed change such as `modify etc/a.conf`; the kind is missing if the text was shortened. */
-export function changeIn(text: string): { kind?: 'add' | 'modify' | 'delete' | 'restore'; path: string } {
-  const [, kind, path = text] = /^(add|modify|delete|restore) (.*)$/s.exec(text) ?? [];
-  return { path, ...(kind && { kind: kind as 'add' }) };
+/** A change that a report lists, such as `modify etc/a.conf (TakenOver)`. */
+export interface ListedChange {
+  /** Missing if the text was shortened. */
+  kind?: 'add' | 'modify' | 'delete' | 'restore';
+  path: string;
+  reason?: string;
+}
+
+/** Splits a listed change. */
+export function changeIn(text: string): ListedChange {
+  const [, kind, path = text, reason] = /^(?:(add|modify|delete|restore) )?(.*?)(?: \((\w+)\))?$/s.exec(text) ?? [];
+  return { path, ...(kind && { kind: kind as 'add' }), ...(reason && { reason }) };
+}
+
+/** Joins the parts of a listed change. */
+export const changeText = ({ kind, path, reason }: ListedChange): string =>
+  `${kind ? `${kind} ` : ''}${path}${reason ? ` (${reason})` : ''}`;
+
+/** Splits a listed change, without a reason that its kind implies. */
+export function shownChange(text: string): ListedChange {
+  const { reason = '', ...change } = changeIn(text);
+  return ['', 'New', 'ContentChanged', 'NoLongerMapped'].includes(reason) ? change : { ...change, reason };
 }

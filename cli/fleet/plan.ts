@@ -1,45 +1,48 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import { FIRST_AGENT_WITH_PREVIEWS } from '../../shared/api/names.ts';
 import type { RolloutPreview } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
-import { allGateways } from './all-gateways.ts';
-import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
-import { shortCommit } from './gateway.ts';
+import { type Beyond, reportsOf } from './beyond.ts';
+import { type ResourceView, resourceView } from './fleet.ts';
+import { type GatewayView, shortCommit } from './gateway.ts';
 import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
 import { effectOf } from './plan-words.ts';
-import { isBackwards, placeInWaves } from './waves.ts';
+import { isBackwards } from './waves.ts';
 
 /** Creates the plan of the release that `status.rollout.preview` names, from the reports of the agents. */
-export function planOfPreview(gatewaySync: GatewaySync, preview: RolloutPreview, beyond: Beyond): PlanView {
+export function planOfPreview(
+  gatewaySync: GatewaySync,
+  preview: RolloutPreview,
+  beyond: Beyond,
+  { gateways, rollout }: ResourceView = resourceView(gatewaySync, beyond),
+): PlanView {
   const { commit, ref } = preview;
   const head: PlanHead = { ...headOf(gatewaySync), ref, commit };
   if (!beyond.reports) return countsOnly(head, preview);
-  const { namespace } = gatewaySync.metadata;
-  const reportOf = reportsOf(namespace, beyond);
-  const gateways = plannedGateways(gatewaySync, beyond);
-  const placed = placeInWaves(gatewaySync, gateways, { reportOf, labelsOf: labelsIn(namespace, beyond) });
-  const waves = gatewaySync.status?.rollout?.admission.map(({ wave }) => wave) ?? [];
-  const waveOf = new Map(placed?.map(({ podName, wave }) => [podName, waves[wave]]));
-  const fates = gateways.map((gateway) => {
-    const { name, podName: pod, profile } = gateway;
-    const report = reportOf(gateway);
+  const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
+  const current = gatewaySync.status?.rollout;
+  const bases = current ? [stableOf(current), releaseOf(current)] : [];
+  const planned = gateways.map(({ name, pod, profile, wave, status }) => {
+    const report = reportOf({ podName: pod });
     return {
-      gateway: withoutUndefined({ gateway: name, pod, profile, wave: waveOf.get(pod) }),
-      fate: fateOf(gateway, report, preview),
+      gateway: withoutUndefined({ gateway: name, pod, profile, wave }),
+      fate: fateOf(status, report, { preview, bases }),
       everyCommit: report?.preview?.commit === commit ? report.preview.everyCommit : undefined,
     };
   });
-  return planView(head, fates, placed && waves);
+  const arePlaced = gateways.every(({ wave }) => wave !== undefined);
+  return planView(head, planned, arePlaced ? rollout?.waves.map(({ name }) => name) : undefined);
 }
 
 /** The release to plan, or the reason why there is none: `none` waits, or the plan of one is `unknown`. */
 export type Candidate =
   | { kind: 'preview'; preview: RolloutPreview }
-  | { kind: 'none'; says: string }
+  /** `failure` is the reason why the last one stopped. */
+  | { kind: 'none'; says: string; failure?: string | undefined }
   | { kind: 'unknown'; says: string };
 
 /** Returns the release that the agents preview. */
@@ -58,23 +61,27 @@ export function candidateOf({ spec, status }: GatewaySync): Candidate {
   if (isBackwards(rollout))
     return { kind: 'none', says: `no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}` };
   if (phase === 'Stopped')
-    return unknown(`the rollout of ${shortCommit(commit)} stopped: ${rollout.message ?? 'see kubectl stoker status'}`);
+    return { kind: 'none', says: `the rollout of ${shortCommit(commit)} stopped`, failure: rollout.message ?? phase };
   if (phase !== 'Complete') return missing(commit);
   if (lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit);
   return { kind: 'none', says: `no commit waits: the rollout of ${shortCommit(commit)} is complete` };
 }
 
-/** Checks whether all gateways have previewed a commit, or have it. */
+/** Checks whether all gateways have previewed a commit, or its rollout is over. */
 export function isPreviewed({ status }: GatewaySync, commit: string): boolean {
-  const { preview, phase, commit: current } = status?.rollout ?? {};
+  const { preview, phase = 'Previewing', commit: current } = status?.rollout ?? {};
   if (preview?.commit === commit) return preview.reported >= preview.total;
-  return phase === 'Complete' && current === commit;
+  return current === commit && ['Complete', 'Stopped', 'RolledBack'].includes(phase);
 }
 
 /** Returns the plan of a resource without a commit that waits. */
-export const emptyPlan = (gatewaySync: GatewaySync, says: string): PlanView => ({
+export const emptyPlan = (
+  gatewaySync: GatewaySync,
+  { says, failure }: { says: string; failure?: string | undefined },
+) => ({
   ...planView(headOf(gatewaySync), []),
   says,
+  failing: failure === undefined ? [] : [{ why: failure, gateways: [] }],
 });
 
 const headOf = ({ metadata: { namespace, name } }: GatewaySync): PlanHead => ({ namespace, name });
@@ -94,33 +101,18 @@ function countsIn({ total, reported, unchanged, failing, files }: RolloutPreview
 /** Describes the effect of the previewed release, such as `would change 3 of 40 gateways (5 files in total)`. */
 export const effectOfPreview = (preview: RolloutPreview): string => effectOf(countsIn(preview));
 
-/** Returns all known gateways. Without permission to read pods, those that the status omits are found by their reports. */
-function plannedGateways(gatewaySync: GatewaySync, beyond: Beyond): DiscoveredGateway[] {
-  const { metadata, status } = gatewaySync;
-  const { namespace, name: crName } = metadata;
-  const known = allGateways(gatewaySync, beyond);
-  if (beyond.pods || known.length >= (status?.gateways?.total ?? 0)) return known;
-  const isKnown = new Set(known.map(({ podName }) => podName));
-  const others = (beyond.reports ?? []).flatMap(({ metadata: { name: podName, ...place }, status: report }) => {
-    if (place.namespace !== namespace || report?.crName !== crName || isKnown.has(podName)) return [];
-    const { gateway: name = podName, state: syncStatus, profile } = report;
-    return [withoutUndefined({ name, namespace, podName, syncStatus, profile })];
-  });
-  return [...known, ...others];
-}
-
-const SKIPPED: Partial<Record<DiscoveredGateway['syncStatus'], string>> = {
+const SKIPPED: Partial<Record<GatewayView['status'], string>> = {
   Paused: 'paused',
   DryRun: 'in a dry run',
   MissingSidecar: 'no sidecar: recreate the pod',
 };
 
 function fateOf(
-  { syncStatus }: DiscoveredGateway,
+  status: GatewayView['status'],
   report: SyncReportStatus | undefined,
-  { commit, revision }: RolloutPreview,
+  { preview: { commit, revision }, bases }: { preview: RolloutPreview; bases: readonly Release[] },
 ): Fate {
-  const skipped = SKIPPED[syncStatus];
+  const skipped = SKIPPED[status];
   if (skipped) return { kind: 'skipped', why: skipped };
   if (!report) return { kind: 'silent', why: 'its agent has not reported yet' };
   if (report.commit === commit && report.revision === revision) return { kind: 'done' };
@@ -130,6 +122,10 @@ function fateOf(
     if (isOld) return { kind: 'silent', why: `its agent (version ${agentVersion ?? 'unknown'}) has no previews` };
     return { kind: 'silent', why: message ? `no preview yet: ${message}` : 'no preview yet' };
   }
+  // As in the controller: a plan that was made from another release proves nothing.
+  const isOn = (base: Release) => report.commit === base.commit && (report.revision ?? base.revision) === base.revision;
+  if (report.commit !== undefined && !bases.some(isOn))
+    return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit)}` };
   if (preview.failure) return { kind: 'failing', why: preview.failure };
   return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview) };
 }

@@ -34,7 +34,11 @@ export function planned(
     rollout?: Partial<RolloutStatus>;
     preview?: Partial<RolloutPreview>;
   } = {},
-): { gatewaySync: GatewaySync; beyond: Required<Pick<Beyond, 'reports' | 'pods'>>; preview: RolloutPreview } {
+): {
+  gatewaySync: GatewaySync;
+  beyond: { reports: SyncReport[]; pods: NonNullable<Beyond['pods']> };
+  preview: RolloutPreview;
+} {
   const base = gatewaySyncOf({ spec: { rollout: { waves: WAVES }, ...spec } });
   const revision = syncRevision(base.spec.sync);
   const whole: RolloutPreview = {

@@ -206,23 +206,8 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
   test('shows the counts of the status to users who cannot list reports', async (t) => {
     const { namespace, roll } = await arrange(t);
     await roll({}, { total: 40, reported: 40, unchanged: 37, files: 9 });
-    await viewerOf(namespace);
-    const metadata = { name: 'viewer', namespace };
-    await apply(
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'Role',
-        metadata,
-        rules: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list'] }],
-      },
-      '--force-conflicts',
-    );
-    const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'viewer' });
-    const line = ['plan', 'plant', '--kubeconfig', kubeconfig];
-    const { status, output, notes } = await until(() => runCli(line), {
-      describe: 'the missing permission',
-      accept: (result) => result.notes !== '',
-    });
+    const kubeconfig = await viewerOf(namespace, []);
+    const { status, output, notes } = await runCli(['plan', 'plant', '--kubeconfig', kubeconfig]);
     assert.equal(status, 2);
     assert.match(output, /would change 3 of 40 gateways \(9 files in total\)\n/);
     assert.match(

@@ -66,9 +66,31 @@ suite('kubectl stoker plan shows', () => {
   test('one line if nothing changes, or no commit waits', () => {
     const { view, gatewaySync } = planFor([unchanged('a')]);
     assert.equal(drawPlan(view, host())[0], '✔ gateways/plant: main (bbbbbbbb) would change nothing on 1 gateway');
-    assert.deepEqual(drawPlan(emptyPlan(gatewaySync, 'no commit waits'), host()), [
+    assert.deepEqual(drawPlan(emptyPlan(gatewaySync, { says: 'no commit waits' }), host()), [
       '✔ gateways/plant: no commit waits',
     ]);
+  });
+
+  test('files of the gateway that would be taken over, and problems that are not new', () => {
+    const old = { name: 'b', report: {}, preview: { digest: 'problem' } };
+    const { view, gatewaySync } = planFor([changing('a', ['modify x (TakenOver)', 'add y (New)']), old]);
+    const lines = drawPlan(view, host());
+    assert.ok(lines.includes('  ~ x   TakenOver'), lines.join('\n'));
+    assert.ok(lines.includes('  + y'));
+    assert.ok(lines.includes('1 gateway (shops 1): b (with a problem that their current commit has as well)'));
+    const markdown = drawPlanMarkdown(withoutValues(view, gatewaySync));
+    assert.match(markdown, /\n- modify `x` \(TakenOver\)\n- add `y`\n/);
+    assert.match(
+      markdown,
+      /\n\*\*1 gateway\*\* \(`shops` 1\), with a problem that their current commit has as well\.\n/,
+    );
+  });
+
+  test('the reason why a rollout stopped, but not in Markdown', () => {
+    const { gatewaySync } = planFor([]);
+    const view = emptyPlan(gatewaySync, { says: 'the rollout of bbbbbbbb stopped', failure: 'a has no label' });
+    assert.deepEqual(drawPlan(view, host()), ['✘ gateways/plant: the rollout of bbbbbbbb stopped', 'a has no label']);
+    assert.equal(drawPlanMarkdown(view), '### Plan of `gateways/plant`\n\nthe rollout of bbbbbbbb stopped.\n');
   });
 
   test('the number of contents if templates render the same file differently, and the cause', () => {
@@ -122,8 +144,10 @@ suite('kubectl stoker plan shows', () => {
     const { view, gatewaySync } = planFor(gateways);
     const lines = drawPlan(view, host());
     assert.ok(lines.length < 550, `${lines.length}`);
-    assert.ok(lines.includes('and 2480 more groups, with 2480 gateways: use --output json'));
-    assert.ok(lines.includes('and 2480 more error messages, with 2480 gateways: use --output json'));
+    assert.ok(lines.includes('and 2480 more groups, with 2480 gateways: kubectl stoker plan --output json lists all'));
+    assert.ok(
+      lines.includes('and 2480 more error messages, with 2480 gateways: kubectl stoker plan --output json lists all'),
+    );
     assert.ok(lines.includes('  and 480 more files'));
     assert.equal(view.groups.length, 2_500, 'JSON has all');
     const text = drawPlanMarkdown(withoutValues(view, gatewaySync));
@@ -200,7 +224,7 @@ suite('the Markdown of a plan', () => {
     );
     const { gatewaySync } = planFor([]);
     assert.equal(
-      drawPlanMarkdown(emptyPlan(gatewaySync, 'no commit waits')),
+      drawPlanMarkdown(emptyPlan(gatewaySync, { says: 'no commit waits' })),
       '### Plan of `gateways/plant`\n\nno commit waits.\n',
     );
   });

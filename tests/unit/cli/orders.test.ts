@@ -71,7 +71,7 @@ suite('an approval', () => {
 
   test('admits the commit in progress to the waves that wait for it', () => {
     const plural = `${NEW} (v2) may enter waves east, west as soon as the previous waves are done.`;
-    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
+    for (const phase of ['Previewing', 'Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
         change(plural, approve, ['east', 'west']),

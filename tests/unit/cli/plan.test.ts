@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
-import { candidateOf, isPreviewed, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { candidateOf, emptyPlan, isPreviewed, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { sectionsOf } from '../../../cli/fleet/plan-view.ts';
-import { effectOf, verdictOf } from '../../../cli/fleet/plan-words.ts';
+import { changeIn, changeText, effectOf, shownChange, verdictOf } from '../../../cli/fleet/plan-words.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { changing, NEW, OLD, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
@@ -64,7 +64,7 @@ suite('the plan of a preview', () => {
         ['no disk', ['a']],
       ],
     );
-    assert.equal(verdictOf(view.counts), 'fails');
+    assert.equal(verdictOf(view), 'fails');
   });
 
   const silent: [what: string, gateway: PreviewingGateway, why: string][] = [
@@ -72,6 +72,11 @@ suite('the plan of a preview', () => {
     ['has no preview', { name: 'a', report: {} }, 'no preview yet'],
     ['has a problem', { name: 'a', report: { message: 'no git server' } }, 'no preview yet: no git server'],
     ['previewed another commit', { name: 'a', report: {}, preview: { commit: OLD } }, 'no preview yet'],
+    [
+      'made its preview from a commit that it should not have',
+      { name: 'a', report: { commit: 'c'.repeat(40) }, preview: {} },
+      'no valid preview: it has cccccccc',
+    ],
     ['previewed another revision', { name: 'a', report: {}, preview: { revision: 'x' } }, 'no preview yet'],
     [
       'is older than previews',
@@ -91,7 +96,7 @@ suite('the plan of a preview', () => {
         view.silent.map((reason) => [reason.why, podsOf(reason.gateways)]),
         [[why, ['a']]],
       );
-      assert.equal(verdictOf(view.counts), 'changes');
+      assert.equal(verdictOf(view), 'changes');
     });
   }
 
@@ -118,7 +123,7 @@ suite('the plan of a preview', () => {
         ['no sidecar: recreate the pod', ['d']],
       ],
     );
-    assert.deepEqual([view.groups, verdictOf(view.counts)], [[], 'nothing']);
+    assert.deepEqual([view.groups, verdictOf(view)], [[], 'nothing']);
     const edited = planFor([{ name: 'a', report: { commit: NEW, revision: 'x' } }]);
     assert.deepEqual([edited.counts.done, edited.counts.silent], [0, 1], 'it has the commit with other mappings');
   });
@@ -151,7 +156,7 @@ suite('the plan of a preview', () => {
         rollout: { admission: ['first', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })) },
       },
     );
-    const { reports = [] } = fleet.beyond;
+    const { reports } = fleet.beyond;
     for (const beyond of [fleet.beyond, { reports }]) {
       const view = planOfPreview(fleet.gatewaySync, fleet.preview, beyond);
       assert.deepEqual([view.counts.changed, view.counts.unchanged, view.groups.length], [2_500, 2_500, 1]);
@@ -231,8 +236,8 @@ suite('the release to plan', () => {
     [
       'stopped',
       { phase: 'Stopped', nextCommit: undefined, message: 'a failed' },
-      'unknown',
-      /^the rollout of aaaaaaaa stopped: a failed$/,
+      'none',
+      /^the rollout of aaaaaaaa stopped$/,
     ],
   ];
   for (const [what, rollout, kind, says] of rows) {
@@ -242,6 +247,14 @@ suite('the release to plan', () => {
       assert.match(found.kind === 'preview' ? '' : found.says, says);
     });
   }
+
+  test('contains the reason of a stop, and counts as a failure', () => {
+    const found = candidate({ phase: 'Stopped', nextCommit: undefined, message: "can't be delivered to a" });
+    const view = found.kind === 'none' ? emptyPlan(planned([]).gatewaySync, found) : undefined;
+    assert.deepEqual(view?.failing, [{ why: "can't be delivered to a", gateways: [] }]);
+    assert.equal(view && verdictOf(view), 'fails');
+    assert.equal(verdictOf(emptyPlan(planned([]).gatewaySync, { says: 'no commit waits' })), 'nothing');
+  });
 
   test('requires a rollout with previews', () => {
     const says = (spec: object) => {
@@ -263,6 +276,8 @@ suite('the release to plan', () => {
     const complete = (commit: string) =>
       planned([], { rollout: { preview: undefined, phase: 'Complete', commit } }).gatewaySync;
     assert.deepEqual([isPreviewed(complete(NEW), NEW), isPreviewed(complete(OLD), NEW)], [true, false]);
+    const stopped = planned([], { rollout: { preview: undefined, phase: 'Stopped', commit: NEW } });
+    assert.equal(isPreviewed(stopped.gatewaySync, NEW), true);
   });
 });
 
@@ -319,8 +334,8 @@ suite('the plan of a ref', () => {
     assert.deepEqual(
       plan.groups.map(({ paths, files, gateways: group }) => [paths, files, podsOf(group)]),
       [
-        [['modify x'], 4, ['a', 'b']],
-        [['modify x'], 1, ['c']],
+        [['modify x (ContentChanged)'], 4, ['a', 'b']],
+        [['modify x (ContentChanged)'], 1, ['c']],
       ],
     );
     assert.deepEqual([plan.ref, plan.commit, plan.sampledFrom], ['next', NEW, 9]);
@@ -343,6 +358,13 @@ suite('the plan of a ref', () => {
     assert.deepEqual([plan.groups[0]?.paths.length, plan.groups[0]?.files, plan.sampledFrom], [100, 2_005, undefined]);
     assert.equal(plan.waves, undefined);
   });
+});
+
+test('a listed change is split, and has a reason unless its kind implies it', () => {
+  assert.deepEqual(shownChange('add a b (copy).txt (New)'), { kind: 'add', path: 'a b (copy).txt' });
+  assert.deepEqual(shownChange('modify x (TakenOver)'), { kind: 'modify', path: 'x', reason: 'TakenOver' });
+  assert.deepEqual(shownChange('ened/path.txt (ContentChanged)'), { path: 'ened/path.txt' });
+  assert.equal(changeText(changeIn('delete x (y) (NoLongerMapped)')), 'delete x (y) (NoLongerMapped)');
 });
 
 test('the effect of a plan is one clause', () => {
