@@ -6,10 +6,13 @@ import { placeOf } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';
 import { Problem } from '../client/problem.ts';
 import { getGatewaySync, listEvents } from '../client/read.ts';
+import type { PlanSummary } from '../fleet/plan-summary.ts';
 import { type TraceView, traceView } from '../fleet/trace.ts';
 import { carryOut } from '../orders/carry-out.ts';
 import { agreementOf } from '../orders/plan.ts';
+import type { Mirror } from './mirror.ts';
 import { plannerOf, VERBS } from './verbs.ts';
+import { planIn } from './views.ts';
 
 const text = (characters: number) => v.pipe(v.string(), v.maxLength(characters));
 
@@ -29,15 +32,17 @@ const orderSchema = v.object({ ...wishSchema.entries, agreed: text(64) });
 /** Content of the confirmation dialog. */
 export type Proposal =
   | { kind: 'done'; says: string; place: string }
-  /** The page returns `agreed` with the order. */
-  | { kind: 'change'; says: string; place: string; agreed: string };
+  /** The page returns `agreed` with the order, and shows the plan of a commit to approve. */
+  | { kind: 'change'; says: string; place: string; agreed: string; plan?: PlanSummary };
 
 /** Runs commands for the page, with the same messages and permissions. */
 export class Desk {
   readonly #access: Access;
+  readonly #mirror: Pick<Mirror, 'beyond'>;
 
-  constructor(access: Access) {
+  constructor(access: Access, mirror: Pick<Mirror, 'beyond'>) {
     this.#access = access;
+    this.#mirror = mirror;
   }
 
   /** Plans the effect of a verb. Throws `Problem`. */
@@ -45,11 +50,12 @@ export class Desk {
     const { verb, namespace, name, to } = parse(wishSchema, body);
     const access = this.#in(namespace);
     const place = placeOf(access);
-    const planned = plannerOf(verb, to)(await getGatewaySync(access, name));
+    const gatewaySync = await getGatewaySync(access, name);
+    const planned = plannerOf(verb, to)(gatewaySync);
     const { says } = planned;
-    return planned.kind === 'done'
-      ? { kind: 'done', says, place }
-      : { kind: 'change', says, place, agreed: agreementOf(planned) };
+    if (planned.kind === 'done') return { kind: 'done', says, place };
+    const plan = verb === 'approve' ? planIn(gatewaySync, this.#mirror.beyond(namespace)) : {};
+    return { kind: 'change', says, place, agreed: agreementOf(planned), ...plan };
   }
 
   /** Makes exactly the confirmed change, or none. Throws `Problem`. */

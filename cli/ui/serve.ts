@@ -54,7 +54,7 @@ export async function servePage({ access, namespace, port, now }: ServeOptions):
     const door = new Door(`${HOST}:${chosen}`);
     const { context, server } = access;
     const place = { context, server, namespace };
-    const handler = createApp({ door, board, desk: new Desk(access), assets: loadAssets(), place });
+    const handler = createApp({ door, board, desk: new Desk(access, mirror), assets: loadAssets(), place });
     const listening = await listenAt(chosen, handler);
     return {
       address: door.address,

@@ -6,6 +6,8 @@ import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
 import { type FleetView, type ResourceView, type RolloutView, resourceView } from '../fleet/fleet.ts';
 import type { GatewayView } from '../fleet/gateway.ts';
 import { type HistoryView, historyView } from '../fleet/orders.ts';
+import { planOfPreview } from '../fleet/plan.ts';
+import { type PlanSummary, summarizePlan } from '../fleet/plan-summary.ts';
 import { type BarView, barsIn } from '../fleet/sync-progress.ts';
 import { isBackwards } from '../fleet/waves.ts';
 import type { Look } from '../terminal/bars.ts';
@@ -43,6 +45,8 @@ export interface Detail extends Omit<ResourceView, 'gateways' | 'rollout'> {
   /** Commits are kept for rollbacks. */
   hasHistory: boolean;
   offers: Offer[];
+  /** Plan of the commit that is previewed. */
+  plan?: PlanSummary;
 }
 
 /** A gateway, with its appearance if its wave is known. */
@@ -130,11 +134,18 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): { detail: De
     history: historyView(gatewaySync),
     hasHistory: gatewaySync.spec.rollout !== undefined,
     offers: offersOf(gatewaySync),
+    ...planIn(gatewaySync, beyond, view),
   };
   return plainly({
     detail,
     gateways: gateways.map((gateway) => withoutUndefined({ ...gateway, look: looks.get(gateway.pod) })),
   });
+}
+
+/** Returns the plan of the commit that is previewed, if there is one. */
+export function planIn(gatewaySync: GatewaySync, beyond: Beyond, view?: ResourceView): { plan?: PlanSummary } {
+  const { preview } = gatewaySync.status?.rollout ?? {};
+  return preview ? { plan: summarizePlan(planOfPreview(gatewaySync, preview, beyond, view)) } : {};
 }
 
 /** Groups gateways by the reason of their wait; problems first. */

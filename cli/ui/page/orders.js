@@ -2,10 +2,12 @@
 import { ask } from './connection.js';
 import { byId, h, keep, setAttribute } from './dom.js';
 import { readable } from './hash.js';
+import { drawGroups } from './plan.js';
 
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../verbs.ts').Verb} Verb */
 /** @typedef {import('../desk.ts').Proposal} Proposal */
+/** @typedef {import('../../fleet/plan-summary.ts').PlanSummary} Plan */
 /** @typedef {{ verb: Verb, namespace: string, name: string, to?: string }} Wish */
 
 /** @type {Record<Verb, { label: string, title: string }>} */
@@ -61,8 +63,8 @@ export async function openDialog(wish) {
   if (!element.open) element.showModal();
   try {
     const { kind, says, place, ...rest } = /** @type {Proposal} */ (await ask('plan', wish));
-    const agreed = kind === 'change' && 'agreed' in rest ? rest.agreed : undefined;
-    if (current === wish) fill(wish, { says, place, agreed });
+    const { agreed, plan } = /** @type {{ agreed?: string, plan?: Plan }} */ (kind === 'change' ? rest : {});
+    if (current === wish) fill(wish, { says, place, agreed, plan });
   } catch (error) {
     if (current === wish) fill(wish, { says: /** @type {Error} */ (error).message, isWrong: true });
   }
@@ -97,9 +99,9 @@ async function order(wish, agreed) {
 
 /**
  * @param {Wish} wish
- * @param {{ says: string, place?: string | undefined, agreed?: string | undefined, isWrong?: boolean, canAskAgain?: boolean }} about
+ * @param {{ says: string, place?: string | undefined, agreed?: string | undefined, plan?: Plan | undefined, isWrong?: boolean, canAskAgain?: boolean }} about
  */
-function fill(wish, { says, place, agreed, isWrong = false, canAskAgain = false }) {
+function fill(wish, { says, place, agreed, plan, isWrong = false, canAskAgain = false }) {
   const { label, title } = WORDS[wish.verb];
   const close = () => dialog().close();
   dialog().replaceChildren(
@@ -110,6 +112,7 @@ function fill(wish, { says, place, agreed, isWrong = false, canAskAgain = false 
       { id: 'dialog-says', class: isWrong ? 'says wrong' : 'says', role: isWrong ? 'alert' : undefined },
       readable(says),
     ),
+    plan ? h('div', { class: 'plan' }, drawGroups(plan, { isFirstOpen: false })) : '',
     h('p', { id: 'dialog-progress', class: 'hint', role: 'status' }),
     h(
       'div',

@@ -5,6 +5,7 @@ import { drawGateways, frameGateways } from './gateways.js';
 import { hash, readable } from './hash.js';
 import { drawVerbs } from './orders.js';
 import { chosenPod, closePanel, drawPanel } from './panel.js';
+import { drawPlan } from './plan.js';
 import { drawDifferences, drawHistory, drawTrace, drawWaits } from './sections.js';
 import { drawWaves } from './waves.js';
 import { ago, formatCount, STATES } from './words.js';
@@ -44,6 +45,7 @@ export function frameResource(main, { namespace, name }) {
       h('p', { class: 'hint', id: 'rights' }),
     ),
     h('dl', { class: 'facts', id: 'facts' }),
+    section('plan', 'Plan', 'Changes that the gateways report for the newest commit, before it is delivered.'),
     h(
       'section',
       { 'aria-labelledby': 'waves-title', class: 'wide' },
@@ -96,6 +98,8 @@ export function drawResource(detail, gateways, { may, trace, traceError }) {
     ],
     () => drawFacts(detail),
   );
+  byId('plan-section').hidden = !detail.plan;
+  redraw(byId('plan'), detail.plan, () => (detail.plan ? drawPlan(detail.plan) : []));
   drawGatewayParts(detail, gateways);
   redraw(byId('waits'), detail.waits, () => drawWaits(detail.waits));
   redraw(byId('trace'), [trace, traceError, detail.lastRequest, detail.lastPush, ago(trace?.delivery.at)], () =>

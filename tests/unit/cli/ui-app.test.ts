@@ -27,7 +27,7 @@ async function startPage(t: TestContext): Promise<number> {
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
   const door = new Door(`127.0.0.1:${port}`);
-  const app = createApp({ door, board: new Board(mirror), desk: new Desk(access), assets: new Map(), place });
+  const app = createApp({ door, board: new Board(mirror), desk: new Desk(access, mirror), assets: new Map(), place });
   server.on('request', app);
   return port;
 }

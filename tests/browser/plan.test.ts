@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { after, suite, type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
+import { startUi } from '../support/start-ui.ts';
+import { viewerOf } from '../support/viewer-of.ts';
+import { faultsOf } from './accessibility.ts';
+import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
+import { writePlannedRelease } from './planned-release.ts';
+
+/** UI_PICTURES=DIRECTORY saves a picture of each page for review. */
+const pictures = process.env.UI_PICTURES;
+const name = 'plant';
+
+async function savePicture(page: Page, file: string): Promise<void> {
+  if (!pictures || pictures.endsWith('docs/images')) return;
+  await mkdir(pictures, { recursive: true });
+  await page.screenshot({ path: path.join(pictures, `${file}.png`), fullPage: true });
+}
+
+async function arrange(
+  t: TestContext,
+  ...previews: Parameters<typeof writePlannedRelease> extends [unknown, ...infer R] ? R : never
+) {
+  const namespace = await createNamespace(t);
+  await writePlannedRelease({ namespace, name }, ...previews);
+  const { address } = await startUi(t, (await connectCluster()).kubeconfig, '-n', namespace);
+  return { namespace, address };
+}
+
+suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
+  after(closeBrowser);
+
+  test('is shown before the approval, whose dialog names the groups, at every width and in every theme', async (t) => {
+    const { namespace, address } = await arrange(t);
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1_280, 390]) {
+        const viewport = { width, height: width > 500 ? 900 : 844 };
+        const page = await openPage(t, address, { colorScheme, viewport, reducedMotion: 'reduce' });
+        await page.getByRole('link', { name }).click();
+        const plan = page.locator('#plan');
+        await plan
+          .getByText('main (3f2a91bc) cannot be delivered to 1 of 24 gateways and would change 9 (221 files in total)')
+          .waitFor();
+        const rows = await plan.locator('tbody tr').allInnerTexts();
+        const cells = rows.map((row) => row.split(/\s+/).filter(Boolean));
+        assert.deepEqual(
+          cells.map(([wave, gateways]) => [wave, gateways]),
+          [
+            ['canary', '2'],
+            ['main', '18'],
+            ['rest', '4'],
+          ],
+        );
+        await plan.getByText('{{ .Labels.site }} has no value').waitFor();
+        const groups = plan.locator('details.group');
+        assert.equal(await groups.count(), 2);
+        assert.match((await groups.first().locator('summary').textContent()) ?? '', /^7 gateways .*31 files$/);
+        await groups.first().getByText('config/lines/line-6.json').waitFor();
+        await groups.nth(1).locator('summary').click();
+        await groups.nth(1).getByText('config/old.json').waitFor();
+        await savePicture(page, `plan-${width}-${colorScheme}`);
+        const room = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
+        assert.deepEqual(room, [width, width]);
+        assert.deepEqual(await faultsOf(page), []);
+
+        await page.getByRole('button', { name: 'Approve' }).click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByText('According to the previews, it cannot be delivered to 1 of 24 gateways').waitFor();
+        await dialog.getByText(/^7 gateways \(/).waitFor();
+        await dialog.getByText(/^2 gateways \(.*with 2 different contents/).waitFor();
+        assert.deepEqual(await faultsOf(page), []);
+        await savePicture(page, `plan-approve-${width}-${colorScheme}`);
+        await dialog.getByRole('button', { name: 'Approve' }).scrollIntoViewIfNeeded();
+        await dialog.getByRole('button', { name: 'Cancel' }).click();
+        await page.context().close();
+      }
+    const path = gatewaySyncPath(namespace, name);
+    const { metadata } = await callApi<{ metadata: { annotations?: object } }>({ path });
+    assert.equal(metadata.annotations, undefined, 'looking changes nothing');
+  });
+
+  test('shows hostile paths as text, and disappears when no commit is previewed', async (t) => {
+    const evil = '<img src=x onerror="globalThis.hacked=1">';
+    const { namespace, address } = await arrange(t, { 1: { digest: 'x', modified: 1, paths: [`modify ${evil}`] } });
+    const page = await openPage(t, address);
+    await page.getByRole('link', { name }).click();
+    await page.locator('#plan code', { hasText: evil }).waitFor();
+    assert.equal(await page.evaluate('globalThis.hacked'), undefined);
+    await callApi({
+      method: 'PATCH',
+      path: `${gatewaySyncPath(namespace, name)}/status`,
+      body: { status: { rollout: { preview: null } } },
+      contentType: 'application/merge-patch+json',
+    });
+    await page.locator('#plan-section').waitFor({ state: 'hidden' });
+  });
+
+  test('shows only the counts to users who cannot list reports', async (t) => {
+    const { namespace } = await arrange(t);
+    const { address } = await startUi(t, await viewerOf(namespace, []), '-n', namespace);
+    const page = await openPage(t, address);
+    await page.getByRole('link', { name }).click();
+    await page.locator('#plan').getByText('would change 9 (221 files in total)').waitFor();
+    assert.equal(await page.locator('#plan details').count(), 0);
+  });
+});
