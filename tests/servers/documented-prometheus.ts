@@ -38,7 +38,7 @@ export const documentedPrometheus: Recipe = {
     metadata: { labels: {}, annotations: { 'sync.io/inject': 'true' } },
     spec: {
       shareProcessNamespace: true,
-      securityContext: { runAsUser: 65534 },
+      securityContext: { runAsUser: 65534, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {
           name: 'prometheus',
@@ -50,6 +50,7 @@ export const documentedPrometheus: Recipe = {
             '--web.listen-address=:9090',
           ],
           ports: [{ containerPort: 9090 }],
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
           volumeMounts: [
             { name: 'data', mountPath: '/srv' },
             { name: 'metrics', mountPath: '/prometheus' },

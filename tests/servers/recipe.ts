@@ -17,6 +17,7 @@ export interface Container {
   args?: string[];
   env?: { name: string; valueFrom: { secretKeyRef: { name: string; key: string } } }[];
   ports?: { containerPort: number }[];
+  securityContext?: object;
   volumeMounts: { name: string; mountPath: string }[];
 }
 

@@ -68,7 +68,8 @@ function contentOf(file: string): string {
 async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
   const repository = await git.createRepository(recipe.name);
   await repository.commit({ files: adapt(recipe.files, recipe) });
-  const address = { namespace: await createNamespace(t), name: recipe.name };
+  const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  const address = { namespace: await createNamespace(t, restricted), name: recipe.name };
   await apply(agentClusterRole);
   await (await controllerStarter(t, address.namespace)).start();
   const { sync, gateway, rollout } = recipe.spec;

@@ -21,7 +21,9 @@ export async function commandOf({ image, command = [], args = [] }: Container): 
 }
 
 /** Returns why the servers of a recipe can't run here, or undefined if they can. */
-export async function missingServer({ template }: Recipe): Promise<string | undefined> {
+export async function missingServer({ template, before }: Recipe): Promise<string | undefined> {
+  const [client = ''] = before.command.split(' ');
+  if (!programPath(client)) return `it needs ${client}`;
   try {
     for (const container of template.spec.containers) {
       const [program] = await commandOf(container);
