@@ -9,8 +9,8 @@ import { buildVersions } from './versions.ts';
 
 const [command, ...options] = process.argv.slice(2);
 if (command === undefined || command.startsWith('-')) serveSite(process.argv.slice(2));
-else if (command === 'build') buildSite(options);
-else if (command === 'versions' && options[0]) buildVersions(options[0]);
+else if (command === 'build') await buildSite(options);
+else if (command === 'versions' && options[0]) await buildVersions(options[0]);
 else {
   console.error(`${command}: use npm run docs, npm run docs -- build, or npm run docs -- versions DIR`);
   process.exitCode = 2;

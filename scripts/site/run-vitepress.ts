@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { writeJsonSchemas } from './json-schemas.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
@@ -35,11 +36,15 @@ export function serveSite(options: string[]): void {
   });
 }
 
-/** Builds the site of a checkout, as a version of the published site if `version` is set. Throws an error if it fails. */
-export function buildSite(options: string[], { checkout = root, version = '' } = {}): void {
+/**
+ * Builds the site of a checkout with the JSON Schemas of its CRDs, as a version of the published site if `version` is set.
+ * Throws an error if it fails.
+ */
+export async function buildSite(options: string[], { checkout = root, version = '' } = {}): Promise<void> {
   const { status } = spawnSync(process.execPath, vitepress(checkout, ['build', ...options]), {
     stdio: 'inherit',
     env: { ...process.env, DOCS_VERSION: version },
   });
   if (status !== 0) throw new Error(`the site ${version && `of ${version} `}could not be built, see above`);
+  await writeJsonSchemas(checkout, path.join(checkout, 'site/.vitepress/dist/schemas'));
 }

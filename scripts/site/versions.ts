@@ -27,18 +27,18 @@ export function missingPage(base: string, versions: string[]): string {
 }
 
 /** Builds every release that has a site from its tag, and this checkout as `next`, into a directory for the web server. */
-export function buildVersions(directory: string): void {
+export async function buildVersions(directory: string): Promise<void> {
   const tags = execFileSync('git', ['tag', '--list', 'v*'], { cwd: root, encoding: 'utf8' }).split('\n');
   const versions: string[] = ['next'];
   mkdirSync(directory, { recursive: true });
-  copySite(root, 'next', directory);
+  await copySite(root, 'next', directory);
   for (const tag of releasesAmong(tags)) {
     const checkout = mkdtempSync(path.join(tmpdir(), 'site-'));
     try {
       const archive = execFileSync('git', ['archive', tag], { cwd: root, maxBuffer: 2 ** 30 });
       execFileSync('tar', ['--extract', '--directory', checkout], { input: archive });
       if (!existsSync(path.join(checkout, 'site/package-lock.json'))) continue;
-      copySite(checkout, tag, directory);
+      await copySite(checkout, tag, directory);
       versions.push(tag);
     } finally {
       rmSync(checkout, { recursive: true });
@@ -54,7 +54,7 @@ export function buildVersions(directory: string): void {
   );
 }
 
-function copySite(checkout: string, version: string, directory: string): void {
-  buildSite([], { checkout, version });
+async function copySite(checkout: string, version: string, directory: string): Promise<void> {
+  await buildSite([], { checkout, version });
   cpSync(path.join(checkout, 'site/.vitepress/dist'), path.join(directory, version), { recursive: true });
 }

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import manifest from '../../package.json' with { type: 'json' };
+import { writeJsonSchemas } from '../../scripts/site/json-schemas.ts';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
-import { readManifests } from '../support/markdown.ts';
+import { docsOf } from '../../shared/docs-site.ts';
+import { blocksOf, commandsOf, readManifests, readPages } from '../support/markdown.ts';
 import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
+
+const checkout = path.join(chart, '..');
+const docs = docsOf(manifest.version);
 
 /** Kinds of operators that the test's API server does not know. */
 const foreign = ['Certificate', 'HTTPRoute', 'Issuer', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'];
@@ -18,18 +24,19 @@ let directory: TemporaryDirectory;
 before(async () => {
   directory = await makeTemporaryDirectory('kubeconform-');
   await writeObjectSchemas(path.join(directory.path, 'schemas'));
+  await writeJsonSchemas(checkout, path.join(directory.path, 'site/schemas'));
 });
 
 after(() => directory?.remove());
 
-/** Checks manifests, by their name, and gives what kubeconform says. */
-async function conform(manifests: Record<string, string>): Promise<string> {
+/** Checks manifests by their name against the schemas at a location, and returns the output of kubeconform. */
+async function conform(manifests: Record<string, string>, location = 'schemas/{{.ResourceKind}}{{.KindSuffix}}.json') {
   const { kubeconform } = await findBinaries('kubeconform');
   const place = path.join(directory.path, 'manifests');
   await mkdir(place, { recursive: true });
   const files = Object.keys(manifests).map((name) => path.join(place, name));
   await Promise.all(Object.values(manifests).map((text, index) => writeFile(files[index]!, text)));
-  const schemas = path.join(directory.path, 'schemas', '{{.ResourceKind}}{{.KindSuffix}}.json');
+  const schemas = path.join(directory.path, location);
   const flags = ['-strict', '-summary', '-schema-location', schemas, '-skip', foreign.join(',')];
   const run = promisify(execFile)(kubeconform, [...flags, ...files]);
   return await run.then(({ stdout }) => stdout).catch((error: { stdout: string }) => error.stdout);
@@ -53,4 +60,50 @@ test('kubeconform rejects an unknown field', async () => {
   const manifest = await helm('template', 'test', chart, '--show-only', 'templates/controller/deployment.yaml');
   const said = await conform({ 'unknown.yaml': manifest.replace('enableServiceLinks', 'enableServiceLink') });
   assert.match(said, /additional properties 'enableServiceLink' not allowed/);
+});
+
+/** Reads the documents with a resource of ours in the docs and the examples, by their place. */
+async function readExamples(): Promise<Record<string, string>> {
+  const blocks = (await readPages()).flatMap((page) =>
+    blocksOf(page).map(({ language, code }) => ({ file: page.file, text: language === 'yaml' ? code : '' })),
+  );
+  const documents = [...blocks, ...(await readManifests())].flatMap(({ file, text }) =>
+    text.split(/^---\n/m).map((document) => ({ file, document })),
+  );
+  const own = documents.filter(({ document }) => /^apiVersion: sync\.io\//m.test(document));
+  return Object.fromEntries(
+    own.map(({ file, document }, index) => [`${index}-${file.replaceAll('/', '-')}.yaml`, document]),
+  );
+}
+
+/** The address of the schemas as the docs write it, in the directory of this test. */
+async function documentedLocation(): Promise<string> {
+  const page = (await readPages()).find(({ file }) => file === 'docs/how-to/validate-manifests.md');
+  const [command = ''] = page ? commandsOf(page) : [];
+  const [, location = ''] = /-schema-location '([^']+)'/.exec(command) ?? [];
+  assert.ok(location.startsWith(`${docs}/`), location);
+  return location.replace(docs, 'site');
+}
+
+test('kubeconform accepts the examples in the docs with the published schemas, and rejects mistakes', async () => {
+  const examples = await readExamples();
+  assert.ok(Object.keys(examples).length > 10);
+  const location = await documentedLocation();
+  const said = await conform(examples, location);
+  assert.match(said, /Valid: [1-9]\d+, Invalid: 0, Errors: 0, Skipped: 0/);
+  const [example = ''] = Object.values(examples).filter((text) => / {4}ref: main$/m.test(text));
+  const mistakes = { 'unknown.yaml': ['ref: main', 'branch: main'], 'kind.yaml': ['v1alpha1\n', 'v1alpha2\n'] };
+  for (const [name, [from = '', to = '']] of Object.entries(mistakes)) {
+    const output = await conform({ [name]: example.replace(from, to) }, location);
+    assert.match(output, /additional properties 'branch' not allowed|could not find schema/, name);
+  }
+});
+
+test('every example names the schema of this version for editors', async () => {
+  const address = `${docs}/schemas/sync.io/gatewaysync_v1alpha1.json`;
+  for (const [name, document] of Object.entries(await readExamples())) {
+    const [, named] = /^# yaml-language-server: \$schema=(\S+)\napiVersion: /m.exec(document) ?? [];
+    assert.equal(named, address, name);
+    await access(path.join(directory.path, address.replace(docs, 'site')));
+  }
 });

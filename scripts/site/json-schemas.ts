@@ -1,0 +1,62 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parse } from 'yaml';
+import type { SchemaNode } from '../generate/json-schema.ts';
+
+interface CustomResourceDefinition {
+  spec: {
+    group: string;
+    names: { kind: string };
+    versions: { name: string; schema: { openAPIV3Schema: SchemaNode } }[];
+  };
+}
+
+/**
+ * Writes the JSON Schemas of a checkout's CRDs into a directory, for editors and kubeconform. Files are named
+ * as in the CRDs catalog (https://github.com/datreeio/CRDs-catalog): `sync.io/gatewaysync_v1alpha1.json`.
+ */
+export async function writeJsonSchemas(checkout: string, directory: string): Promise<void> {
+  const crds = path.join(checkout, 'chart/crds');
+  for (const file of await readdir(crds)) {
+    const { spec }: CustomResourceDefinition = parse(await readFile(path.join(crds, file), 'utf8'));
+    const kind = spec.names.kind;
+    await mkdir(path.join(directory, spec.group), { recursive: true });
+    for (const { name, schema } of spec.versions) {
+      const content = jsonSchemaOf(schema.openAPIV3Schema, `${spec.group}/${name}`, kind);
+      const target = path.join(directory, spec.group, `${kind.toLowerCase()}_${name}.json`);
+      await writeFile(target, `${JSON.stringify(content, null, 2)}\n`);
+    }
+  }
+}
+
+/** Adds the fields of every object, which the API server checks itself. Their schema in a CRD is incomplete. */
+function jsonSchemaOf(schema: SchemaNode, apiVersion: string, kind: string) {
+  const { required = [], properties, ...strict } = closed(schema);
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    ...strict,
+    required: ['apiVersion', 'kind', ...required],
+    properties: {
+      ...(properties as object),
+      apiVersion: { type: 'string', enum: [apiVersion] },
+      kind: { type: 'string', enum: [kind] },
+      metadata: schema.properties?.metadata,
+    },
+  };
+}
+
+/** Turns a structural schema into a JSON Schema that rejects unknown fields, without the extensions of Kubernetes. */
+function closed(node: SchemaNode): Record<string, unknown> & { required?: string[] } {
+  const plain = Object.entries(node).filter(([key]) => !key.startsWith('x-kubernetes-'));
+  const { properties, items, additionalProperties, ...rest } = Object.fromEntries(plain) as SchemaNode;
+  return {
+    ...rest,
+    ...(node['x-kubernetes-int-or-string'] === true && { type: ['integer', 'string'] }),
+    ...(items && { items: closed(items) }),
+    ...(additionalProperties && { additionalProperties: closed(additionalProperties) }),
+    ...(properties && {
+      additionalProperties: false,
+      properties: Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, closed(child)])),
+    }),
+  };
+}
