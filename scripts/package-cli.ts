@@ -81,13 +81,8 @@ function run(command: string, ...args: string[]): void {
   if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
 }
 
-/** Makes only the manifest for Krew if a directory with the archives of all platforms is given. */
-async function makeAll(archives: string | undefined): Promise<string[]> {
-  if (archives !== undefined) return [await makeKrewManifest(path.resolve(archives))];
-  const directory = await makeNpmPackage();
-  const executable = await makeExecutable();
-  const archive = await makeArchive(executable);
-  return [directory, executable, archive, await makeKrewManifest(path.dirname(archive))];
-}
-
-for (const made of await makeAll(process.argv[2])) console.log(path.relative(root, made));
+const directory = await makeNpmPackage();
+const executable = await makeExecutable();
+const archive = await makeArchive(executable);
+const krew = await makeKrewManifest(path.dirname(archive));
+for (const made of [directory, executable, archive, krew]) console.log(path.relative(root, made));

@@ -12,18 +12,18 @@ interface CustomResourceDefinition {
 }
 
 /**
- * Writes the JSON Schemas of a checkout's CRDs into a directory, for editors and kubeconform. Files are named
- * as in the CRDs catalog (https://github.com/datreeio/CRDs-catalog): `sync.io/gatewaysync_v1alpha1.json`.
+ * Writes the JSON Schemas of a checkout's CRDs into a directory, for editors and kubeconform. Files are named as in the
+ * CRDs catalog (https://github.com/datreeio/CRDs-catalog), for example `gatewaysync_v1alpha1.json`.
  */
 export async function writeJsonSchemas(checkout: string, directory: string): Promise<void> {
   const crds = path.join(checkout, 'chart/crds');
+  await mkdir(directory, { recursive: true });
   for (const file of await readdir(crds)) {
     const { spec }: CustomResourceDefinition = parse(await readFile(path.join(crds, file), 'utf8'));
     const kind = spec.names.kind;
-    await mkdir(path.join(directory, spec.group), { recursive: true });
     for (const { name, schema } of spec.versions) {
       const content = jsonSchemaOf(schema.openAPIV3Schema, `${spec.group}/${name}`, kind);
-      const target = path.join(directory, spec.group, `${kind.toLowerCase()}_${name}.json`);
+      const target = path.join(directory, `${kind.toLowerCase()}_${name}.json`);
       await writeFile(target, `${JSON.stringify(content, null, 2)}\n`);
     }
   }

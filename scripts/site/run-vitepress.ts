@@ -46,5 +46,5 @@ export async function buildSite(options: string[], { checkout = root, version = 
     env: { ...process.env, DOCS_VERSION: version },
   });
   if (status !== 0) throw new Error(`the site ${version && `of ${version} `}could not be built, see above`);
-  await writeJsonSchemas(checkout, path.join(checkout, 'site/.vitepress/dist/schemas'));
+  await writeJsonSchemas(checkout, path.join(checkout, 'site/.vitepress/dist/schemas/sync.io'));
 }

@@ -24,7 +24,7 @@ let directory: TemporaryDirectory;
 before(async () => {
   directory = await makeTemporaryDirectory('kubeconform-');
   await writeObjectSchemas(path.join(directory.path, 'schemas'));
-  await writeJsonSchemas(checkout, path.join(directory.path, 'site/schemas'));
+  await writeJsonSchemas(checkout, path.join(directory.path, 'site/schemas/sync.io'));
 });
 
 after(() => directory?.remove());

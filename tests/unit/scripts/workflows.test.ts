@@ -92,11 +92,14 @@ test('a release passes all checks of a change before anything is published', asy
   );
 });
 
-test('a release has a Krew manifest for the archives of all platforms', async () => {
+test('a release has all files and their checksums, whose signature the docs verify', async () => {
   const { jobs } = (await readWorkflow('release.yaml')).workflow;
   const commands = (jobs.release?.steps ?? []).map(({ run = '' }) => run).join('\n');
-  assert.match(commands, /npm run package:cli -- cli\n/);
-  assert.match(commands, /gh release create .* dist\/stoker\.yaml .* cli\/\*/);
+  assert.match(commands, /npm run release -- files\n.*cosign sign-blob .* files\/checksums\.txt\n/);
+  assert.match(commands, /gh release create .* files\/\*\n/);
+  const [, bundle = ''] = /--bundle files\/(\S+)/.exec(commands) ?? [];
+  const page = await readFile(path.join(root, 'docs/how-to/hardening.md'), 'utf8');
+  assert.ok(page.includes(`cosign verify-blob checksums.txt --bundle ${bundle} `), bundle);
 });
 
 test('a release builds every program for the registry in the chart', async () => {
