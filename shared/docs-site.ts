@@ -3,3 +3,7 @@ export const SITE = 'https://stoker-operator.github.io/stoker-operator';
 
 /** Returns the address of the documentation of a version; of `next` if it isn't a release. */
 export const docsOf = (version: string): string => `${SITE}/${/^\d/.test(version) ? `v${version}` : 'next'}`;
+
+/** Returns the address of a page in `docs/`, which can have an anchor, such as `how-to/upgrading.md#crds`. */
+export const docsAt = (version: string, page: string): string =>
+  `${docsOf(version)}/${page.replace(/(?:README)?\.md(?=#|$)/, '')}`;

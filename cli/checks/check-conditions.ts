@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition } from '../../shared/api/gateway-sync-status.ts';
-import { type Finding, type Level, ok, pageAt } from './finding.ts';
+import { type Finding, type Level, ok } from './finding.ts';
 import { pageOfReason, todoOf } from './reasons.ts';
 
 /** Checks the conditions of a GatewaySync: one finding for each condition with a problem. */
@@ -56,6 +56,6 @@ function findingOf(condition: Condition): Finding {
     level: levelOf(condition),
     says: `${type} has the reason ${reason}: ${message}`,
     ...(todo && { todo }),
-    page: pageAt(pageOfReason(type, reason)),
+    page: pageOfReason(type, reason),
   };
 }

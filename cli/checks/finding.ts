@@ -10,7 +10,7 @@ export interface Finding {
   says: string;
   /** The remedy. */
   todo?: string;
-  /** URL of the page with details. */
+  /** Page with details, relative to `docs/`; it may have an anchor. */
   page?: string;
 }
 
@@ -20,13 +20,11 @@ export interface Section {
   findings: Finding[];
 }
 
-/** Remedy for a finding, and the page with details, relative to `docs/`. */
+/** Remedy for a finding, and the page with details. */
 export interface Advice {
   todo: string;
   page: string;
 }
-
-const DOCS = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs';
 
 export const ok = (check: string, says: string): Finding => ({ check, level: 'ok', says });
 
@@ -35,7 +33,7 @@ export const warning = (check: string, says: string, { todo, page }: Advice): Fi
   level: 'warning',
   says,
   todo,
-  page: pageAt(page),
+  page,
 });
 
 export const failed = (check: string, says: string, advice: Advice): Finding => ({
@@ -51,9 +49,6 @@ export function listed(names: readonly string[]): string {
   const more = names.length - LISTED;
   return more > 0 ? `${names.slice(0, LISTED).join(', ')} and ${more} more` : names.join(', ');
 }
-
-/** Returns the URL of a page in `docs/`, which may have an anchor. */
-export const pageAt = (page: string): string => `${DOCS}/${page}`;
 
 /** Result of a read; `hidden` if the caller isn't allowed to read it (`forbidden`) or the read failed. */
 export type ReadResult<T> = { kind: 'seen'; value: T } | { kind: 'hidden'; why: string };

@@ -1,3 +1,5 @@
+import { docsAt } from '../../shared/docs-site.ts';
+import { version } from '../../shared/version.ts';
 import { type Diagnosis, diagnose, unreachable } from '../checks/diagnose.ts';
 import { connect } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';
@@ -42,10 +44,20 @@ export const doctor = makeCommand({
       throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
     const scope = { name: args.name, allNamespaces, operatorNamespace: args['operator-namespace'] };
     const { diagnosis, status } = await examine(connect(args, host), scope);
-    if (format) host.print(drawData(diagnosis, format));
-    else host.print(`${drawDiagnosis(diagnosis, host).join('\n')}\n`);
+    const linked = linkPages(diagnosis);
+    if (format) host.print(drawData(linked, format));
+    else host.print(`${drawDiagnosis(linked, host).join('\n')}\n`);
     return status;
   },
+});
+
+/** Replaces the pages of findings with their URLs in the documentation of this version. */
+const linkPages = ({ sections, totals }: Diagnosis): Diagnosis => ({
+  totals,
+  sections: sections.map(({ title, findings }) => ({
+    title,
+    findings: findings.map((finding) => (finding.page ? { ...finding, page: docsAt(version, finding.page) } : finding)),
+  })),
 });
 
 interface Examination {

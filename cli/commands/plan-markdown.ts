@@ -1,4 +1,4 @@
-import { shortCommit } from '../fleet/gateway.ts';
+import { shortCommit } from '../fleet/messages.ts';
 import { type PlanSection, type PlanView, sectionsOf } from '../fleet/plan-view.ts';
 import { changeText, countsTable, effectOf, numberOf, SHOWN, shownChange, wavesOf } from '../fleet/plan-words.ts';
 import { cut, plain } from '../terminal/text.ts';

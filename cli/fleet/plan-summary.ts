@@ -1,4 +1,4 @@
-import { shortCommit } from './gateway.ts';
+import { shortCommit } from './messages.ts';
 import { namesOf } from './names.ts';
 import { type GatewayInPlan, type PlanReason, type PlanView, sectionsOf } from './plan-view.ts';
 import {

@@ -8,7 +8,8 @@ import { type Release, releaseOf, stableOf } from '../../shared/domain/releases.
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
-import { type GatewayView, shortCommit } from './gateway.ts';
+import type { GatewayView } from './gateway.ts';
+import { shortCommit } from './messages.ts';
 import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
 import { effectOf } from './plan-words.ts';
 import { isBackwards } from './waves.ts';

@@ -1,6 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isMap, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from 'yaml';
+import { docsAt } from '../../shared/docs-site.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
 const chart = path.join(checkout, 'chart');
@@ -38,7 +39,8 @@ const escapeCell = (text: string) => text.replaceAll('|', '\\|');
 
 /** Returns the URL of a docs page: registries show this README, and relative links don't work there. */
 async function addressOf(name: string): Promise<string> {
-  for await (const file of glob(`docs/**/${name}`, { cwd: checkout })) return `${REPOSITORY}/blob/main/${file}`;
+  const { appVersion } = parse(await readFile(path.join(chart, 'Chart.yaml'), 'utf8'));
+  for await (const page of glob(`**/${name}`, { cwd: path.join(checkout, 'docs') })) return docsAt(appVersion, page);
   throw new Error(`there is no page docs/**/${name}`);
 }
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { IGNORED_REASONS, REFUSALS } from '../../receiver/routes/outcome.ts';
+import { docsAt } from '../../shared/docs-site.ts';
 import { listAlerts } from './support/list-alerts.ts';
 import { chart } from './support/render.ts';
 
@@ -51,8 +53,9 @@ test('docs/reference/alerts.md has a runbook for each alert, and for no other', 
   }
 });
 
-test('each alert links to its runbook, by default the heading of the same name', async () => {
-  const page = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs/reference/alerts.md';
+test('each alert links to its runbook, by default the heading of the same name on the page of this version', async () => {
+  const { appVersion } = parse(await readFile(path.join(chart, 'Chart.yaml'), 'utf8'));
+  const page = docsAt(appVersion, 'reference/alerts.md');
   for (const { alert, annotations } of alerts) {
     // GitHub makes the anchor of a heading in lower case.
     assert.equal(annotations?.runbook_url, `${page}#${alert.toLowerCase()}`);

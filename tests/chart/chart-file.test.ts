@@ -3,19 +3,25 @@ import { access, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { pageFor, pathOfPage } from '../../scripts/site/addresses.ts';
+import { docsAt, SITE } from '../../shared/docs-site.ts';
 import { connectCluster } from '../support/cluster.ts';
+import { readPages } from '../support/markdown.ts';
 import { chart, render } from './support/render.ts';
 
 const checkout = path.join(chart, '..');
 const file = parse(await readFile(path.join(chart, 'Chart.yaml'), 'utf8'));
 const annotation = (name: string) => parse(file.annotations[`artifacthub.io/${name}`]);
-const onGithub =
-  /^https:\/\/(?:github\.com|raw\.githubusercontent\.com)\/stoker-operator\/stoker-operator\/(?:blob\/)?main\//;
+const onGithub = 'https://raw.githubusercontent.com/stoker-operator/stoker-operator/main/';
+const onSite = docsAt(file.appVersion, '');
+const pages = (await readPages()).map((page) => pageFor(page.file)).filter((page) => page !== undefined);
+const addresses = pages.map((page) => docsAt(file.appVersion, pathOfPage(page).slice(1)));
 
-/** Fails where an address names a file of the project that there is not. */
+/** Fails if an address names a file of the project that doesn't exist, or a page of another version. */
 async function checkAddress(url: string): Promise<void> {
   const [place = ''] = url.split('#');
-  if (onGithub.test(place)) await access(path.join(checkout, place.replace(onGithub, '')));
+  if (place.startsWith(onGithub)) await access(path.join(checkout, place.slice(onGithub.length)));
+  if (place.startsWith(SITE)) assert.ok(addresses.includes(place), `${url}: the site of ${onSite} has no such page`);
 }
 
 test("Chart.yaml names the chart's maintainers and sources", async () => {

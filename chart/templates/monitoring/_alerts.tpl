@@ -17,12 +17,13 @@ names an alert that doesn't exist.
 {{- end -}}
 {{- end -}}
 {{- $seen := .Values.metrics.enabled -}}
+{{- $runbooks := tpl $values.runbookBaseUrl . -}}
 {{- $installed := concat (ternary $controller list $seen) (ternary $receiver list (and $seen .Values.webhookReceiver.enabled)) $agents -}}
 {{- $rules := list -}}
 {{- range $installed -}}
 {{- if not (get (default (dict) $values.disabled) .alert) -}}
-{{- if $values.runbookBaseUrl -}}
-{{- $_ := set .annotations "runbook_url" (printf "%s#%s" $values.runbookBaseUrl (lower .alert)) -}}
+{{- if $runbooks -}}
+{{- $_ := set .annotations "runbook_url" (printf "%s#%s" $runbooks (lower .alert)) -}}
 {{- end -}}
 {{- $rules = append $rules . -}}
 {{- end -}}

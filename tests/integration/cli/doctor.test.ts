@@ -4,9 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Diagnosis } from '../../../cli/checks/diagnose.ts';
-import { pageAt } from '../../../cli/checks/finding.ts';
+import { anchorOf } from '../../../scripts/site/addresses.ts';
 import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { docsAt } from '../../../shared/docs-site.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -26,14 +27,12 @@ after(() => server.stop());
 
 /** Checks that a page and its anchor exist. */
 function assertPage(page: string): void {
-  const [file = '', anchor] = page.replace(pageAt(''), '').split('#');
+  const [name = '', anchor] = page.replace(docsAt('dev', ''), '').split('#');
+  const file = name.endsWith('/') ? `${name}README.md` : `${name}.md`;
   const whole = path.join(import.meta.dirname, '../../../docs', file);
   assert.ok(existsSync(whole), page);
   const headings = [...readFileSync(whole, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\- _]/gu, '')
-      .replaceAll(' ', '-'),
+    anchorOf(heading),
   );
   if (anchor) assert.ok(headings.includes(anchor), page);
 }

@@ -7,9 +7,8 @@ import type { Finding } from '../../../../cli/checks/finding.ts';
 import { CHANGES, type Change } from './changes.ts';
 import { inOrder, type Loose, partsOf } from './in-order.ts';
 
-const DOCS = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs/';
 const line = ({ level, check, says, todo, page }: Finding) =>
-  [`${level} ${check}: ${says}`, ...(todo ? [todo] : []), ...(page ? [page.replace(DOCS, '')] : [])].join(' | ');
+  [`${level} ${check}: ${says}`, ...(todo ? [todo] : []), ...(page ? [page] : [])].join(' | ');
 const linesOf = (survey: Loose) => diagnose(survey).sections.flatMap(({ findings }) => findings.map(line));
 
 /** Differences to the output for a healthy installation: new lines, and removed ones after `- `. */

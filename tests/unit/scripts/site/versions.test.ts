@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { missingPage, releasesAmong } from '../../../../scripts/site/versions.ts';
-import { docsOf, SITE } from '../../../../shared/docs-site.ts';
+import { docsAt, SITE } from '../../../../shared/docs-site.ts';
 
 test('releases are listed by their version, the newest first, without pre-releases and other tags', () => {
   const tags = ['v0.9.0', 'v0.10.0', 'v1.0.0-rc.1', 'chart-1.0.0', 'v', 'v0.2.1', ''];
@@ -10,8 +10,8 @@ test('releases are listed by their version, the newest first, without pre-releas
 });
 
 test('a program links to the documentation of its version, or to the next one if it is not a release', () => {
-  assert.equal(docsOf('1.2.3'), `${SITE}/v1.2.3`);
-  assert.equal(docsOf('dev'), `${SITE}/next`);
+  assert.equal(docsAt('1.2.3', 'how-to/upgrading.md#crds'), `${SITE}/v1.2.3/how-to/upgrading#crds`);
+  assert.equal(docsAt('dev', 'how-to/senders/README.md'), `${SITE}/next/how-to/senders/`);
 });
 
 /** Returns the address that the page for missing addresses leads to. */
