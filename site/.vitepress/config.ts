@@ -42,6 +42,17 @@ export default defineConfig({
   transformPageData: ({ relativePath }) => (relativePath === 'index.md' ? { frontmatter: home } : undefined),
   vite: {
     publicDir: path.join(checkout, 'site/public'),
+    plugins: [
+      {
+        // Pages are outside of the directory with the packages of the site.
+        name: 'vue-of-the-site',
+        enforce: 'pre',
+        resolveId(id, importer, options) {
+          if (!/^vue(\/server-renderer)?$/.test(id) || !importer?.includes('.md')) return null;
+          return this.resolve(id, path.join(checkout, 'site/package.json'), { ...options, skipSelf: true });
+        },
+      },
+    ],
     // Vite would otherwise bundle the entry points of the programs when it looks for dependencies.
     optimizeDeps: { entries: [] },
     server: { watch: { ignored: ['!**/{docs,chart,examples,site}/**', '**/{tests,dist}/**'] } },
