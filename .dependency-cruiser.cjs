@@ -1,4 +1,4 @@
-// Which modules can import which: docs/explanation/architecture.md draws them and says why.
+// Which modules can import which: docs/contributing/modules.md draws them and says why.
 
 const { Visitor } = require('@swc/core/Visitor.js');
 

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { runFaults } from '../../scripts/faults/run.ts';
 
-/** The long version is `npm run test:faults`; docs/explanation/faults.md lists the faults and the guarantees. */
+/** The long version is `npm run test:faults`; docs/contributing/faults.md lists the faults and the guarantees. */
 const FAULTS = 25;
 
 test('no delivery is lost, half applied, or reported too early when programs and connections fail at random', async (t) => {

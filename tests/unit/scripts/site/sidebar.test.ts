@@ -14,7 +14,7 @@ test('the sidebar has the headings of the index, with a group for each table tha
   const [tutorials, guides] = sidebar;
   assert.deepEqual(tutorials?.items?.[0], { text: 'Getting started', link: '/tutorials/getting-started' });
   assert.equal(guides?.text, 'How-to guides');
-  assert.ok(guides.items?.every(({ link, items = [] }) => !link && items.length > 2));
+  assert.ok(guides.items?.every(({ link, items = [] }) => !link && items.length > 0));
 });
 
 test('the sidebar leads to every page except the pages for each sender, which have their own index', () => {
