@@ -1,6 +1,6 @@
 import path from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { docsOf } from '../../shared/docs-site.ts';
+import { docsAt } from '../../shared/docs-site.ts';
 import { findBinaries } from '../testbed/find-binaries.ts';
 import { runCommand } from '../testbed/run-command.ts';
 
@@ -33,5 +33,5 @@ export async function renderInstallManifest(): Promise<string> {
 }
 
 const header = `# stoker-operator ${manifest.version}, rendered from its Helm chart.
-# The pods of the receiver start when the Secret git-webhook exists: ${docsOf(manifest.version)}/how-to/installation#without-helm
+# The pods of the receiver start when the Secret git-webhook exists: ${docsAt(manifest.version, 'how-to/installation.md#without-helm')}
 `;
