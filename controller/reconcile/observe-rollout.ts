@@ -18,6 +18,7 @@ import type { RolloutObservation } from './observation.ts';
 const DEADLINE_MS = 15 * 60_000;
 /** Default time to wait for previews (ms): a base, a time per gateway, and the maximum. */
 const PREVIEW_MS = { base: 30_000, perGateway: 100, max: 180_000 };
+const PREVIEW_INTERVAL_MS = 60_000;
 const HISTORY = 10;
 /** Maximum number of earlier revisions that are looked up. */
 const MAX_EARLIER = 5;
@@ -60,6 +61,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
     retry: orders.retry,
     window: judgeWindows(rollout.windows, now),
     historyLength: history,
+    previewIntervalMs: PREVIEW_INTERVAL_MS,
     previewMs: parseDuration(previewTimeout) ?? defaultPreviewMs,
     deadlineMs: parseDuration(progressDeadline) ?? DEADLINE_MS,
     soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),

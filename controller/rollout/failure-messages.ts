@@ -22,7 +22,7 @@ export function previewFailureOf(failures: readonly { gateway: RolloutGateway; p
 const MAX_GROUPS = 3;
 
 /** Makes a text of an agent fit into one line. */
-export const shortened = (text: string, length = 240): string =>
+export const shortened = (text: string, length = 200): string =>
   text
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, length)

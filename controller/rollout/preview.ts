@@ -4,9 +4,6 @@ import { skippedBefore } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
 import type { PlannedChange, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 
-/** Delay between the beginnings of two waits for previews (ms). */
-const INTERVAL_MS = 60_000;
-
 /** Progress of a release's preview, computed from the reports. */
 export interface PreviewProgress {
   /** Gateways that are waited for, and how many of them have reported. */
@@ -22,7 +19,7 @@ export interface PreviewProgress {
 
 /** Computes the progress of a release's preview. A release whose waves have begun isn't previewed any longer. */
 export function judgePreview(release: Release, rollout: RolloutStatus, input: RolloutInput): PreviewProgress {
-  const { gateways, previewMs, now } = input;
+  const { gateways, previewMs, previewIntervalMs, now } = input;
   const { preview, previewedAt } = rollout;
   const begun = preview && isSame(preview, release) ? preview : undefined;
   const isUnready = skippedBefore(begun?.startedAt ?? iso(now));
@@ -34,7 +31,7 @@ export function judgePreview(release: Release, rollout: RolloutStatus, input: Ro
   const endsAt = begun && Date.parse(begun.startedAt) + previewMs;
   const hasEnded = endsAt !== undefined && (reporting.size === asked.length || now >= endsAt);
   const isOver = previewMs === 0 || isRolledOut || asked.length === 0 || hasEnded;
-  const startsAt = previewedAt === undefined ? undefined : Date.parse(previewedAt) + INTERVAL_MS;
+  const startsAt = previewedAt === undefined ? undefined : Date.parse(previewedAt) + previewIntervalMs;
   const changesAt = begun ? endsAt : startsAt;
   return { total: asked.length, reported: reporting.size, plans, isOver, changesAt };
 }
@@ -101,6 +98,6 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
 function startOf(rollout: RolloutStatus, input: RolloutInput): string | undefined {
   const { preview, previewedAt } = rollout;
   if (preview && !judgePreview(preview, rollout, input).isOver) return preview.startedAt;
-  const isSoon = previewedAt !== undefined && input.now < Date.parse(previewedAt) + INTERVAL_MS;
+  const isSoon = previewedAt !== undefined && input.now < Date.parse(previewedAt) + input.previewIntervalMs;
   return isSoon ? undefined : iso(input.now);
 }

@@ -85,6 +85,8 @@ export interface RolloutInput {
   deadlineMs: number;
   /** Time to wait for previews (ms); 0 for none. */
   previewMs: number;
+  /** Delay between the beginnings of two previews (ms). */
+  previewIntervalMs: number;
   /** `soak` of each wave (ms). */
   soakMs: readonly number[];
   now: number;

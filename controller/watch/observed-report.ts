@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview, SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
 import { clip, MAX_UID } from './observed-text.ts';
 
@@ -13,7 +13,7 @@ export type ObservedReportStatus = Omit<SyncReportStatus, (typeof UNUSED)[number
   preview?: Omit<GatewayPreview, 'paths'> | undefined;
 };
 
-/** The fields of a SyncReport that the controller uses, at most 10 kB. */
+/** The fields of a SyncReport that the controller uses, at most 9 kB. */
 export interface ObservedReport {
   /** UID of the pod that owns the report, from the API server, because the content of a report isn't trusted. */
   podUID: string | undefined;
@@ -29,10 +29,19 @@ export function projectReport(report: SyncReport, previous?: ObservedReport): Ob
   if (!status?.state) return { podUID, status: undefined };
   const before = previous?.podUID === podUID ? previous : undefined;
   const clockSkew = noticedSkew(report, before);
-  const { preview, ...rest } = omit(status, ...UNUSED);
-  const used = preview ? { ...rest, preview: omit(preview, 'paths') } : rest;
-  return { podUID, status: used, ...(clockSkew !== undefined && { clockSkew }) };
+  return { podUID, status: usedOf(status), ...(clockSkew !== undefined && { clockSkew }) };
 }
+
+function usedOf(status: SyncReportStatus): ObservedReportStatus {
+  const { preview, ...used } = omit(status, ...UNUSED);
+  if (!preview) return used;
+  const { failure, everyCommit, ...rest } = omit(preview, 'paths');
+  const texts = { failure: clip(failure, MAX_SHOWN), everyCommit: clip(everyCommit, MAX_SHOWN) };
+  return { ...used, preview: withoutUndefined({ ...rest, ...texts }) };
+}
+
+/** Characters of a text that the status of the GatewaySync shows. */
+const MAX_SHOWN = 200;
 
 /** Keeps the previous number if it differs little, so that not each report is a change. */
 function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): number | undefined {

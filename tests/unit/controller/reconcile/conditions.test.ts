@@ -460,6 +460,20 @@ suite('the conditions of a resource', () => {
       },
     ],
     [
+      'of a rollout whose gateways preview the commit',
+      { rollout: { phase: 'Previewing' } },
+      { RolledOut: isUnknown('Previewing', 'words'), Ready: isUnknown('RolloutPreviewing', 'words') },
+    ],
+    [
+      'of a rollout that the preview stopped',
+      { rollout: { phase: 'Stopped', previewFailure: 'why' } },
+      {
+        RolledOut: isFalse('PreviewFailed', 'words'),
+        Ready: isFalse('PreviewFailed', 'words'),
+        Stalled: isTrue('PreviewFailed', 'words'),
+      },
+    ],
+    [
       'of a rollout that was taken back',
       { rollout: { phase: 'RolledBack' } },
       { RolledOut: isFalse('RolledBack', 'words'), Ready: isFalse('RolloutRolledBack', 'words') },

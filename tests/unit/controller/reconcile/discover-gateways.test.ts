@@ -241,4 +241,22 @@ suite('the list of gateways', () => {
       }).gateways[0]?.syncStatus;
     assert.deepEqual([stateFor('r'), stateFor('q'), stateFor(undefined)], ['Synced', 'Skewed', 'Skewed']);
   });
+
+  test('is right if the release leaves the files unchanged, according to a preview of exactly this one', () => {
+    const plan = { commit: wanted, revision: 'r', digest: '', added: 0, modified: 0, deleted: 0 };
+    const stateWith = (status: Partial<SyncReportStatus>) =>
+      discoverGateways({
+        isLabelRequired: false,
+        gatewaySync,
+        pods: [pod],
+        missing: [],
+        reportOf: () => ({ podUID: 'uid', status: { ...reported, commit: other, revision: 'q', ...status } }),
+        wantedOf: () => ({ commit: wanted, revision: 'r' }),
+      }).gateways[0]?.syncStatus;
+    assert.equal(stateWith({ preview: plan, unchangedAt: wanted }), 'Synced');
+    assert.equal(stateWith({ preview: plan }), 'Skewed');
+    assert.equal(stateWith({ preview: { ...plan, revision: 'q' }, unchangedAt: wanted }), 'Skewed');
+    assert.equal(stateWith({ preview: { ...plan, commit: other }, unchangedAt: other }), 'Skewed');
+    assert.equal(stateWith({ state: 'Error', preview: plan, unchangedAt: wanted }), 'Error');
+  });
 });

@@ -267,6 +267,7 @@ suite('a step of a rollout takes into account', () => {
       rollback: 'previous',
       retry: 'd',
       historyLength: 10,
+      previewIntervalMs: 60_000,
       previewMs: 30_100,
       deadlineMs: 900_000,
       soakMs: [600_000, 0],
@@ -359,6 +360,29 @@ suite('a step of a rollout takes into account', () => {
     assert.deepEqual(reported(said), { rollout, commit, revision, state: 'healthy' });
     const fabricated = { ...said, commit: '--upload-pack=x', revision: '../x' };
     assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'healthy' });
+  });
+
+  test("a report's preview, and the commit of a gateway that was unchanged", () => {
+    const planned = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
+    const { previews, plan: none } = planned({ agentVersion: '9.9.9' }) ?? {};
+    assert.deepEqual([previews, none, planned({ agentVersion: '0.0.9' })?.previews], [true, undefined, false]);
+    const preview = { commit: newest, revision: 'r', digest: 'd', added: 1, modified: 2, deleted: 3 };
+    const plan = { commit: newest, revision: 'r', digest: 'd', isUnchanged: false, files: 6 };
+    const texts = { failure: undefined, everyCommit: undefined };
+    assert.deepEqual(planned({ preview })?.plan, { ...plan, ...texts });
+    const known = { failure: 'no value', everyCommit: 'a.json' };
+    const failing = { ...preview, ...known };
+    assert.deepEqual(planned({ preview: failing, unchangedAt: newest })?.plan, { ...plan, ...known });
+    assert.equal(planned({ preview, unchangedAt: newest })?.plan?.isUnchanged, true);
+    assert.equal(planned({ preview, unchangedAt: stable })?.plan?.isUnchanged, false);
+    const noted = { commit: newest, revision: 'r', digest: '', isUnchanged: true, files: 0 };
+    assert.deepEqual(planned({ commit: newest, revision: 'r', unchangedAt: newest })?.plan, noted);
+  });
+
+  test('the time to wait for previews, which grows with the fleet', () => {
+    const waitOf = (previewTimeout: string | undefined) =>
+      inputOf({ rollout: previewTimeout === undefined ? {} : { previewTimeout } }).input.previewMs;
+    assert.deepEqual([waitOf(undefined), waitOf('0s'), waitOf('1m')], [30_100, 0, 60_000]);
   });
 
   test('the revision of an approval', () => {

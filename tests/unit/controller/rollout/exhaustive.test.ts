@@ -33,8 +33,27 @@ const edited: Setup = {
   others: others([two, one], everywhere(3, 2)),
 };
 
+/** The first wave of `A` is unchanged, and so are all of `B`, compared with `A`. */
+const previewed: Setup = {
+  ...twoWaves,
+  spec: plan([one, { name: 'two', soak: '1s' }]),
+  contents: { S: '000', A: '011', B: '011' },
+};
+const broken: Setup = { ...previewed, contents: { S: '000', A: '01x', B: '011' } };
+
+const unchanged: Setup = { ...previewed, contents: { S: '000', A: '000' } };
+/** The last two of three gateways. */
+const onTwo = ({ contents, ...setup }: Setup): Setup => ({
+  ...setup,
+  fits: setup.fits.slice(1),
+  contents: Object.fromEntries(Object.entries(contents ?? {}).map(([commit, letters]) => [commit, letters.slice(1)])),
+});
+
 /** A few thousand states each. */
 const small: Case[] = [
+  ['three gateways that preview a commit', previewed, { newer: 1 }],
+  ['two gateways, one of which reports late that it cannot have a commit', onTwo(broken), { newer: 1, slow: 1 }],
+  ['two gateways and a commit without changes, while windows open and close', onTwo(unchanged), { newer: 1, gate: 1 }],
   [
     'two gateways whose agents lag, and a newer commit',
     { spec: plan([one]), fits: everywhere(2, 1), bad: [] },
@@ -59,6 +78,42 @@ const small: Case[] = [
  * events per history; steps of the controller and the agents, and time, aren't limited.
  */
 const large: Case[] = [
+  ['three gateways, one of which reports late that it cannot have a commit', broken, { newer: 1, slow: 1 }],
+  ['three gateways and a commit without changes, while windows open and close', unchanged, { newer: 1, gate: 1 }],
+  ['three gateways that preview a commit, one of which leaves', previewed, { newer: 1, leave: 1 }],
+  ['three gateways that preview two commits, one of which comes and goes', previewed, { newer: 2, leave: 1, join: 1 }],
+  ['three gateways whose previews are late, and of an older commit', previewed, { newer: 2, slow: 3 }],
+  [
+    'three gateways, one with an old agent, and one whose labels change',
+    { ...previewed, old: [2] },
+    { newer: 1, relabel: 1, slow: 2 },
+  ],
+  [
+    'three gateways that preview, one of which is not ready for a while',
+    previewed,
+    { newer: 1, die: 1, recover: 1, slow: 1 },
+  ],
+  [
+    'three gateways, a commit that cannot be delivered, is tried again and rolled back',
+    broken,
+    { newer: 2, retry: 1, rollback: 1, slow: 1 },
+  ],
+  [
+    'three gateways, approvals, and windows during previews',
+    {
+      ...previewed,
+      spec: plan([
+        { ...one, approval: true },
+        { ...canary, name: 'two' },
+      ]),
+    },
+    { newer: 2, approve: 1, gate: 2, relabel: 1 },
+  ],
+  [
+    'three gateways that preview while one is paused and their waves are edited',
+    { ...edited, contents: previewed.contents ?? {} },
+    { newer: 1, rest: 1, edit: 1 },
+  ],
   [
     'two gateways whose agents lag, a bad commit, a rollback and a retry',
     { spec: plan([one]), fits: everywhere(2, 1), bad: ['A'] },

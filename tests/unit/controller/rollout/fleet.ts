@@ -56,6 +56,7 @@ export class Fleet {
       window: { isOpen: true, message: '' },
       historyLength: 10,
       deadlineMs: DEADLINE,
+      previewIntervalMs: MINUTE,
       previewMs: 0,
       ...more,
     }) as ReturnType<typeof step> & RolloutState;

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isAdmitted } from '../../../../controller/rollout/admission.ts';
 import type {
   GatewayReport,
+  PlannedChange,
   RolloutGateway,
   RolloutInput,
   RolloutState,
@@ -13,6 +15,8 @@ import type { Release } from '../../../../shared/domain/releases.ts';
 export const TICK_MS = 1000;
 export const DEADLINE_MS = 2 * TICK_MS;
 export const SOAK_MS = 1000;
+export const PREVIEW_MS = 2 * TICK_MS;
+export const PREVIEW_INTERVAL_MS = 3 * TICK_MS;
 /** Number of entries in the history. */
 export const HISTORY = 3;
 
@@ -39,6 +43,11 @@ export interface Agent {
   report: GatewayReport | undefined;
   /** As seen by the controller. */
   seen: GatewayReport | undefined;
+  /** Preview, stored in the API server and as seen by the controller. */
+  plan: PlannedChange | undefined;
+  seenPlan: PlannedChange | undefined;
+  /** Its labels were changed, so that every commit changes its files. */
+  isRelabeled: boolean;
 }
 
 export interface World {
@@ -66,6 +75,10 @@ export interface Setup extends Plan {
   others?: Plan[];
   /** Commits with which no gateway is healthy. */
   bad: Commit[];
+  /** With previews: the content of each commit, one letter per gateway; `x` can't be delivered. */
+  contents?: Partial<Record<Commit, string>>;
+  /** Gateways whose agents don't know previews. */
+  old?: number[];
 }
 
 /** The current waves. */
@@ -83,6 +96,9 @@ export function makeWorld({ fits }: Setup): World {
     holds: 'S',
     report: undefined,
     seen: undefined,
+    plan: undefined,
+    seenPlan: undefined,
+    isRelabeled: false,
   });
   return {
     now: 1000,
@@ -99,7 +115,7 @@ export function makeWorld({ fits }: Setup): World {
 
 export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
   const { fits } = planIn(world, setup);
-  return world.agents.flatMap(({ createdAt, notReadySince, isResting, seen }, index) => {
+  return world.agents.flatMap(({ createdAt, notReadySince, isResting, seen, seenPlan }, index) => {
     if (createdAt === undefined) return [];
     const pod = { name: `g${index}`, key: keyOf(index), fits: fits[index] ?? [], createdAt };
     return {
@@ -108,6 +124,8 @@ export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
       isResting,
       isOutdated: false,
       report: seen,
+      previews: seen !== undefined && knowsPreviews(index, setup),
+      plan: seenPlan,
     };
   });
 }
@@ -126,7 +144,8 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
     historyLength: HISTORY,
     deadlineMs: DEADLINE_MS,
-    previewMs: 0,
+    previewMs: setup.contents ? PREVIEW_MS : 0,
+    previewIntervalMs: PREVIEW_INTERVAL_MS,
     soakMs: (spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
     now: world.now,
   };
@@ -164,18 +183,44 @@ export function read(world: World, index: number, setup: Setup): World {
   return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
 }
 
+const knowsPreviews = (index: number, { contents, old = [] }: Setup): boolean =>
+  contents !== undefined && !old.includes(index);
+
+/** Returns the content that a commit has for a gateway. */
+export function contentOf(commit: Commit, index: number, { agents }: World, { contents }: Setup): string {
+  if (!contents || agents[index]?.isRelabeled) return commit;
+  return contents[commit]?.[index] ?? commit;
+}
+
+/** An agent previews the release that the status names, and reports it. */
+export function preview(world: World, index: number, setup: Setup): World {
+  const { preview: next, stableCommit } = world.state?.rollout ?? {};
+  const { holds = stableCommit as Commit, plan, isResting } = world.agents[index] as Agent;
+  if (!knowsPreviews(index, setup) || isResting) return world;
+  if (!next || next.commit === holds) return world;
+  const content = contentOf(next.commit as Commit, index, world, setup);
+  const isUnchanged = content === contentOf(holds, index, world, setup);
+  const failure = content === 'x' ? 'broken' : undefined;
+  const { commit, revision } = next;
+  const made = { commit, revision, digest: content, isUnchanged, files: isUnchanged ? 0 : 1, failure };
+  return isDeepStrictEqual(plan, made) ? world : withAgent(world, index, { plan: made });
+}
+
 /** An agent delivers the release that it has read, and reports the result. */
-export function apply(world: World, index: number, { bad }: Setup): World {
-  const { aim, isResting } = world.agents[index] as Agent;
+export function apply(world: World, index: number, setup: Setup): World {
+  const { aim, isResting, holds, plan: before } = world.agents[index] as Agent;
   if (!aim || isResting) return world;
   const { commit, number } = aim;
-  const state = bad.includes(commit) ? 'failed' : 'healthy';
+  const isBad = setup.bad.includes(commit) || contentOf(commit, index, world, setup) === 'x';
+  const state = isBad ? 'failed' : 'healthy';
   const report: GatewayReport = { rollout: number, commit, revision: 'r', state };
-  return withAgent(world, index, { aim: undefined, holds: commit, report });
+  // With another base, the preview is made again, but a report still shows that it changed nothing.
+  const isKept = commit === holds || (before?.commit === commit && before.isUnchanged);
+  return withAgent(world, index, { aim: undefined, holds: commit, report, plan: isKept ? before : undefined });
 }
 
 /** Delivers the report to the controller's watch. */
 export function deliver(world: World, index: number): World {
-  const { report, seen } = world.agents[index] as Agent;
-  return seen === report ? world : withAgent(world, index, { seen: report });
+  const { report, seen, plan, seenPlan } = world.agents[index] as Agent;
+  return seen === report && seenPlan === plan ? world : withAgent(world, index, { seen: report, seenPlan: plan });
 }

@@ -22,6 +22,8 @@ export interface Limits {
   approve?: number;
   /** The newest commit is unknown for a while. */
   unknown?: number;
+  /** The labels of a gateway change, and so its files with every commit. */
+  relabel?: number;
   /** `spec.rollout` is removed, and added again. */
   remove?: number;
   /** The status is removed. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { unchangedIn } from '../../../../controller/rollout/preview.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { waveOf } from '../../../../shared/domain/waves.ts';
 import {
@@ -8,6 +9,7 @@ import {
   deliver,
   gatewaysOf,
   makeWorld,
+  preview,
   read,
   type Setup,
   TICK_MS,
@@ -35,6 +37,10 @@ export function movesOf(node: Node, setup: Setup): Move[] {
         to(`join ${index}`, withAgent(world, index, { createdAt: world.now }), { join: left.join - 1 });
       continue;
     }
+    if (left.relabel > 0 && !agent.isRelabeled)
+      to(`relabel ${index}`, withAgent(world, index, { isRelabeled: true, plan: undefined }), {
+        relabel: left.relabel - 1,
+      });
     const rests = { isResting: !agent.isResting };
     if (left.rest > 0) to(`rest ${index}`, withAgent(world, index, rests), { rest: left.rest - 1 });
     if (left.leave > 0) to(`leave ${index}`, withAgent(world, index, GONE), { leave: left.leave - 1 });
@@ -47,8 +53,12 @@ export function movesOf(node: Node, setup: Setup): Move[] {
     if (index >= world.agents.length - left.slow) {
       to(`read ${index}`, read(world, index, setup));
       if (agent.aim) to(`apply ${index}`, apply(world, index, setup));
-      if (agent.seen !== agent.report) to(`deliver ${index}`, deliver(world, index));
-    } else to(`sync ${index}`, sync(world, index, setup));
+      to(`preview ${index}`, preview(world, index, setup));
+      if (agent.seen !== agent.report || agent.seenPlan !== agent.plan) to(`deliver ${index}`, deliver(world, index));
+    } else {
+      to(`sync ${index}`, sync(world, index, setup));
+      to(`preview ${index}`, deliver(preview(world, index, setup), index));
+    }
   }
   to('tick', { ...world, now: world.now + TICK_MS });
   return [...moves, ...peoplesMoves(node, setup)];
@@ -96,7 +106,7 @@ function without(world: World, setup: Setup): World {
   const agents = world.agents.map((agent) =>
     agent.createdAt === undefined || !report
       ? agent
-      : { ...agent, aim: undefined, holds: wanted, report, seen: report },
+      : { ...agent, aim: undefined, holds: wanted, report, seen: report, plan: undefined, seenPlan: undefined },
   );
   return control({ ...world, agents, state: undefined }, setup);
 }
@@ -108,6 +118,8 @@ const GONE: Partial<Agent> = {
   holds: undefined,
   report: undefined,
   seen: undefined,
+  plan: undefined,
+  seenPlan: undefined,
 };
 function controlled(node: Node, setup: Setup): Node {
   const world = control(node.world, setup);
@@ -125,13 +137,15 @@ function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had
   const { rollout } = world.state as NonNullable<World['state']>;
   const waves = new Set(had);
   const well = new Set(shown.filter((each) => each.startsWith(`${rollout.number} `)));
-  for (const gateway of gatewaysOf(world, setup)) {
+  const gateways = gatewaysOf(world, setup);
+  const unchanged = unchangedIn(rollout, gateways);
+  for (const gateway of gateways) {
     const wave = waveOf(gateway.fits, gateway.key, rollout.admission);
     waves.add(`${world.plan} ${wave}`);
     const { report, notReadySince } = gateway;
     const isHealthy =
       report?.state === 'healthy' && report.rollout === rollout.number && report.commit === rollout.commit;
-    if (isHealthy && notReadySince === undefined) well.add(`${rollout.number} ${wave}`);
+    if (isHealthy && notReadySince === undefined && !unchanged.has(gateway)) well.add(`${rollout.number} ${wave}`);
   }
   return { had: [...waves].sort(), shown: [...well].sort() };
 }
@@ -155,24 +169,25 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     at = { ...at, world: atLast(at.world) };
     for (const [index, { createdAt, notReadySince }] of at.world.agents.entries()) {
       if (createdAt === undefined || notReadySince !== undefined) continue;
-      at = { ...at, world: sync(at.world, index, setup) };
+      at = { ...at, world: deliver(preview(sync(at.world, index, setup), index, setup), index) };
     }
     at = { ...at, world: { ...at.world, now: at.world.now + TICK_MS } };
   }
   for (const key of passed) known.add(key);
 }
 
-/** Opens windows, approves, and resumes all gateways. */
+/** Opens windows, approves (again, if it is necessary), and resumes all gateways. */
 function atLast(world: World): World {
   const wanted = world.wanted ?? 'B';
+  const approved = /so remove it first/.test(world.state?.rollout.message ?? '') ? undefined : wanted;
   const agents = world.agents.map((agent) => (agent.isResting ? { ...agent, isResting: false } : agent));
-  return { ...world, wanted, approved: wanted, isOpen: true, agents };
+  return { ...world, wanted, approved, isOpen: true, agents };
 }
 
 /** A world in which all have the commit `S`, without any events. */
 export function firstNode(setup: Setup, limits: Limits): Node {
   const events = { newer: 0, rollback: 0, goTo: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
-  const edits = { edit: 0, gate: 0, rest: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
+  const edits = { edit: 0, gate: 0, rest: 0, relabel: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
   const world = control(makeWorld(setup), setup);
   const node = { world, left: { ...events, ...edits, ...limits }, givenUp: [], had: [], shown: [] };
   return { ...node, ...seen(node, world, setup) };

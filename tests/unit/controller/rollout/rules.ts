@@ -7,7 +7,17 @@ import { standingOf } from '../../../../controller/rollout/standing.ts';
 import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
-import { DEADLINE_MS, gatewaysOf, HISTORY, inputOf, planIn, type Setup, type World } from './model.ts';
+import {
+  type Commit,
+  contentOf,
+  DEADLINE_MS,
+  gatewaysOf,
+  HISTORY,
+  inputOf,
+  planIn,
+  type Setup,
+  type World,
+} from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
 /** Checks each write of the controller against the real world, not the controller's view of it. */
@@ -24,9 +34,35 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
   if (rollout.phase === 'Complete' && previous?.stableCommit !== rollout.stableCommit)
     checkComplete({ rollout, previous, really }, world, setup);
   checkHistory(world, before);
+  checkPreview(world, previous, setup);
   if (!previous || previous.number !== rollout.number || rollout.phase === 'RollingBack') return;
   for (const index of rollout.admission.keys()) checkWave(index, { rollout, previous, really }, node, setup);
 }
+
+/** While a preview is in progress, or after it failed, no gateway is admitted; then the waves begin or it stops. */
+function checkPreview(world: World, previous: RolloutStatus | undefined, setup: Setup): void {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { phase, preview, previewFailure, admission, number } = rollout;
+  const isStopped = phase === 'Stopped' && previewFailure !== undefined;
+  const letIn = admission.filter(({ admitted }) => admitted !== '');
+  if (phase === 'Previewing' || isStopped) assert.deepEqual(letIn, [], 'somebody is let in before the preview is over');
+  if (previous?.number === number && previous.phase !== 'Previewing') assert.notEqual(phase, 'Previewing');
+  if (isStopped && previous?.phase !== 'Stopped')
+    assert.ok(
+      gatewaysOf(world, setup).some(({ plan }) => plan?.commit === rollout.commit && plan.failure !== undefined),
+      'it stopped although no gateway reports a failure',
+    );
+  if (!setup.contents) assert.equal(preview, undefined);
+}
+
+const isRelabeled = ({ name }: RolloutGateway, { agents }: World): boolean =>
+  agents[Number(name.slice(1))]?.isRelabeled === true;
+
+/** Whether a commit really changes the files of a gateway that is on the stable release. */
+const isChanged = ({ name }: RolloutGateway, { commit, stableCommit }: RolloutStatus, world: World, setup: Setup) => {
+  const contents = [commit, stableCommit].map((each) => contentOf(each as Commit, Number(name.slice(1)), world, setup));
+  return contents[0] !== contents[1];
+};
 
 /**
  * Orders lose no entry of the history, which contains the current commit, and a named commit is rolled out until the
@@ -60,9 +96,17 @@ interface Write {
 }
 
 /** A completed commit isn't a bad one, and earlier healthy gateways have it on disk. */
-function checkComplete({ rollout, previous, really }: Write, { agents }: World, { bad, spec }: Setup): void {
+function checkComplete({ rollout, previous, really }: Write, world: World, setup: Setup): void {
+  const { agents } = world;
+  const { bad, spec } = setup;
+  const { stableCommit = '' } = previous ?? {};
   const couldTell = really.filter(
-    (gateway) => !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway),
+    (gateway) =>
+      !skippedBefore(rollout.startedAt)(gateway) &&
+      !laterThan(rollout.startedAt)(gateway) &&
+      // If its labels were changed, its report may not show that yet.
+      !isRelabeled(gateway, world) &&
+      isChanged(gateway, { ...rollout, stableCommit }, world, setup),
   );
   const isBad = bad.includes(rollout.stableCommit as never);
   assert.ok(!isBad || couldTell.length <= (spec.maxFailures ?? 0), 'a bad commit is stable');
@@ -75,7 +119,8 @@ function checkComplete({ rollout, previous, really }: Write, { agents }: World, 
 }
 
 /** Gateways are admitted only with an open window, after the earlier waves, and within `maxConcurrent`. */
-function checkWave(index: number, write: Write, { world, had, shown }: Node, setup: Setup): void {
+function checkWave(index: number, write: Write, node: Node, setup: Setup): void {
+  const { world, had, shown } = node;
   const { rollout, previous, really } = write;
   const { admitted = '' } = rollout.admission[index] ?? {};
   const { admitted: earlier = '' } = previous?.admission[index] ?? {};
@@ -83,18 +128,21 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   const isNew = (gateway: RolloutGateway) =>
     isAdmitted(gateway, rollout.admission) && !isAdmitted(gateway, previous?.admission ?? []);
   const letIn = really.filter((gateway) => waveOfGateway(gateway) === index && isNew(gateway));
-  if (!world.isOpen) assert.deepEqual(letIn, [], 'somebody is let in with no window open');
+  const isTrial = (gateway: RolloutGateway) =>
+    !gateway.isResting && !skippedBefore(rollout.startedAt)(gateway) && isChanged(gateway, rollout, world, setup);
+  if (!world.isOpen) assert.deepEqual(letIn.filter(isTrial), [], 'somebody is let in with no window open');
   if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
   const isPeopled = (wave: number) => had.includes(`${world.plan} ${wave}`);
+  checkPassedOver(index, { write, isTrial }, node, setup);
   const unshown = rollout.admission.filter(
     ({ gateways }, at) => at < index && gateways && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
-  const { verified, failing } = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
+  const { verified, failing, unchanged } = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
   const failures = [...(rollout.failures ?? []), ...failing];
-  const open = really.filter(
-    (gateway) => !gateway.isResting && !failures.includes(gateway.name) && !verified.has(gateway),
-  );
+  const open = really
+    .filter((gateway) => !unchanged.has(gateway))
+    .filter((gateway) => !gateway.isResting && !failures.includes(gateway.name) && !verified.has(gateway));
   const awaited = open.filter((gateway) => !skippedBefore(rollout.startedAt)(gateway));
   // Gateways that join a wave which was passed over don't block the rollout.
   const isPassedOver = (wave: number) => !rollout.admission[wave]?.gateways;
@@ -106,12 +154,41 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   const inProgress = open
     .filter((gateway) => waveOfGateway(gateway) === index && isWithin(gateway.key, admitted))
     .filter((gateway) => takesPlace(gateway, write, world));
-  const members = really.filter((gateway) => !gateway.isResting && waveOfGateway(gateway) === index);
+  const members = really
+    .filter((gateway) => !gateway.isResting && !unchanged.has(gateway))
+    .filter((gateway) => waveOfGateway(gateway) === index);
   const { maxConcurrent } = planIn(world, setup).spec.waves?.[index] ?? {};
-  const most = maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length);
+  const limit = maxConcurrent ?? (isUntried(index, write, node) ? 1 : undefined);
+  const most = limit === undefined ? members.length : amountOf(limit, members.length);
   // When gateways leave a wave, its share shrinks, but those admitted before are still in progress.
   const isMore = inProgress.some(({ key }) => !isWithin(key, earlier));
   assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} in progress, at most ${most} expected`);
+}
+
+/** Whether earlier waves were passed over because they are unchanged, and no other gateway has tried the commit. */
+function isUntried(index: number, { rollout, really }: Write, { shown }: Node): boolean {
+  const wavesOf = really.map(({ fits, key }) => waveOf(fits, key, rollout.admission));
+  const isUnchanged = rollout.admission.some(({ gateways }, at) => at < index && !gateways && wavesOf.includes(at));
+  return rollout.preview !== undefined && isUnchanged && !shown.some((each) => each.startsWith(`${rollout.number} `));
+}
+
+/** A wave in which no changed gateway was healthy has none, as far as the gateways that the rollout waits for can tell. */
+function checkPassedOver(
+  index: number,
+  { write, isTrial }: { write: Write; isTrial: (gateway: RolloutGateway) => boolean },
+  { world, shown }: Node,
+  setup: Setup,
+): void {
+  const { rollout, really } = write;
+  if (!setup.contents || rollout.admission[index]?.gateways || shown.includes(`${rollout.number} ${index}`)) return;
+  const isEnded =
+    rollout.phase === 'Complete' || index < rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
+  if (!isEnded) return;
+  const changed = really
+    .filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index)
+    .filter((gateway) => isTrial(gateway) && !laterThan(rollout.startedAt)(gateway))
+    .filter((gateway) => !isRelabeled(gateway, world));
+  assert.deepEqual(changed, [], `the wave ${index} is passed over`);
 }
 
 /** A gateway that isn't waited for occupies a place until the deadline. */

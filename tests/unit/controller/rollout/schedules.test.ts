@@ -11,9 +11,17 @@ const MOVES = 60;
 
 const amount = fc.constantFrom<undefined | number | string>(undefined, 1, 2, '10%', '50%', '100%');
 const wave = fc.record({
+  approval: fc.constantFrom(undefined, undefined, true),
   gateways: amount,
   maxConcurrent: amount,
   soak: fc.constantFrom(undefined, '1s'),
+});
+
+/** Contents of twelve gateways, most of which don't change. */
+const content = fc.string({ unit: fc.constantFrom('0', '0', '0', '1', '2', 'x'), minLength: 12, maxLength: 12 });
+const previews = fc.record({
+  contents: fc.record({ S: fc.constant('0'.repeat(12)), A: content, B: content }),
+  old: fc.subarray([1, 4, 7]),
 });
 
 const setups: fc.Arbitrary<Setup> = fc
@@ -24,13 +32,14 @@ const setups: fc.Arbitrary<Setup> = fc
     onFailure: fc.constantFrom('Stop' as const, 'Rollback' as const),
     maxFailures: fc.integer({ min: 0, max: 3 }),
     bad: fc.subarray<'A' | 'B'>(['A', 'B']),
+    previews: fc.option(previews, { nil: undefined }),
   })
-  .map(({ waves, gateways, labels, onFailure, maxFailures, bad }) => {
+  .map(({ waves, gateways, labels, onFailure, maxFailures, bad, previews: contents }) => {
     const named = waves.map((fields, index) => ({ name: `w${index}`, ...fields }));
     const fits = Array.from({ length: gateways }, (_, gateway) =>
       named.map((_, at) => labels[at * 12 + gateway] === true),
     );
-    return { spec: { waves: named, onFailure, maxFailures } as Setup['spec'], fits, bad };
+    return { spec: { waves: named, onFailure, maxFailures } as Setup['spec'], fits, bad, ...contents };
   });
 
 const limits = {
@@ -45,7 +54,8 @@ const limits = {
   edit: 2,
   gate: 3,
   rest: 3,
-  approve: 1,
+  relabel: 2,
+  approve: 2,
   unknown: 1,
   remove: 1,
 };

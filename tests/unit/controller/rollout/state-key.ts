@@ -1,4 +1,4 @@
-import { SOAK_MS, TICK_MS, type World } from './model.ts';
+import { type Agent, PREVIEW_INTERVAL_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
 /** Deadline in ticks, and twice as much. */
@@ -32,12 +32,23 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
       rollout.givenUp?.map((name) => name.split(' ')[0]).filter((name) => canCome.includes(name as never)),
     ],
     [world.plan, rollout.plan, world.isOpen, world.approved],
+    ...previewOf(world, left),
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
     ...agentsOf(world, isAtRest, left.wipe > 0),
     Object.values(left),
     givenUp.filter((each) => canCome.includes(each as never)),
   ].join('|');
+}
+
+/** What earlier previews decide about later ones. */
+function previewOf(world: World, left: Node['left']): unknown[] {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { phase, nextCommit, preview, previewedAt = '', previewFailure, handled } = rollout;
+  const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
+  const matters = previewedAt && (mayFollow || phase === 'Previewing' || nextCommit !== undefined);
+  const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
+  return [preview?.commit, age, previewFailure, handled?.approvedDigests];
 }
 
 const ticksSince = (world: World, time: number, most: number): number =>
@@ -66,7 +77,7 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
 /** A lost status is restored from the reports of all agents. */
 function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { number, startedAt, waveStartedAt = '', admittedAt = '' } = rollout;
+  const { number, startedAt, waveStartedAt = '', admittedAt = '', preview } = rollout;
   const [started, waveStarted, admitted] = [startedAt, waveStartedAt, admittedAt].map(Date.parse) as [
     number,
     number,
@@ -76,8 +87,9 @@ function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[]
     if (each === undefined) return '-';
     return each === number ? '=' : '<';
   };
-  return world.agents.map(({ createdAt, notReadySince, isResting, aim, holds, report, seen }) => {
-    const rests = isResting ? 'r' : '';
+  return world.agents.map((agent) => {
+    const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, report, seen } = agent;
+    const rests = `${isResting ? 'r' : ''}${isRelabeled ? 'l' : ''}`;
     if (createdAt === undefined) return rests;
     const said = (each: typeof report) =>
       each === undefined
@@ -87,10 +99,19 @@ function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[]
     const relations = isAtRest
       ? ''
       : `${createdAt > started}${createdAt > waveStarted}${createdAt > admitted}${notReadySince !== undefined && notReadySince < started}`;
+    const previewedAt = Date.parse(preview?.startedAt ?? '');
+    const isUnreadyBefore = notReadySince !== undefined && notReadySince < previewedAt;
     const away = notReadySince === undefined ? '' : ticksSince(world, notReadySince, DEADLINE);
     const intent = aim === undefined ? '' : aim.commit + about(aim.number);
     const reports = seen === report ? said(report) : `${said(report)}>${said(seen)}`;
     const age = ticksSince(world, createdAt, !isAtRest && createdAt > admitted ? DEADLINE + 2 : DEADLINE);
-    return `${rests},${relations},${age},${away},${intent},${holds},${reports}`;
+    return `${rests},${relations},${age},${away},${intent},${holds},${reports},${plansOf(agent, isAtRest ? rollout.stableCommit : '')}${isUnreadyBefore}`;
   });
+}
+
+/** A preview of the release that all gateways have is forgotten. */
+function plansOf({ plan, seenPlan }: Agent, stableCommit: string): string {
+  const words = (each: Agent['plan']) =>
+    each && each.commit !== stableCommit ? `${each.commit}${each.isUnchanged}${each.digest}` : '';
+  return plan === seenPlan ? words(plan) : `${words(plan)}>${words(seenPlan)}`;
 }

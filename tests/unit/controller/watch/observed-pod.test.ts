@@ -318,8 +318,10 @@ suite('the cached fields', () => {
       files: { added: 1, modified: 2, deleted: 3, unchanged: 4 },
     };
     const unused = { podUID: 'u', gateway: 'g', profile: 'p', crName: 'app', changes: ['a'], inspection: { id: 'i' } };
-    const status = { ...used, ...unused };
-    assert.deepEqual(projectReport(reportOf(status)), { podUID: 'u', status: used });
+    const plan = { commit: 'c', revision: 'r', digest: 'd', added: 1, modified: 2, deleted: 3 };
+    const status = { ...used, ...unused, preview: { ...plan, paths: ['add a'], failure: 'f'.repeat(300) } };
+    const shown = { ...plan, failure: 'f'.repeat(200) };
+    assert.deepEqual(projectReport(reportOf(status)), { podUID: 'u', status: { ...used, preview: shown } });
     for (const empty of [undefined, { commit: 'c' }])
       assert.deepEqual(projectReport(reportOf(empty)), { podUID: 'u', status: undefined });
   });
