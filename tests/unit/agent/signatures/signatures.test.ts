@@ -128,6 +128,13 @@ for (const [form, makeSigner, skip] of [
       assert.deepEqual(await sandbox.files(), {});
       await sandbox.sync({ repo, commit, verify: 'head' });
       assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
+      const stable = { repo, commit, verify: 'head' as const };
+      const bySigner = async (signer: typeof ann) => {
+        const candidate = { ...stable, commit: await signedCommit(repository, signer) };
+        return (await sandbox.preview(candidate, stable)).failure;
+      };
+      assert.equal(await bySigner(ann), undefined);
+      assert.match((await bySigner(eve)) ?? '', /isn't signed with a key/, 'a preview names it');
       await trust(sandbox, { ann: eve.publicKey });
       await assert.rejects(
         sandbox.sync({ repo, commit, verify: 'head' }),
