@@ -1,20 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { step } from '../../testbed/step.ts';
 import { startAgents } from '../agent/agents.ts';
 import { untilApplied } from '../agent/until-applied.ts';
 import type { Row } from '../support/table.ts';
-import {
-  annotate,
-  announcePush,
-  createResource,
-  manyFiles,
-  NAMESPACE,
-  startController,
-  type World,
-} from '../support/world.ts';
+import { untilStatus } from '../support/until-status.ts';
+import { annotate, announcePush, createResource, manyFiles, startController, type World } from '../support/world.ts';
 
 const NAME = 'back';
 const FILES = 200;
@@ -29,14 +20,14 @@ export async function measureRollback(world: World, count: number): Promise<Row[
   const second = await repository.commit({ files: { 'files/1/1.json': 'changed' } });
   await announcePush(world, NAME);
   await Promise.all(agents.map((agent) => untilApplied(agent.data, second)));
-  await untilStatus(world, ({ rollout }) => rollout?.stableCommit === second);
+  await untilStatus(world, NAME, ({ rollout }) => rollout?.stableCommit === second);
   await sleep(3_000);
   world.server.fault = { hang: true };
   const started = performance.now();
   await annotate(world, NAME, { [ROLLOUT_ANNOTATIONS.rollback]: first });
   await Promise.all(agents.map((agent) => untilApplied(agent.data, first)));
   const onDisk = (performance.now() - started) / 1000;
-  await untilStatus(world, ({ rollout }) => rollout?.phase === 'RolledBack');
+  await untilStatus(world, NAME, ({ rollout }) => rollout?.phase === 'RolledBack');
   const reported = (performance.now() - started) / 1000;
   world.server.fault = undefined;
   await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
@@ -44,11 +35,4 @@ export async function measureRollback(world: World, count: number): Promise<Row[
     [`${count} agents roll back without their git server: on every disk`, `${onDisk.toFixed(1)} s`, '< 5 s'],
     [`${count} agents: the status is RolledBack`, `${reported.toFixed(1)} s`],
   ];
-}
-
-type Status = NonNullable<GatewaySync['status']>;
-
-async function untilStatus({ client }: World, accept: (status: Status) => boolean): Promise<void> {
-  const path = gatewaySyncPath(NAMESPACE, NAME);
-  while (!accept((await client.get<GatewaySync>(path)).status ?? {})) await sleep(50);
 }
