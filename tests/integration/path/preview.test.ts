@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { rolloutKey } from '../../../shared/domain/waves.ts';
+import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, createNamespace } from '../../support/cluster.ts';
+import { markReady } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
+import { until } from '../../support/until.ts';
+
+/** PREVIEW_TEST_GATEWAYS=40 for a long run. */
+const GATEWAYS = Number(process.env.PREVIEW_TEST_GATEWAYS ?? '6');
+/** Number of programs that start at once, because the start of a program uses a core. */
+const STARTING = 4;
+/** Number of gateways that a commit changes. */
+const CHANGED = 3;
+const filesOf = (gateways: string[], text: string): Record<string, string> =>
+  Object.fromEntries(gateways.map((name) => [`sites/${name}/a.txt`, text]));
+/** Returns the content of the file of each gateway. */
+const fileOf = (gateways: string[], text = 'first'): string[] => gateways.map(() => text);
+
+interface Gateway {
+  name: string;
+  data: string;
+}
+
+/** Gateways, each with its own directory of the repository. The first waves need an approval. */
+async function startFleet(t: TestContext) {
+  const server = await gitServerFor(t);
+  const repository = await server.createRepository('app');
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  // In the order in which a rollout admits them.
+  const names = Array.from({ length: GATEWAYS }, (_, index) => `gateway-${index}`).sort((a, b) =>
+    rolloutKey(a, a) < rolloutKey(b, b) ? -1 : 1,
+  );
+  const first = await repository.commit({ files: filesOf(names, 'first') });
+  await apply(agentClusterRole);
+  await (await controllerStarter(t, address.namespace)).start();
+  const mappings = [{ source: 'sites/{{ .PodName }}', destination: 'site', template: true }];
+  const spec = {
+    sync: { profiles: { default: { mappings } } },
+    rollout: { waves: [{ name: 'canary', gateways: 2, approval: true }] },
+  };
+  await applyGatewaySync(address, { repo: repository.url }, spec);
+  const gateways: Gateway[] = [];
+  const startOne = async (name: string) => {
+    const gateway = await gatewayStarter(t, address.namespace, { name });
+    await gateway.start();
+    await markReady(address.namespace, name);
+    gateways.push({ name, data: gateway.data });
+  };
+  for (let start = 0; start < names.length; start += STARTING) {
+    await Promise.all(names.slice(start, start + STARTING).map(startOne));
+  }
+  const untilStatus = (describe: string, accept: (status: NonNullable<GatewaySync['status']>) => boolean) =>
+    untilGatewaySync(address, describe, ({ status }) => status !== undefined && accept(status), 180_000);
+  await untilStatus('all synced', ({ gateways: counts }) => counts?.synced === GATEWAYS);
+  const reports = async () => {
+    const read = names.map((name) => callApi<SyncReport>({ path: syncReportPath(address.namespace, name) }));
+    return (await Promise.all(read)).map(({ status }) => status as SyncReportStatus);
+  };
+  const contents = () =>
+    names.map((name) => {
+      const data = gateways.find((gateway) => gateway.name === name)?.data ?? '';
+      return readFileSync(path.join(data, 'site/a.txt'), 'utf8');
+    });
+  /** Pushes a commit. */
+  const start = async (files: Record<string, string>) => {
+    const commit = await repository.commit({ files });
+    const startedAt = performance.now();
+    await push(address, 'main');
+    return { commit, seconds: () => (performance.now() - startedAt) / 1000 };
+  };
+  return { address, names, first, start, untilStatus, reports, contents };
+}
+
+test('a commit that changes no gateway needs neither a wave nor an approval', async (t) => {
+  const { names, start, untilStatus, contents } = await startFleet(t);
+  const { commit, seconds } = await start({ 'README.md': 'read me' });
+  await untilStatus('the commit on all gateways', ({ rollout, gateways }) => {
+    return rollout?.phase === 'Complete' && rollout.stableCommit === commit && gateways?.synced === GATEWAYS;
+  });
+  t.diagnostic(`complete after ${seconds().toFixed(1)} s`);
+  assert.deepEqual(contents(), fileOf(names));
+});
+
+test('a commit goes to the gateways that it changes, and to one of them first if the first wave is unchanged', async (t) => {
+  const { names, start, untilStatus, reports, contents } = await startFleet(t);
+  const changed = names.slice(-CHANGED);
+  const had: string[] = [];
+  const timer = setInterval(() => {
+    const now = names.filter((_, index) => contents()[index] === 'second').join();
+    if (now !== had.at(-1)) had.push(now);
+  }, 5);
+  const { commit, seconds } = await start(filesOf(changed, 'second'));
+  await until(reports, {
+    describe: 'previews of all gateways',
+    interval: 20,
+    accept: (all) => all.every(({ preview, commit: applied }) => [preview?.commit, applied].includes(commit)),
+  });
+  t.diagnostic(`previewed by all after ${seconds().toFixed(1)} s`);
+  const unchanged = (await reports()).filter(({ unchangedAt }) => unchangedAt === commit);
+  assert.equal(unchanged.length, GATEWAYS - CHANGED);
+  await untilStatus('the commit on the changed gateways', ({ rollout }) => {
+    return rollout?.phase === 'Complete' && rollout.stableCommit === commit;
+  });
+  clearInterval(timer);
+  assert.deepEqual(contents(), [...fileOf(names.slice(0, -CHANGED)), ...fileOf(changed, 'second')]);
+  const [none, one] = had;
+  assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
+});
+
+test('a commit that cannot be rendered for one gateway is delivered to none', async (t) => {
+  const { address, names, first, start, reports, contents } = await startFleet(t);
+  const [last = ''] = names.slice(-1);
+  const { commit } = await start({ ...filesOf(names, 'second'), ...filesOf([last], '{{ .Vars.none }}') });
+  const stopped = await untilGatewaySync(
+    address,
+    'a stopped rollout',
+    (resource) => condition(resource, 'RolledOut')?.reason === 'PreviewFailed',
+    180_000,
+  );
+  assert.equal(stopped.status?.rollout?.commit, commit);
+  assert.equal(condition(stopped, 'RolledOut')?.status, 'False');
+  assert.match(condition(stopped, 'RolledOut')?.message ?? '', /Vars\.none/);
+  assert.deepEqual(contents(), fileOf(names));
+  assert.deepEqual(new Set((await reports()).map(({ commit: applied }) => applied)), new Set([first]));
+});
