@@ -102,6 +102,7 @@ async function main(): Promise<void> {
     surroundings,
     sync: async (intent, signal) => {
       const ended = AbortSignal.any([waitingEnds, signal]);
+      previewer.reconsider(); // with the labels that the sync uses
       const outcome = await sync(intent, dependencies, ended).finally(() => treeKeeper.onSyncEnd());
       previewer.onSyncEnd();
       if (outcome.kind !== 'synced') return outcome;

@@ -51,12 +51,15 @@ export class Verifier {
     this.#options = options;
   }
 
-  /** Runs before the first change of a file: invalidates results about anything else. */
+  /** Runs before the first change of a file: invalidates results about anything else, and about unchanged files. */
   beforeChange(intent: Intent): void {
     const { results } = this.#options;
+    const subject = subjectOf(intent);
+    const isValid = (result: VerificationResult) =>
+      result.state !== 'Unchanged' && isSameSubject(result.subject, subject);
     const kept = results.read();
-    if (kept && !isSameSubject(kept.subject, subjectOf(intent))) results.remove();
-    if (this.#result && !isSameSubject(this.#result.subject, subjectOf(intent))) this.#result = undefined;
+    if (kept && !isValid(kept)) results.remove();
+    if (this.#result && !isValid(this.#result)) this.#result = undefined;
   }
 
   /**

@@ -88,13 +88,13 @@ export class Previewer implements Chore {
 
   /**
    * Records a sync of a release, and returns whether the release has changed no file since the previous one, as shown
-   * in advance.
+   * in advance. Removes a preview that was compared with another release before the next report shows this one.
    */
   onSynced(release: Named, { changes }: Pick<Plan, 'changes'>): boolean {
     const isExpected = this.#showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
     this.#noted = isExpected && changes.length === 0 ? release : undefined;
-    // Something that the preview depends on has changed since.
-    if (changes.length > 0 && this.#showsUnchanged(release)) this.#show(undefined);
+    const isObsolete = this.#isShown(release) ? changes.length > 0 : !isSame(this.#base ?? NOTHING, release);
+    if (isObsolete) this.#show(undefined);
     return this.#noted !== undefined;
   }
 

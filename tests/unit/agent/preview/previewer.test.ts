@@ -136,6 +136,16 @@ suite('the previewer', () => {
     assert.equal(previewer.onSynced(NEW, emptyPlan), false);
   });
 
+  test('removes a preview that was compared with another release before the next report', async () => {
+    const { previewer, shown, judge } = previewerOf();
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    previewer.onSynced(OLD, emptyPlan);
+    assert.equal(shown.length, 1);
+    previewer.onSynced({ ...OLD, commit: 'd'.repeat(40) }, emptyPlan);
+    assert.deepEqual(shown.slice(1), [undefined]);
+  });
+
   test('knows that a release changed no file until another one is delivered', async () => {
     const { previewer, world, judge } = previewerOf();
     judge(previewed(taskOf()));
