@@ -1,6 +1,6 @@
 // Gateways as dots, whose shape and letter have the same meaning as their colour.
 import { h, keep, redraw, setAttribute } from './dom.js';
-import { LOOKS, ORDER } from './words.js';
+import { LOOKS, ORDER, stateOf } from './words.js';
 
 /** @typedef {import('../../terminal/bars.ts').Look} Look */
 /** @typedef {{ name: string, pod: string, look: Look, says?: string | undefined }} Dot */
@@ -52,9 +52,8 @@ export function drawDots(parent, dots, { chosen, mark }) {
     make: () => h('button', { type: 'button', class: 'dot', tabindex: -1 }),
     update: (element, { name, look, pod, says }) => {
       const isChanged = element.dataset.look !== undefined && element.dataset.look !== look;
-      const state = mark === 'back' && look === 'old' ? 'rolled back' : LOOKS[look];
       setAttribute(element, 'data-look', look);
-      setAttribute(element, 'aria-label', `${name}: ${state}${says ? `, ${says}` : ''}`);
+      setAttribute(element, 'aria-label', `${name}: ${stateOf(look, mark === 'back')}${says ? `, ${says}` : ''}`);
       setAttribute(element, 'aria-pressed', pod === chosen ? 'true' : 'false');
       setAttribute(element, 'title', name);
       if (isChanged && flashes < FLASHING) {

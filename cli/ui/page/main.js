@@ -71,7 +71,7 @@ function schedule() {
 function draw() {
   if (!latest) return;
   const { connection, limits } = latest;
-  if (connection.isLive) setPulse('live', 'live', limits.join('. '));
+  if (connection.isLive) setPulse('live', 'live', limits.join('; '));
   else
     setPulse(
       'lost',

@@ -1,7 +1,7 @@
 // The side panel with the details of one gateway.
 import { byId, h, redraw, setAttribute } from './dom.js';
 import { readable } from './hash.js';
-import { ago, LOOKS } from './words.js';
+import { ago, stateOf } from './words.js';
 
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../views.ts').GatewayDot} Gateway */
@@ -54,16 +54,16 @@ export function drawPanel(gateway, detail) {
   panel.hidden = gateway === undefined;
   document.body.classList.toggle('has-panel', gateway !== undefined);
   setAttribute(panel, 'data-look', gateway?.look);
-  redraw(panel, gateway && [gateway, differences, ago(gateway.syncedAt)], () =>
-    gateway ? [...factsOf(gateway), ...filesOf(differences)] : [],
+  redraw(panel, gateway && [gateway, differences, detail?.backOn, ago(gateway.syncedAt)], () =>
+    gateway ? [...factsOf(gateway, detail?.backOn !== undefined), ...filesOf(differences)] : [],
   );
 }
 
-/** @param {Gateway} gateway */
-function factsOf({ name, pod, profile, wave, look, status, commit, syncedAt, took, waitsFor }) {
+/** @param {Gateway} gateway @param {boolean} isBack */
+function factsOf({ name, pod, profile, wave, look, status, commit, syncedAt, took, waitsFor }, isBack) {
   /** @type {[string, string | undefined][]} */
   const facts = [
-    ['State', look && LOOKS[look]],
+    ['State', look && stateOf(look, isBack)],
     ['Waits for', waitsFor],
     ['Wave', wave],
     ['Commit', commit],

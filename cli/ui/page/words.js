@@ -6,6 +6,9 @@
 /** @type {Record<Look, string>} */
 export const LOOKS = { new: 'new, verified', onItsWay: 'updating', old: 'old commit', failed: 'failed' };
 
+/** @param {Look} look @param {boolean} isBack whether the old commit is the one that the gateway should have */
+export const stateOf = (look, isBack) => (isBack && look === 'old' ? 'rolled back' : LOOKS[look]);
+
 /** @type {Record<ResourceState, string>} */
 export const STATES = {
   ready: 'ready',
