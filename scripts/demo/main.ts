@@ -4,7 +4,7 @@ import { runEmbedded } from './run-embedded.ts';
 
 const usage = `usage: npm run demo [-- [--rollout [--record FILE]] [--once]]
 
-  --rollout  show six gateways that get a good commit in waves, and a bad one that is rolled back
+  --rollout  show the plan of a good commit for six gateways, which get it in waves, and a bad one that is rolled back
   --record   write what is shown to a file, as an animated SVG
   --once     show everything, then exit: with status 0 if everything was seen, else 1`;
 

@@ -19,7 +19,13 @@ export const WAVES: NonNullable<RolloutSpec['waves']> = [
   { name: 'early', gateways: 2, maxConcurrent: 1, soak: `${SOAK_SECONDS}s` },
 ];
 
-/** Returns a GatewaySync that delivers one file to all gateways in waves. */
+/** Returns the waves, of which the first one requires an approval. */
+const approvedWaves = () => WAVES.map((wave, index) => (index === 0 ? { ...wave, approval: true } : wave));
+
+/** The change of the GatewaySync before the bad commit. A preview would keep that commit from all gateways. */
+export const WITHOUT_PREVIEW = { spec: { rollout: { waves: WAVES, previewTimeout: '0s' } } };
+
+/** Returns a GatewaySync that delivers one file to all gateways in waves, after an approval. */
 export function rolloutObject(repo: string) {
   const object = gatewaySyncObject(repo, '5s');
   const mapping = {
@@ -27,7 +33,7 @@ export function rolloutObject(repo: string) {
     destination: 'config',
     patches: [{ file: FILE, set: { site: '{{ .GatewayName }}' } }],
   };
-  const rollout: RolloutSpec = { waves: WAVES, onFailure: 'Rollback' };
+  const rollout: RolloutSpec = { waves: approvedWaves(), onFailure: 'Rollback' };
   return { ...object, spec: { ...object.spec, sync: { profiles: { default: { mappings: [mapping] } } }, rollout } };
 }
 

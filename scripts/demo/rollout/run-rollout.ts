@@ -3,6 +3,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import { drawLegend } from '../../../cli/terminal/bars.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { step } from '../../testbed/step.ts';
 import { bold, dim, headline, ink, say, show } from '../console.ts';
@@ -14,7 +15,7 @@ import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
 import { postPush } from '../watch-delivery.ts';
 import { drawAnimation } from './animation.ts';
 import { RolloutFollower } from './follow-rollout.ts';
-import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES } from './objects.ts';
+import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES, WITHOUT_PREVIEW } from './objects.ts';
 import type { Frame } from './picture.ts';
 import { openScreen } from './screen.ts';
 import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
@@ -25,8 +26,8 @@ interface Running extends Stage {
 }
 
 /**
- * Rolls a good commit out to six gateways in waves; a bad one stops in the first wave and is rolled back. Writes both as
- * an animated SVG to the file `record`.
+ * Shows the plan of a good commit, and rolls it out to six gateways in waves. A bad one stops in the first wave and is
+ * rolled back. Writes both rollouts as an animated SVG to the file `record`.
  */
 export async function runRollout({ once, record }: { once: boolean; record?: string }): Promise<void> {
   const stage = await startStage({ files: COMMITS.first.files, gatewaySync: rolloutObject });
@@ -87,8 +88,11 @@ interface Good {
 
 async function showGood(running: Running): Promise<Good> {
   headline('A good commit');
-  for (const line of drawLegend(ink)) say(line);
   const commit = await push(running, COMMITS.good);
+  await showPlan(running, commit);
+  headline('The same commit in waves');
+  for (const line of drawLegend(ink)) say(line);
+  running.rollout.begin();
   const frames = await running.rollout.until(
     'a commit in all waves',
     // Reports and the status arrive on different watches, and either can be last.
@@ -102,6 +106,17 @@ async function showGood(running: Running): Promise<Good> {
   return { commit, frames, waves: seenByWaves(frames, commit, limits) };
 }
 
+/** Shows the changes that the gateways preview, and approves the commit. */
+async function showPlan({ cluster, follower }: Running, commit: string): Promise<void> {
+  const isPreviewed = ({ status }: GatewaySync) => {
+    const { preview } = status?.rollout ?? {};
+    return preview?.commit === commit && preview.reported === podObjects.length;
+  };
+  await follower.until('the previews of all gateways', isPreviewed, 60_000);
+  await showPlugin(cluster.kubeconfig, 'plan', RESOURCE);
+  await showPlugin(cluster.kubeconfig, 'approve', RESOURCE, '--commit', commit, '--yes');
+}
+
 interface Bad extends Failure {
   commit: string;
   frames: Frame[];
@@ -109,6 +124,8 @@ interface Bad extends Failure {
 
 async function showBad(running: Running): Promise<Bad> {
   headline('A bad commit: a missing brace');
+  say('Previews are off for this commit: otherwise it would not reach any gateway.');
+  await running.cluster.client.mergePatch(gatewaySyncPath(NAMESPACE, RESOURCE), WITHOUT_PREVIEW);
   const before = await Promise.all(running.gateways.map(stateOnDisk));
   const commit = await push(running, COMMITS.bad);
   const frames = await running.rollout.until(

@@ -22,9 +22,11 @@ async function demo(...args: string[]): Promise<{ status: number | null; output:
 }
 
 suite('the demo of a rollout', { timeout: 600_000 }, () => {
-  test('shows a commit that goes in waves, and one that is rolled back, in plain lines', async () => {
+  test('shows the plan of a commit that then goes in waves, and one that is rolled back, in plain lines', async () => {
     const { status, output } = await demo('--rollout', '--once');
     assert.equal(status, 0, output);
+    const plan = / would change 6 of 6 gateways \(6 files in total\)\n.*\n {4}~ config\/gateway\.json\n/s;
+    assert.match(output.split(' canary ▒ ')[0] ?? '', plan);
     assert.match(output, / canary ▒ {2}early ░░ {2}rest ░░░ /);
     assert.match(output, / canary █ {2}early ▒░ {2}rest ░░░ /);
     assert.match(output, / canary █ {2}early ██ {2}rest ███ {2}complete/);
