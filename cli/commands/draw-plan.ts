@@ -1,3 +1,4 @@
+import { shortHashes } from '../fleet/messages.ts';
 import { type PlanSummary, type PlanSummaryGroup, summarizePlan } from '../fleet/plan-summary.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
 import { type CountsTable, type ListedChange, numberOf } from '../fleet/plan-words.ts';
@@ -21,7 +22,7 @@ export function drawPlan(view: PlanView, host: Host): string[] {
   const { glyph, colour } = VERDICTS[verdict];
   const text = `${view.namespace}/${view.name}: ${says}`;
   const headline = lead(text, { glyph: ink(colour, glyph), columns: host.columns });
-  if (view.says !== undefined) return [...headline, ...failing.flatMap(({ why }) => fit(why, host))];
+  if (view.says !== undefined) return [...headline, ...failing.flatMap(({ why }) => fit(shortHashes(why), host))];
   return [
     ...headline,
     ...block(drawCounts(counts, host, ink)),
@@ -49,7 +50,7 @@ function drawCounts({ columns, rows }: CountsTable, { columns: limit }: Host, in
 
 function drawFailure({ who, why }: PlanSummary['failing'][number], { columns }: Host, ink: Ink): string[] {
   const headline = fit(`cannot be delivered to ${who}`, { columns });
-  const message = fit(why, { columns: columns && columns - 2 });
+  const message = fit(shortHashes(why), { columns: columns && columns - 2 });
   return [...headline.map((line) => ink('red', line)), ...message.map((line) => `  ${line}`)];
 }
 

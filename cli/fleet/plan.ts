@@ -9,7 +9,7 @@ import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
-import { shortCommit } from './messages.ts';
+import { shortCommit, withCommands } from './messages.ts';
 import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
 import { effectOf } from './plan-words.ts';
 import { isBackwards } from './waves.ts';
@@ -47,7 +47,7 @@ export type Candidate =
   | { kind: 'unknown'; says: string };
 
 /** Returns the release that the agents preview. */
-export function candidateOf({ spec, status }: GatewaySync): Candidate {
+export function candidateOf({ metadata, spec, status }: GatewaySync): Candidate {
   const unknown = (says: string): Candidate => ({ kind: 'unknown', says });
   const { rollout, lastSyncCommit } = status ?? {};
   if (!spec.rollout) return unknown('previews require spec.rollout: query the agents with --ref');
@@ -61,8 +61,10 @@ export function candidateOf({ spec, status }: GatewaySync): Candidate {
   if (nextCommit) return missing(nextCommit);
   if (isBackwards(rollout))
     return { kind: 'none', says: `no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}` };
-  if (phase === 'Stopped')
-    return { kind: 'none', says: `the rollout of ${shortCommit(commit)} stopped`, failure: rollout.message ?? phase };
+  if (phase === 'Stopped') {
+    const failure = withCommands(rollout.message ?? rollout.summary, metadata.name);
+    return { kind: 'none', says: `the rollout of ${shortCommit(commit)} stopped`, failure };
+  }
   if (phase !== 'Complete') return missing(commit);
   if (lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit);
   return { kind: 'none', says: `no commit waits: the rollout of ${shortCommit(commit)} is complete` };

@@ -249,9 +249,13 @@ suite('the release to plan', () => {
   }
 
   test('contains the reason of a stop, and counts as a failure', () => {
-    const found = candidate({ phase: 'Stopped', nextCommit: undefined, message: "can't be delivered to a" });
+    const found = candidate({
+      phase: 'Stopped',
+      nextCommit: undefined,
+      message: `a failed; set sync.io/retry-rollout: ${OLD}`,
+    });
     const view = found.kind === 'none' ? emptyPlan(planned([]).gatewaySync, found) : undefined;
-    assert.deepEqual(view?.failing, [{ why: "can't be delivered to a", gateways: [] }]);
+    assert.deepEqual(view?.failing, [{ why: 'a failed; run kubectl stoker retry plant', gateways: [] }]);
     assert.equal(view && verdictOf(view), 'fails');
     assert.equal(verdictOf(emptyPlan(planned([]).gatewaySync, { says: 'no commit waits' })), 'nothing');
   });
