@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { access, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import semver from 'semver';
 import { parse } from 'yaml';
 import { pageFor, pathOfPage } from '../../scripts/site/addresses.ts';
-import { docsAt, SITE } from '../../shared/docs-site.ts';
+import { docsAt, docsOf, SITE } from '../../shared/docs-site.ts';
 import { connectCluster } from '../support/cluster.ts';
 import { readPages } from '../support/markdown.ts';
 import { chart, render } from './support/render.ts';
@@ -33,16 +34,33 @@ test("Chart.yaml names the chart's maintainers and sources", async () => {
 });
 
 test('Chart.yaml lists the images of this version for Artifact Hub', async () => {
-  const images: { name: string; image: string }[] = annotation('images');
+  const images: { name: string; image: string; platforms: string[] }[] = annotation('images');
+  const workflow = await readFile(path.join(checkout, '.github/workflows/images.yaml'), 'utf8');
   const text = JSON.stringify(await render({ webhookReceiver: { enabled: true } }));
   assert.deepEqual(
     images.map(({ name }) => name),
     ['controller', 'receiver', 'agent'],
   );
-  for (const { image } of images) {
+  for (const { image, platforms } of images) {
+    assert.ok(workflow.includes(`platforms: ${platforms.join(',')}\n`), `${platforms}`);
     assert.ok(image.endsWith(`:${file.appVersion}`), image);
     assert.ok(text.includes(`"${image}"`), image);
   }
+});
+
+test('Chart.yaml describes this version for Artifact Hub', async () => {
+  assert.equal(file.annotations['artifacthub.io/prerelease'], `${semver.prerelease(file.version) !== null}`);
+  const [change, ...others] = annotation('changes');
+  assert.deepEqual(others, []);
+  assert.ok(change.description.includes(` ${file.version},`), change.description);
+  assert.deepEqual(change.links, [{ name: 'Changelog', url: `${docsOf(file.version)}/changelog` }]);
+  const screenshots: { url: string }[] = annotation('screenshots');
+  for (const { url } of screenshots) {
+    assert.ok(url.startsWith(onGithub), url);
+    await checkAddress(url);
+  }
+  // The signatures of cosign have no key. A key would belong to a provenance file, which the chart doesn't have.
+  assert.equal(file.annotations['artifacthub.io/signKey'], undefined);
 });
 
 test('Chart.yaml lists the CRDs for Artifact Hub, with an example of each that users write', async () => {
