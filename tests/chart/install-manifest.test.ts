@@ -9,7 +9,7 @@ import { renderInstallManifest } from '../../scripts/release/install-manifest.ts
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { git } from '../../scripts/testbed/git-command.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
-import { blocksOf, readPages } from '../support/markdown.ts';
+import { blocksOf, commandsOf, readPages, wordsOf } from '../support/markdown.ts';
 import { Installation } from './support/installation.ts';
 import { chart, parse, pick, type Rendered } from './support/render.ts';
 
@@ -72,6 +72,22 @@ test('install.yaml can be applied again without a change, and Helm can take over
   const [deployment] = Object.values(objects).filter(({ kind }) => kind === 'Deployment');
   assert.equal(deployment?.metadata.labels?.['app.kubernetes.io/managed-by'], 'Helm');
   assert.deepEqual(objects[`Secret ${NAMESPACE}/stoker-operator-webhook-certificate`]?.data, { 'ca.crt': 'Y2E=' });
+});
+
+test('the commands for uninstalling without Helm keep only the CRDs', async (t) => {
+  const installation = new Installation(cluster, { release: 'stoker-operator', namespace: NAMESPACE });
+  t.after(() => installation.remove());
+  await cluster.kubectlWith(text, 'apply', '--server-side', '--filename=-');
+  const page = (await readPages()).find(({ file }) => file === 'docs/how-to/uninstalling.md');
+  const [, section = ''] = page?.text.split('\n## Without Helm\n') ?? [];
+  const [roles = '', namespace = ''] = commandsOf({ file: 'uninstalling.md', text: section });
+  assert.equal(namespace, `kubectl delete namespace ${NAMESPACE}`);
+  await cluster.kubectl(...wordsOf(roles).slice(1));
+  const names = Object.keys(await installation.snapshot());
+  assert.deepEqual(
+    names.filter((name) => !name.includes(` ${NAMESPACE}/`)),
+    ['gatewaysyncs', 'syncreports'].map((plural) => `CustomResourceDefinition /${plural}.sync.io`),
+  );
 });
 
 /** Serves the manifest, and returns a kustomization in which its published address is replaced. */
