@@ -44,11 +44,11 @@ export default defineConfig({
     publicDir: path.join(checkout, 'site/public'),
     plugins: [
       {
-        // Pages are outside of the directory with the packages of the site.
+        // Pages are outside of the directory with the packages of the site. VitePress does this for the browser only.
         name: 'vue-of-the-site',
         enforce: 'pre',
         resolveId(id, importer, options) {
-          if (!/^vue(\/server-renderer)?$/.test(id) || !importer?.includes('.md')) return null;
+          if (!options.ssr || !/^vue(\/server-renderer)?$/.test(id) || !importer?.includes('.md')) return null;
           return this.resolve(id, path.join(checkout, 'site/package.json'), { ...options, skipSelf: true });
         },
       },

@@ -5,6 +5,10 @@ export const home = {
     name: 'stoker-operator',
     text: 'Files from git to the pods that read them',
     tagline: 'Within a second of a push, a few pods at a time, with a health check and an automatic rollback.',
+    image: {
+      src: '/rollout.svg',
+      alt: 'A good commit reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.',
+    },
     actions: [
       { theme: 'brand', text: 'Get started', link: '/tutorials/getting-started' },
       { theme: 'alt', text: 'Concepts', link: '/explanation/concepts' },
