@@ -58,7 +58,7 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
   );
   const text = [
     '<!-- Generated from values.yaml: run npm run generate. -->',
-    '# stoker-operator',
+    '# stoker-operator Helm chart',
     `[stoker-operator](${REPOSITORY}) delivers configuration files from git to the pods that read them. A sidecar fetches a commit after a signed webhook or a poll, in waves if you configure them.`,
     `\`\`\`console\n$ helm install stoker-operator ${REFERENCE} \\\n    --namespace stoker-system --create-namespace --set certManager.enabled=false\n\`\`\``,
     `It needs Kubernetes 1.30 or newer. With [cert-manager](https://cert-manager.io), omit \`certManager.enabled=false\`; without it, the controller creates the certificate of its admission webhook. [Installation](${installation}) explains the choices, and [Argo CD and Flux](${gitops}) shows how to install it from git. Then see [hardening](${hardening}), [monitoring](${monitoring}), and [upgrading](${upgrading}).`,

@@ -16,6 +16,9 @@ const siteBase = version ? `${new URL(SITE).pathname}/` : '/';
 
 const description = 'Delivers configuration files from git to the pods that read them';
 
+/** Pages with tables that need the space of the outline. */
+const WIDE_PAGES = ['reference/api-reference.md', 'reference/chart-values.md', 'reference/conditions.md'];
+
 export default defineConfig({
   title: 'stoker-operator',
   description,
@@ -39,7 +42,10 @@ export default defineConfig({
       );
     },
   },
-  transformPageData: ({ relativePath }) => (relativePath === 'index.md' ? { frontmatter: home } : undefined),
+  transformPageData: ({ relativePath }) => {
+    if (relativePath === 'index.md') return { frontmatter: home };
+    return WIDE_PAGES.includes(relativePath) ? { frontmatter: { aside: false } } : undefined;
+  },
   vite: {
     publicDir: path.join(checkout, 'site/public'),
     plugins: [
