@@ -2,7 +2,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { isEqual } from './merge-patch.ts';
 
 /** Time between two writes that are only about the fleet, between two phases of a rollout, and during a preview (ms). */
-const PERIOD_MS = { fleet: 1_000, phase: 500, preview: 5_000 };
+const PERIOD_MS = { fleet: 1_000, phase: 500, preview: 8_000 };
 
 /**
  * Delays writes that are only about the fleet, so that a hundred reports within a second cost one write. Results that

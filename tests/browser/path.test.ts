@@ -32,7 +32,7 @@ async function arrange(t: TestContext) {
       body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
       contentType: 'application/merge-patch+json',
     });
-  await applyGatewaySync(world.address, { repo: world.repository.url }, { rollout: { waves } });
+  await applyGatewaySync(world.address, { repo: world.repository.url }, { rollout: { waves, previewTimeout: '0s' } });
   await untilGatewaySync(
     world.address,
     'three gateways in sync',

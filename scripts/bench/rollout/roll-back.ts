@@ -14,7 +14,7 @@ const FILES = 200;
 export async function measureRollback(world: World, count: number): Promise<Row[]> {
   const repository = await world.server.createRepository(NAME);
   const first = await repository.commit({ files: manyFiles(FILES) });
-  await createResource(world, { name: NAME, repo: repository.url, spec: { rollout: {} } });
+  await createResource(world, { name: NAME, repo: repository.url, spec: { rollout: { previewTimeout: '0s' } } });
   const controller = await startController(world);
   const agents = await step(`Starting ${count} agents`, () => startAgents(world, NAME, { count, commit: first }));
   const second = await repository.commit({ files: { 'files/1/1.json': 'changed' } });

@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { FIRST_AGENT_WITH_ROLLOUTS } from '../../../shared/api/names.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 
 /** A pod with a simulated agent. */
@@ -39,5 +40,16 @@ export function reportOf(agent: PlayedAgent, { metadata, spec, status }: Gateway
     commit: isAdmitted ? rollout.commit : rollout.stableCommit,
     revision: isAdmitted ? rollout.revision : rollout.stableRevision,
     ...(isConcerned && { rollout: rollout.number }),
+    ...previewOf(agent, rollout, isAdmitted),
   };
+}
+
+/** Returns the preview of an agent; a commit changes the gateways with the label `changes: "true"`. */
+function previewOf({ labels, reported = {} }: PlayedAgent, { preview }: RolloutStatus, isAdmitted: boolean): object {
+  // A patch keeps fields that it doesn't name.
+  if (!preview) return 'preview' in reported ? { preview: null, unchangedAt: null } : {};
+  const { commit, revision } = preview;
+  const isUnchanged = labels.changes !== 'true';
+  const plan = { commit, revision, digest: `${isUnchanged}`, added: 0, modified: isUnchanged ? 0 : 1, deleted: 0 };
+  return { preview: isAdmitted ? null : plan, unchangedAt: isUnchanged ? commit : null };
 }

@@ -35,7 +35,7 @@ async function arrange(t: TestContext, waves: object[] = []) {
   const commits = [await repository.commit({ files: { 'config/a': '1' } })];
   const address = { namespace: await createNamespace(t), name: 'app' };
   const controller = await startController(t, address.namespace);
-  await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
+  await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves, previewTimeout: '0s' } });
   const untilPhase = (phase: string, commit?: string) =>
     untilGatewaySync(
       address,

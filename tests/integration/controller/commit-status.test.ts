@@ -56,7 +56,7 @@ suite('a commit status', { concurrency: 4 }, () => {
   });
 
   test("is a failure as soon as a commit is rolled back, even if its gateways can't roll back", async (t) => {
-    const world = await arrange(t, { posted: false, spec: { rollout: { waves: [] } } });
+    const world = await arrange(t, { posted: false, spec: { rollout: { waves: [], previewTimeout: '0s' } } });
     const { host, address, namespace, repository, commit, reportAll } = world;
     const rolledOut = await untilGatewaySync(
       address,

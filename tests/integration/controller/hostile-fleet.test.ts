@@ -29,7 +29,10 @@ test('a fleet whose pods change all the time delays neither edits of other tenan
   );
   const port = await freePort();
   await startController(t, `${hostile},${calm}`, { POD_NAMESPACE: calm, HEALTH_PORT: `${port}`, LOG_LEVEL: 'info' });
-  const spec = { polling: { interval: '5s' }, rollout: { waves, maxFailures: 100, progressDeadline: '24h' } };
+  const spec = {
+    polling: { interval: '5s' },
+    rollout: { waves, maxFailures: 100, progressDeadline: '24h', previewTimeout: '0s' },
+  };
   await applyGatewaySync(fleet, { repo: repository.url }, spec);
   await untilGatewaySync(fleet, 'the first commit', ({ status }) => status?.rollout?.commit === first);
   await repository.commit({ files: { 'config/a': '2' } });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -23,6 +24,8 @@ const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
 class Agents {
   /** Commits that fail on all gateways. */
   readonly bad = new Set<string>();
+  /** Pods that report previews, with the reason why they can't have any other commit. */
+  readonly previews = new Map<string, string | undefined>();
   /** Successive commits of each pod. */
   readonly had: Record<string, string[]> = { a: [], b: [], c: [] };
   readonly #address: Address;
@@ -78,9 +81,20 @@ class Agents {
         generation: metadata.generation ?? 0,
         agentVersion: '0.1.0',
         ...(isAssigned && { rollout: rollout.number }),
+        ...this.#preview(name, rollout),
         ...wrong,
       },
     );
+  }
+
+  /** Plans a commit that changes nothing, unless it can't be delivered. */
+  #preview(name: string, { preview, commit: present }: RolloutStatus): Partial<SyncReportStatus> {
+    if (!preview) return this.previews.has(name) ? { unchangedAt: present } : {};
+    if (!this.previews.has(name)) return {};
+    const { commit, revision } = preview;
+    const failure = this.previews.get(name);
+    const plan = { commit, revision, digest: 'd', added: 0, modified: 0, deleted: 0 };
+    return failure === undefined ? { preview: plan, unchangedAt: commit } : { preview: { ...plan, failure } };
   }
 }
 
@@ -99,7 +113,7 @@ async function arrange(t: TestContext, rollout: object = { waves }, environment:
   const first = await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
   const controller = await startController(t, address.namespace, environment);
-  await applyGatewaySync(address, { repo: repository.url }, { rollout });
+  await applyGatewaySync(address, { repo: repository.url }, { rollout: { previewTimeout: '0s', ...rollout } });
   for (const [name, labels] of Object.entries(pods)) {
     const pod = injectedPod(address.namespace, name, 'app');
     await apply({ ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...labels } } });
@@ -163,7 +177,7 @@ suite('the first state of a rollout', { concurrency: 2 }, () => {
       const { synced = 0, skewed = 0 } = status?.gateways ?? {};
       return synced + skewed === 3;
     });
-    await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
+    await applyGatewaySync(address, { repo: repository.url }, { rollout: { previewTimeout: '0s', waves } });
     const { status } = await untilBegun();
     assert.deepEqual([status?.rollout?.stableCommit, status?.rollout?.nextCommit], [second, undefined]);
   });
@@ -174,7 +188,7 @@ suite('the first state of a rollout', { concurrency: 2 }, () => {
     await applyGatewaySync(
       address,
       { repo: repository.url },
-      { rollout: { waves: [{ ...waves[0], approval: true }] } },
+      { rollout: { previewTimeout: '0s', waves: [{ ...waves[0], approval: true }] } },
     );
     const { status } = await untilBegun();
     assert.deepEqual([status?.rollout?.commit, status?.rollout?.stableCommit], [second, second]);
@@ -335,7 +349,11 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       return released;
     };
     await repository.tag('v1.0.0');
-    await applyGatewaySync(address, { repo: repository.url, semver: '*' }, { rollout: { waves } });
+    await applyGatewaySync(
+      address,
+      { repo: repository.url, semver: '*' },
+      { rollout: { previewTimeout: '0s', waves } },
+    );
     const bad = await release(2, 'v1.1.0');
     await untilPhase('Complete', bad);
     await annotate('sync.io/rollback=previous');
@@ -369,7 +387,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     await request(address, second);
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
     assert.deepEqual(shortOf(agents, { [first]: 'first' }), { a: ['first'], b: ['first'], c: ['first'] });
-    await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
+    await applyGatewaySync(address, { repo: repository.url }, { rollout: { previewTimeout: '0s', waves } });
     await untilPhase('Complete', second);
   });
 
@@ -384,7 +402,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     await applyGatewaySync(
       address,
       { repo: repository.url },
-      { rollout: { waves: [{ ...waves[0], approval: true }] }, sync },
+      { rollout: { previewTimeout: '0s', waves: [{ ...waves[0], approval: true }] }, sync },
     );
     const waiting = await untilGatewaySync(
       address,
@@ -418,5 +436,37 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     );
     await untilPhase('Complete');
     assert.deepEqual(await eventsOf(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
+  });
+
+  test('completes a commit that changes nothing at once, without an approval and during a freeze', async (t) => {
+    const gated = { waves: [{ ...waves[0], approval: true, soak: '1h' }], windows: [{ kind: 'Deny' }] };
+    const { address, commit, agents, untilPhase } = await arrange(t, { ...gated, previewTimeout: '3m' });
+    for (const name of Object.keys(pods)) agents.previews.set(name, undefined);
+    const second = await commit(2);
+    await request(address, second);
+    const { status } = await untilPhase('Complete', second);
+    assert.deepEqual([status?.rollout?.stableCommit, status?.rollout?.preview], [second, undefined]);
+    const ready = await untilGatewaySync(address, 'ready', (gs) => condition(gs, 'Ready')?.status === 'True');
+    assert.equal(condition(ready, 'RolledOut')?.status, 'True');
+  });
+
+  test('stops a commit that cannot be delivered before any gateway has it, even if it restarts', async (t) => {
+    const { address, first, commit, agents, untilPhase, controller } = await arrange(t, {
+      waves,
+      previewTimeout: '3m',
+    });
+    const broken = await commit(2);
+    await request(address, broken);
+    await untilPhase('Previewing', broken);
+    await controller.kill();
+    for (const name of Object.keys(pods)) agents.previews.set(name, undefined);
+    agents.previews.set('c', 'no value for site');
+    await startController(t, address.namespace);
+    const stopped = await untilPhase('Stopped', broken);
+    assert.equal(stopped.status?.lastRequest?.outcome, 'Failed');
+    const { status, reason, message } = condition(stopped, 'RolledOut') ?? {};
+    assert.deepEqual([status, reason], ['False', 'PreviewFailed']);
+    assert.match(message ?? '', /can't be delivered: no value for site \(c\)/);
+    assert.deepEqual(shortOf(agents, { [first]: 'first' }), { a: ['first'], b: ['first'], c: ['first'] });
   });
 });

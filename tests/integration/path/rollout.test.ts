@@ -71,7 +71,7 @@ test('a bad commit stays in the canary and is rolled back, however often the con
   const data: string[] = [];
   const port = await startGateways(t, () => data);
   const spec = {
-    rollout: { waves: [{ name: 'canary', gateways: 1 }], onFailure: 'Rollback' },
+    rollout: { waves: [{ name: 'canary', gateways: 1 }], onFailure: 'Rollback', previewTimeout: '0s' },
     gateway: { port, verify: { requests: [{ path: '/healthz' }], for: '1s', interval: '1s', failureThreshold: 1 } },
   };
   await applyGatewaySync(address, { repo: repository.url }, spec);

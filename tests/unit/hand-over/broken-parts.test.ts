@@ -17,7 +17,7 @@ const refused = { kind: 'request', ref: 'other' } as const;
 const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const quick = { agents: 0, controller: 'at once' } as const;
 const inSteps = { agents: 0, controller: 'in steps' } as const;
-const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
+const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }], previewTimeout: '0s' } };
 
 const withStatusOf =
   (change: (status: GatewaySyncStatus) => GatewaySyncStatus): Parts['decide'] =>

@@ -18,7 +18,7 @@ const deliveries = [
   { kind: 'request', ref: 'v9' },
 ] as const;
 const webhook = { allowedRefs: ['v*', 'dev'] };
-const rollout = { waves: [{ name: 'one', gateways: 1 }] };
+const rollout = { waves: [{ name: 'one', gateways: 1 }], previewTimeout: '0s' };
 const pushes = [
   ['refs/heads/main', commit('d')],
   ['refs/tags/v9', commit('9')],

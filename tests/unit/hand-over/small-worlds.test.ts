@@ -16,7 +16,7 @@ const refused = { kind: 'request', ref: 'other' } as const;
 const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const push = { kind: 'push', ref: 'refs/heads/dev' } as const;
 const allowed = { webhook: { allowedRefs: ['v*', 'dev'] } };
-const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
+const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }], previewTimeout: '0s' } };
 
 /** A range, and a tag that appears and vanishes. */
 const ranged = {
