@@ -104,6 +104,8 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
     (gateway) =>
       !skippedBefore(rollout.startedAt)(gateway) &&
       !laterThan(rollout.startedAt)(gateway) &&
+      // Previews don't wait for paused gateways.
+      !(gateway.isResting && setup.contents) &&
       // If its labels were changed, its report may not show that yet.
       !isRelabeled(gateway, world) &&
       isChanged(gateway, { ...rollout, stableCommit }, world, setup),
