@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace } from '../../support/cluster.ts';
@@ -62,8 +62,8 @@ async function startFleet(t: TestContext) {
     untilGatewaySync(address, describe, ({ status }) => status !== undefined && accept(status), 180_000);
   await untilStatus('all synced', ({ gateways: counts }) => counts?.synced === GATEWAYS);
   const reports = async () => {
-    const read = names.map((name) => callApi<SyncReport>({ path: syncReportPath(address.namespace, name) }));
-    return (await Promise.all(read)).map(({ status }) => status as SyncReportStatus);
+    const { items } = await callApi<{ items: SyncReport[] }>({ path: syncReportPath(address.namespace) });
+    return items.flatMap(({ status }) => status ?? []);
   };
   const contents = () =>
     names.map((name) => {
@@ -95,13 +95,14 @@ test('a commit goes to the gateways that it changes, and to one of them first if
   const changed = names.slice(-CHANGED);
   const had: string[] = [];
   const timer = setInterval(() => {
-    const now = names.filter((_, index) => contents()[index] === 'second').join();
+    const all = contents();
+    const now = names.filter((_, index) => all[index] === 'second').join();
     if (now !== had.at(-1)) had.push(now);
-  }, 5);
+  }, 10);
   const { commit, seconds } = await start(filesOf(changed, 'second'));
   await until(reports, {
     describe: 'previews of all gateways',
-    interval: 20,
+    interval: 100,
     accept: (all) => all.every(({ preview, commit: applied }) => [preview?.commit, applied].includes(commit)),
   });
   t.diagnostic(`previewed by all after ${seconds().toFixed(1)} s`);
