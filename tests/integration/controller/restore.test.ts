@@ -21,10 +21,11 @@ interface BackedUp {
   status?: unknown;
 }
 
-/** Collections that the documented commands restore, in the order of Velero. */
+/** Collections that the documented commands restore, in the order of Velero; the last one only without the exclusions. */
 const pathsIn = ({ namespace }: Address) => [
   groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace),
   gatewaySyncPath(namespace, ''),
+  groupPath('apps/v1', 'controllerrevisions', namespace),
 ];
 
 /** Creates an object as Velero does: without its owners and its status, which is written afterwards on request. */
@@ -45,7 +46,7 @@ interface World {
   /** The resource, which followed the release v1 when the backup was made. */
   before: GatewaySync;
   /** Restores all objects of the backup. */
-  restoreAll: (options: { withStatus: boolean }) => Promise<void>;
+  restoreAll: (options: { withStatus: boolean; withRevisions?: boolean }) => Promise<void>;
 }
 
 /** A namespace in which all objects were backed up and deleted, and no controller runs. */
@@ -62,10 +63,9 @@ async function arrange(t: TestContext): Promise<World> {
   const paths = pathsIn(address);
   const backup = await Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));
   await controller.kill();
-  const revisions = groupPath('apps/v1', 'controllerrevisions', address.namespace);
-  for (const path of [...paths, revisions]) await callApi({ method: 'DELETE', path });
-  const restoreAll: World['restoreAll'] = async ({ withStatus }) => {
-    for (const [index, { items }] of backup.entries())
+  for (const path of paths) await callApi({ method: 'DELETE', path });
+  const restoreAll: World['restoreAll'] = async ({ withStatus, withRevisions = false }) => {
+    for (const [index, { items }] of backup.slice(0, withRevisions ? undefined : -1).entries())
       for (const item of items) await restore(paths[index] ?? '', item, withStatus);
   };
   return { address, commits: { main, v1 }, before, restoreAll };
@@ -106,5 +106,16 @@ suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
     assert.equal(synced.status, 0, synced.notes);
     const { status } = await untilGatewaySync(address, 'at v1 again', isAt(commits.v1));
     assert.deepEqual([status?.target?.ref, status?.lastRequest?.outcome], ['v1', 'Applied']);
+  });
+
+  test('together with its ControllerRevision is blocked until this is deleted', async (t) => {
+    const { address, commits, restoreAll } = await arrange(t);
+    await restoreAll({ withStatus: true, withRevisions: true });
+    await startController(t, address.namespace);
+    const hasReason = (reason: string) => (resource: GatewaySync) =>
+      condition(resource, 'AgentAccess')?.reason === reason;
+    await untilGatewaySync(address, 'blocked', hasReason('RevisionNotWritten'));
+    await callApi({ method: 'DELETE', path: groupPath('apps/v1', 'controllerrevisions', address.namespace) });
+    await untilGatewaySync(address, 'at v1', isAt(commits.v1));
   });
 });
