@@ -44,7 +44,7 @@ interface Mistake {
   file: string;
   line: string;
   message: string;
-  /** Whether the canary gets the file. A check finds the mistake before. */
+  /** Whether the canary gets the file. Otherwise, the preview finds the mistake. */
   isDelivered: boolean;
 }
 

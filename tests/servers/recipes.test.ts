@@ -87,7 +87,7 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
       ({ status: { rollout } = {} }) => rollout?.commit === commit && rollout.phase === phase,
       120_000,
     );
-    return status?.rollout?.failureMessage ?? '';
+    return status?.rollout?.failureMessage ?? status?.rollout?.previewFailure ?? '';
   };
   await allAnswer(recipe.before);
   await untilGatewaySync(address, 'all synced', ({ status }) => status?.gateways?.synced === pods.length);
@@ -98,9 +98,13 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
   for (const { files, file, line, message, isDelivered } of recipe.mistakes) {
     const delivered = pods.map(({ data }) => path.join(data, destinationOf(file, recipe)));
     const damaged = watchFiles(t, delivered, line);
-    const failure = await deliver(files, 'RolledBack');
+    const failure = await deliver(files, isDelivered ? 'RolledBack' : 'Stopped');
     assert.ok(failure.includes(message), failure);
-    assert.equal(damaged.size, isDelivered ? 1 : 0, 'only the canary ever had the mistake, unless a check found it');
+    assert.equal(
+      damaged.size,
+      isDelivered ? 1 : 0,
+      'only the canary ever had the mistake, unless its preview found it',
+    );
     await allAnswer(recipe.after);
   }
 
