@@ -103,7 +103,9 @@ async function main(): Promise<void> {
     sync: async (intent, signal) => {
       const ended = AbortSignal.any([waitingEnds, signal]);
       previewer.reconsider(); // with the labels that the sync uses
-      const outcome = await sync(intent, dependencies, ended).finally(() => treeKeeper.onSyncEnd());
+      const outcome = await sync(intent, dependencies, ended, previewer.showsUnchanged(intent)).finally(() =>
+        treeKeeper.onSyncEnd(),
+      );
       previewer.onSyncEnd();
       if (outcome.kind !== 'synced') return outcome;
       treePreparer.onSynced();

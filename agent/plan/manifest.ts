@@ -74,6 +74,8 @@ export interface Applied {
   recipe?: string | undefined;
   /** Hash of the keys that the commit's signature was checked with; omitted if none was required. */
   keys?: string | undefined;
+  /** Its preview showed that it changes no file, and no file has changed since, except for repairs. */
+  unchanged?: true | undefined;
   /** Handling of names and modes, if unusual: for dry runs, which write nothing and so can't determine it. */
   volume?: VolumeTraits | undefined;
 }

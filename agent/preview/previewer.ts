@@ -91,7 +91,7 @@ export class Previewer implements Chore {
    * in advance. Removes a preview that was compared with another release before the next report shows this one.
    */
   onSynced(release: Named, { changes }: Pick<Plan, 'changes'>): boolean {
-    const isExpected = this.#showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
+    const isExpected = this.showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
     this.#noted = isExpected && changes.length === 0 ? release : undefined;
     const isObsolete = this.#isShown(release) ? changes.length > 0 : !isSame(this.#base ?? NOTHING, release);
     if (isObsolete) this.#show(undefined);
@@ -100,7 +100,7 @@ export class Previewer implements Chore {
 
   /** Checks whether the clone might lack files of this release although it has its directories. */
   lacksFilesOf(release: Named): boolean {
-    return this.#isShown(release) && !this.#showsUnchanged(release);
+    return this.#isShown(release) && !this.showsUnchanged(release);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -159,7 +159,8 @@ export class Previewer implements Chore {
     this.#options.onDue();
   }
 
-  #showsUnchanged(release: Named): boolean {
+  /** Checks whether the preview shows that the release changes no file. */
+  showsUnchanged(release: Named): boolean {
     return this.#isShown(release) && this.#shown !== undefined && isUnchanged(this.#shown);
   }
 

@@ -121,8 +121,6 @@ function addVerification(
   if (!finding || !intent || !verification) return { memory: latest, report: finding };
   const message = [finding.message, describeVerification(intent, verification)].filter(Boolean).join('; ');
   const report: Finding = { ...finding, verification: verification.state };
-  // After a restart, only the verification is known.
-  if (verification.state === 'Unchanged') report.unchangedAt = intent.commit;
   if (message) report.message = message;
   return { memory: latest, report };
 }

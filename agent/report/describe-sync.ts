@@ -32,7 +32,7 @@ function gaps({ publications }: Plan): string | undefined {
 }
 
 function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {
-  const { intent, reloadError, ignored, ignoresModes = false, pointers, lockWeakness, isUnchanged } = outcome;
+  const { intent, reloadError, ignored, ignoresModes = false, pointers, lockWeakness } = outcome;
   const failure = reloadError ? describeFailure(reloadError) : undefined;
   const messages = [
     failure &&
@@ -45,7 +45,6 @@ function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readon
   ].filter(Boolean);
   const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
   const finding: Finding = { state: failure ? stateAfter(failure) : 'Synced' };
-  if (isUnchanged) finding.unchangedAt = intent.commit;
   if (messages.length > 0) finding.message = messages.join('; ');
   if (changes.length > 0) finding.changes = changes;
   return finding;

@@ -10,16 +10,7 @@ import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 import type { ManifestFile } from '../volume/manifest-file.ts';
 import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 
-type Reported =
-  | 'state'
-  | 'generation'
-  | 'message'
-  | 'files'
-  | 'changes'
-  | 'rollout'
-  | 'verification'
-  | 'hasFailed'
-  | 'unchangedAt';
+type Reported = 'state' | 'generation' | 'message' | 'files' | 'changes' | 'rollout' | 'verification' | 'hasFailed';
 
 /** Fields of a report about the files and the gateway. */
 export type Finding = Pick<SyncReportStatus, Reported> & { durationMs?: number };
@@ -46,6 +37,7 @@ export function reportStatus(finding: Finding, context: ReportContext): SyncRepo
     commit: applied?.commit,
     time: applied?.time,
     revision: applied?.revision,
+    unchangedAt: applied?.unchanged && applied.commit,
     duration: durationMs === undefined ? undefined : formatDuration(durationMs),
     message: message ? clip(message, BOUNDS.message) : undefined,
     agentVersion,

@@ -22,6 +22,8 @@ export interface SyncAim {
    * find their problems as well.
    */
   isPreview?: boolean;
+  /** Whether the preview showed that the release changes no file. */
+  isUnchanged?: boolean;
   /** Hash of the keys that the commit's signature was checked with. */
   keys?: string | undefined;
   /** Aborts requests to the git server; after that, no changes of files start. */

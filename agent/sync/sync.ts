@@ -28,11 +28,12 @@ export async function sync(
   intent: Intent,
   dependencies: SyncDependencies,
   signal: AbortSignal,
+  isUnchanged = false,
 ): Promise<SyncOutcome<'synced' | 'planned'>> {
   let rewrites = 0;
   for (let remedy: Remedy = 'none'; ; ) {
     try {
-      return await attempt(intent, dependencies, { signal, isRefetch: remedy === 'fetchedAgain' });
+      return await attempt(intent, dependencies, { signal, isUnchanged, isRefetch: remedy === 'fetchedAgain' });
     } catch (error) {
       if (isFull(error)) await makeRoom(intent.commit, error, dependencies);
       else if (error instanceof DamagedCloneError) {
@@ -78,11 +79,11 @@ export async function remedyFor(
 async function attempt(
   intent: Intent,
   dependencies: SyncDependencies,
-  { signal, isRefetch }: { signal: AbortSignal; isRefetch: boolean },
+  { signal, ...known }: Pick<SyncAim, 'signal' | 'isRefetch' | 'isUnchanged'>,
 ): Promise<SyncOutcome<'synced' | 'planned'>> {
   await holdVolume(intent, dependencies);
   dependencies.baseline.onBegin(intent);
-  const aim = { ...(await aimOf(intent, dependencies, signal)), isRefetch };
+  const aim = { ...(await aimOf(intent, dependencies, signal)), ...known };
   const right = await planWithoutGit(aim, dependencies);
   if (right) return await confirm(right, aim, dependencies);
   await provideCommit(aim, dependencies);
@@ -209,7 +210,7 @@ export function readAgain({ manifestFile, baseline }: SyncDependencies): void {
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
   const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
-  const applied = appliedBy(aim, dependencies);
+  const applied = appliedBy(plan, aim, dependencies);
   const hasChanges = plan.changes.length + plan.publications.length > 0;
   if (!isNoted(applied, manifest.applied) || hasChanges || plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
@@ -238,7 +239,7 @@ async function beforeChange({ intent, signal }: SyncAim, { gateway, verifier }: 
   verifier.beforeChange(intent);
 }
 
-function appliedBy(aim: SyncAim, dependencies: SyncDependencies): Applied {
+function appliedBy(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Applied {
   const { ref, commit, revision, profile } = aim.intent;
   const { traits } = dependencies.root;
   return {
@@ -249,16 +250,27 @@ function appliedBy(aim: SyncAim, dependencies: SyncDependencies): Applied {
     startPolicy: profile.startPolicy === 'requireSync' ? undefined : profile.startPolicy,
     recipe: recipeOf(aim, dependencies),
     keys: aim.keys,
+    unchanged: leavesUnchanged(plan, aim) || undefined,
     volume: isDeepStrictEqual(traits, USUAL_TRAITS) ? undefined : traits,
   };
 }
+
+/** Checks whether the release has changed no file of the gateway. Repairs deliver the same files again. */
+function leavesUnchanged({ changes }: Plan, { intent, manifest: { applied }, isUnchanged }: SyncAim): boolean {
+  const isNoted = applied?.unchanged && applied.commit === intent.commit && applied.revision === intent.revision;
+  return (
+    Boolean(isNoted || isUnchanged) && changes.every((change) => 'reason' in change && REPAIRS.includes(change.reason))
+  );
+}
+
+const REPAIRS: readonly string[] = ['Missing', 'Drifted'];
 
 /** Checks whether the manifest already records everything except the time. */
 function isNoted(next: Applied, applied: Applied | undefined): boolean {
   return NOTED.every((field) => isDeepStrictEqual(next[field], applied?.[field]));
 }
 
-const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'volume'] as const;
+const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'unchanged', 'volume'] as const;
 
 /** Only for the log, so an error has no other effect. */
 async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {

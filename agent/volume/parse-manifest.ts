@@ -49,6 +49,7 @@ const endLine = v.object({
       startPolicy: v.optional(v.picklist(['requireSync', 'useLastGood'])),
       recipe: v.optional(v.string()),
       keys: v.optional(v.string()),
+      unchanged: v.optional(v.literal(true)),
       volume: v.optional(
         v.object({
           case: v.union([v.boolean(), v.literal('ascii')]),

@@ -99,7 +99,7 @@ export const syncReportStatusSchema = v.pipe(
     preview: v.optional(previewSchema),
     unchangedAt: v.optional(
       text(
-        'Commit of the preview, if it leaves all files of this gateway unchanged. The gateway notes it when its wave is admitted, and still reports this field until it has another release.',
+        'Commit of the preview, if it leaves all files of this gateway unchanged. Once its wave is admitted and the gateway has noted the commit, the field remains, also after a restart, until another release is delivered or the files change, except for repairs.',
         64,
       ),
     ),

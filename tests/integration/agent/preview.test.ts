@@ -131,6 +131,25 @@ suite('an agent previews a release', () => {
     assert.equal(gateway.calls.length, calls);
   });
 
+  test('that changes nothing: the report says so after a restart without verification, until files change', async (t) => {
+    const { repository, pod, play, propose, untilPreviewed, untilStatus, agent, labels } = await arrange(t);
+    const commit = await repository.commit({ files: { README: '2' } });
+    const release = await propose(commit);
+    await untilPreviewed(commit);
+    await play.roll({ ...release, phase: 'Progressing', ...everywhere });
+    await untilStatus('the commit', (status) => status.commit === commit && status.unchangedAt === commit);
+    await agent.stop();
+    await rm(path.join(pod.data, 'config/a'));
+    await pod.client.mergePatch(`/apis/sync.io/v1alpha1/namespaces/${pod.namespace}/syncreports/gateway-0`, {
+      status: { unchangedAt: null, state: 'Pending' },
+    });
+    await pod.start(labels);
+    const next = await untilStatus('the next agent', ({ state }) => state === 'Synced');
+    assert.deepEqual([next.commit, next.unchangedAt], [commit, commit]);
+    await play.label({ site: 'paris' });
+    await untilStatus('other files', ({ unchangedAt }) => unchangedAt === undefined);
+  });
+
   test('again when its labels change, and then for the gateway as it is now', async (t) => {
     const { repository, play, propose, untilPreviewed, untilStatus } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/b': '{{ .Labels.tier }}' } });
