@@ -29,6 +29,9 @@ const PROBLEMS: readonly string[] = [
   'TooManyFiles',
 ];
 
+/** Maximum duration of a plan after the fetch (ms), as of an inspection. */
+const LIMIT_MS = 60_000;
+
 interface Problem {
   reason: string;
   message: string;
@@ -119,7 +122,11 @@ async function withRemedies<T>(
     try {
       await provideCandidate(aim, dependencies);
       await verifyCommit(aim, dependencies);
-      return await run(aim);
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+      return await run({ ...aim, signal: limited }).catch((error) => {
+        limited.throwIfAborted();
+        throw error;
+      });
     } catch (error) {
       if (!(error instanceof DamagedCloneError)) throw error;
       tried = await remedyFor(error, { intent, dependencies, signal, tried });

@@ -26,8 +26,6 @@ export interface PreviewerOptions {
   log: Logger;
 }
 
-/** Maximum duration of a preview (ms), as of an inspection. */
-const LIMIT_MS = 60_000;
 const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
 
 /** Previews the release that might be delivered next, and shows the result until something that it depends on changes. */
@@ -126,7 +124,7 @@ export class Previewer implements Chore {
     this.#base = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#ending = new AbortController();
-    const ending = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(LIMIT_MS)]);
+    const ending = AbortSignal.any([signal, this.#ending.signal]);
     const preview = await run(task, ending);
     if (this.#task !== task) return;
     this.#onDone(applied);
