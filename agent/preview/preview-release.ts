@@ -43,6 +43,8 @@ interface Scope {
   dependencies: SyncDependencies;
   /** The files that the gateway has. */
   base: Manifest;
+  /** Whether the release repairs files that the current one leaves. */
+  startsRepairs?: boolean;
   signal: AbortSignal;
 }
 
@@ -61,12 +63,15 @@ export async function previewRelease(
   const dependencies = { ...given, baseline: new Baseline() };
   const base = await baseOf(stable, dependencies, signal);
   const scope = { dependencies, base, signal };
-  const planned = await plan(candidate, scope);
+  const startsRepairs = repairs(candidate) && !repairs(stable);
+  const planned = await plan(candidate, { ...scope, startsRepairs });
   if (planned.kind === 'plan') return { commit, revision, ...summarizePreview(planned.previewed) };
   const before = await plan(stable, scope);
   const isOld = before.kind === 'problem' && isSame(before.problem, planned.problem);
   return { commit, revision, ...summarizeProblem(planned.problem.message, !isOld) };
 }
+
+const repairs = (intent: Intent | string) => typeof intent !== 'string' && intent.profile.drift === 'repair';
 
 const interrupted = () =>
   new WaitingError('a sync was interrupted, and must be undone before a preview', {
@@ -113,12 +118,12 @@ async function attempt<T>(intent: Intent, scope: Scope, run: (aim: SyncAim) => P
 /** Fetches the directories of a release, and checks its signature before any of its files is read. */
 async function withRemedies<T>(
   intent: Intent,
-  { dependencies, base, signal }: Scope,
+  { dependencies, base, startsRepairs = false, signal }: Scope,
   run: (aim: SyncAim) => Promise<T>,
 ): Promise<T> {
   for (let tried: Remedy = 'none'; ; ) {
     const own = await aimOf(intent, dependencies, signal);
-    const aim = { ...own, manifest: base, isPreview: true, isRefetch: tried === 'fetchedAgain' };
+    const aim = { ...own, manifest: base, isPreview: true, startsRepairs, isRefetch: tried === 'fetchedAgain' };
     try {
       await provideCandidate(aim, dependencies);
       await verifyCommit(aim, dependencies);

@@ -100,9 +100,9 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
     ]);
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const { isPreview = false } = aim;
-  const live = await scanTree(root, { ...part, algorithm, signal, roots: wanted, trustsRecords: isPreview });
-  const scan = isPreview ? recordedRoots : scanRoots;
+  const trustsRecords = aim.isPreview === true && !aim.startsRepairs;
+  const live = await scanTree(root, { ...part, algorithm, signal, roots: wanted, trustsRecords });
+  const scan = trustsRecords ? recordedRoots : scanRoots;
   const roots = { wanted, live: await scan(root, [...wanted, ...whole.trees.keys()], whole) };
   const { repairs, unlinkable } = baseline;
   const places = { mounts, ownDirectory };

@@ -22,6 +22,8 @@ export interface SyncAim {
    * find their problems as well.
    */
   isPreview?: boolean;
+  /** Whether a preview compares with the files as they are, because the release repairs files that differ. */
+  startsRepairs?: boolean;
   /** Whether the preview showed that the release changes no file. */
   isUnchanged?: boolean;
   /** Hash of the keys that the commit's signature was checked with. */

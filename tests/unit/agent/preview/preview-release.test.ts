@@ -328,6 +328,16 @@ suite('a preview for an empty volume', () => {
   });
 });
 
+test('a preview counts files that were changed if the release begins to repair them', async (t) => {
+  const profile: Partial<ResolvedProfile> = { ...config, drift: 'ignore' };
+  const given = { files: { 'config/a': '1' }, changes: {}, profile, next: { profile: config } };
+  const { sandbox, stable, candidate } = await arrange(t, given);
+  assert.equal(isUnchanged(await sandbox.preview(candidate, stable)), true);
+  await writeFile(path.join(sandbox.data, 'config/a'), 'edited');
+  assert.deepEqual((await sandbox.preview(candidate, stable)).paths, ['modify config/a (Drifted)']);
+  assert.equal(isUnchanged(await sandbox.preview({ ...candidate, profile }, stable)), true);
+});
+
 suite('a preview of special files', () => {
   test('lists links of atomic destinations that are created or removed, but not new trees', async (t) => {
     const atomic = { mappings: [plain('config', { publish: 'atomic' })] };
