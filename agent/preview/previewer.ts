@@ -119,7 +119,8 @@ export class Previewer implements Chore {
     const isDelivered = isSame(task, applied);
     if (isDelivered || (this.#base && !isSameRelease(this.#base, applied))) this.#show(undefined);
     if (isDelivered) this.#onDone(applied);
-    const isDue = this.#base ? !isDeepStrictEqual(this.#base, applied ?? NOTHING) : this.#dueAt <= performance.now();
+    const hasNewBase = this.#base !== undefined && !isDeepStrictEqual(this.#base, applied ?? NOTHING);
+    const isDue = hasNewBase || this.#dueAt <= performance.now();
     if (!isDue) return;
     this.#base = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
@@ -128,6 +129,8 @@ export class Previewer implements Chore {
     const preview = await run(task, ending);
     if (this.#task !== task) return;
     this.#onDone(applied);
+    // The cause can be removed on the gateway, or by other keys.
+    if (preview.failure !== undefined) this.#schedule(repeatMs(task));
     if (isDeepStrictEqual(preview, this.#shown)) return;
     this.#show(preview);
     const { commit, added, modified, deleted, failure } = preview;
@@ -172,6 +175,12 @@ export class Previewer implements Chore {
     this.#options.show(preview);
   }
 }
+
+/** Delay of the next preview after a failure: as for checks of the files. */
+const repeatMs = ({ candidate }: PreviewTask) =>
+  1_000 * ((typeof candidate === 'string' ? 0 : candidate.profile.syncPeriod) || DEFAULT_REPEAT_S);
+
+const DEFAULT_REPEAT_S = 300;
 
 interface Named {
   commit?: string | undefined;

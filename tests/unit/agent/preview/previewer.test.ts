@@ -200,9 +200,24 @@ suite('the previewer', () => {
     isDown = false;
     await previewer.run(never);
     assert.deepEqual(shown, [], 'it is not due yet');
-    while (previewer.dueMs > 0) await sleep(previewer.dueMs + 1);
+    while (previewer.dueMs > 0) await sleep(previewer.dueMs + 20);
     await previewer.run(never);
     assert.equal(shown.length, 1);
+  });
+
+  test('repeats a preview with a failure when the files are checked again', async () => {
+    const results = [changed, unchanged];
+    const { previewer, shown, judge } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
+    const task = taskOf();
+    if (typeof task.candidate === 'object') task.candidate.profile.syncPeriod = 0.05;
+    judge(previewed(task));
+    await previewer.run(never);
+    assert.ok(shown.at(-1)?.failure);
+    assert.ok(previewer.dueMs > 0);
+    await sleep(previewer.dueMs + 20);
+    await previewer.run(never);
+    assert.equal(shown.at(-1)?.failure, undefined);
+    assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
   });
 
   test('spreads the fetches of many gateways, but not of a release that it has fetched', async () => {
