@@ -63,6 +63,16 @@ export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGa
   return new Set(plans.flatMap(({ gateway, plan }) => (plan.isUnchanged ? gateway : [])));
 }
 
+/**
+ * Whether a gateway was unready before the preview of a rollout's release began, and reports no plan. One that became
+ * unready later may be changed, like any other without a report.
+ */
+export function isUnknown(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
+  const { preview } = rollout;
+  const isSkipped = preview !== undefined && skippedBefore(preview.startedAt)(gateway);
+  return isSkipped && planOf(gateway, releaseOf(rollout), rollout) === undefined;
+}
+
 /** Plans with a failure, which keep the release from all gateways. */
 export const failuresIn = ({ plans }: PreviewProgress, { spec }: RolloutInput) =>
   spec.previewFailures === 'Ignore' ? [] : plans.filter(({ plan }) => plan.failure !== undefined);

@@ -62,9 +62,17 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   return (earlier || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, earlier);
 }
 
-/** Whether a release that no gateway was admitted to leaves all gateways unchanged, as far as any can tell. */
-export const changesNothing = ({ admittedAt }: RolloutStatus, { waves, unchanged }: Standing): boolean =>
-  admittedAt === undefined && unchanged.size > 0 && waves.every((wave) => wave.counted.length === wave.skipped.length);
+/**
+ * Whether a release that no gateway was admitted to leaves all gateways unchanged. In a wave whose gateways are gone,
+ * replacements may be changed.
+ */
+export function changesNothing({ admittedAt, admission }: RolloutStatus, { waves, unchanged }: Standing): boolean {
+  if (admittedAt !== undefined || unchanged.size === 0) return false;
+  return waves.every(({ isUnchanged, counted, present }, index) => {
+    const isGone = present.length === 0 && (admission[index]?.gateways ?? 0) > 0;
+    return isUnchanged || (counted.length === 0 && !isGone);
+  });
+}
 
 /**
  * Whether the gateways of a wave need no trial because the release leaves them unchanged. If it has changed others that

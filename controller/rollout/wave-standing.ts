@@ -1,6 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { currentWave } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
+import { isUnknown } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** Progress of one wave. */
@@ -9,7 +10,10 @@ export interface WaveStanding {
   present: RolloutGateway[];
   /** Its gateways except for paused ones, and for unchanged ones. */
   counted: RolloutGateway[];
-  /** None of the gateways that it would wait for is changed, but others are unchanged, so there is nothing to verify. */
+  /**
+   * Some gateways report that nothing changes for them, and none reports a change or was expected to report. So there
+   * is nothing to verify.
+   */
   isUnchanged: boolean;
   /** Gateways that weren't ready before the rollout; it doesn't wait for them. */
   skipped: RolloutGateway[];
@@ -45,7 +49,8 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const isLater = laterThan(startedAt);
   const skipped = counted.filter(skippedBefore(startedAt));
   const eligible = counted.filter((gateway) => !skipped.includes(gateway));
-  const isUnchanged = eligible.length === 0 && present.some((gateway) => unchanged.has(gateway));
+  const mayBeUnchanged = present.some((gateway) => unchanged.has(gateway));
+  const isUnchanged = mayBeUnchanged && counted.every((gateway) => isUnknown(gateway, rollout));
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const healthy = eligible.filter((gateway) => verified.has(gateway));

@@ -148,6 +148,46 @@ suite('a commit that changes nothing', () => {
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
+  for (const [name, more] of [
+    ['approval', {}],
+    ['window', shut],
+  ] as const)
+    test(`waits for its ${name} although a gateway that it changes is unready for a moment, or is replaced`, () => {
+      const fleet = begin(gated, [[true], [true], [false]], more);
+      fleet.plan('B', [0], { files: 7 });
+      fleet.plan('B', [1, 2]);
+      fleet.look();
+      fleet.pass(60).look();
+      fleet.blink(0);
+      fleet.pass(1).look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
+      fleet.replace(0);
+      fleet.pass(1).look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
+    });
+
+  test('waits for the approval while the only gateway of a wave, which it changes, is gone', () => {
+    const fleet = begin(gated, two);
+    fleet.plan('B', [0], {});
+    fleet.plan('B', [1]);
+    fleet.look();
+    fleet.gateways.shift();
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
+  });
+
+  test('for all ready gateways is not complete if an unready one reports a change', () => {
+    const fleet = new Fleet(gated, [[true], [true], [false]]);
+    fleet.plan('A', [0, 1, 2]);
+    fleet.blink(0);
+    fleet.more = { ...PREVIEW, ...shut };
+    fleet.pass(1).look();
+    fleet.plan('B', [0], { files: 7 });
+    fleet.plan('B', [1, 2]);
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
+  });
+
   test('for a wave needs no soak, approval, or window for it', () => {
     const fleet = begin(gated, two);
     fleet.plan('B', [0]);
