@@ -163,6 +163,8 @@ export function noteComplete({ rollout, history }: RolloutState, input: RolloutI
       waveStartedAt: undefined,
       underWaySince: undefined,
       preview: undefined,
+      trial: undefined,
+      isTried: undefined,
       total: preview ? 0 : total,
       phase: 'Complete',
       ...stableFields(release),

@@ -205,9 +205,9 @@ function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: C
 }
 
 /** Describes why one gateway goes first, if it does. */
-function trialText(rollout: RolloutStatus, index: number, { standing, input }: Context): string {
+function trialText(rollout: RolloutStatus, index: number, { input }: Context): string {
   const hasLimit = input.spec.waves?.[index]?.maxConcurrent !== undefined;
-  return !hasLimit && isFirstTrial(rollout, index, standing)
+  return !hasLimit && isFirstTrial(rollout, index)
     ? '; one gateway goes first, because the earlier waves are unchanged and could not try this commit'
     : '';
 }
@@ -227,12 +227,11 @@ function absenceText(rollout: RolloutStatus, index: number, { standing, input }:
 
 /** Lists gateways that weren't ready before, and waves that were passed over. */
 function skippedText(rollout: RolloutStatus, context: Context): string {
-  const { index = 0, waves } = context.standing;
+  const { index = 0 } = context.standing;
   const skipped = skippedIn(context, index);
-  const isEmpty = (at: number) => waves[at]?.isUnchanged !== true;
-  const passedOver = [...rollout.admission.slice(0, index).entries()].filter(([, { gateways }]) => !gateways);
-  const empty = passedOver.flatMap(([at, { wave }]) => (isEmpty(at) ? wave : []));
-  const unchanged = passedOver.flatMap(([at, { wave }]) => (isEmpty(at) ? [] : wave));
+  const passedOver = rollout.admission.slice(0, index).filter(({ gateways }) => !gateways);
+  const empty = passedOver.flatMap(({ wave, isUnchanged }) => (isUnchanged ? [] : wave));
+  const unchanged = passedOver.flatMap(({ wave, isUnchanged }) => (isUnchanged ? wave : []));
   const parts = [
     skipped.length > 0 ? `; skipped because not ready before the rollout: ${named(skipped)}` : '',
     unchanged.length > 0 ? `; waves without changes: ${named(unchanged)}` : '',

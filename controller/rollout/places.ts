@@ -3,7 +3,7 @@ import { earliest } from '../../shared/domain/duration.ts';
 import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
-import type { Context, Standing } from './standing.ts';
+import type { Context } from './standing.ts';
 
 /** Places of a wave; `maxConcurrent` sets their number. */
 export interface Places {
@@ -43,7 +43,7 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
   // A gateway that hasn't been ready for the whole deadline occupies none when it is admitted either.
   const waiting = members.filter((gateway) => gateway.notReadySince !== undefined && isBusy(gateway));
   const nextFreeAt = earliest(...[...takenBy, ...waiting].map(freeAt));
-  const limit = spec.waves?.[index]?.maxConcurrent ?? (isFirstTrial(rollout, index, standing) ? 1 : undefined);
+  const limit = spec.waves?.[index]?.maxConcurrent ?? (isFirstTrial(rollout, index) ? 1 : undefined);
   let free = (limit === undefined ? members.length : amountOf(limit, members.length)) - takenBy.length;
   let admitted = before;
   for (const gateway of members.slice(inside.length)) {
@@ -59,17 +59,18 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
 
 /**
  * Whether no gateway has tried the release yet because it leaves the earlier waves unchanged. One gateway then goes
- * first.
+ * first. The status keeps both facts, because the reports behind them can disappear.
  */
-export function isFirstTrial(
-  { preview, admission }: RolloutStatus,
-  index: number,
-  { waves, verified }: Standing,
-): boolean {
-  const isPassedOver = (at: number) => at < index && !admission[at]?.gateways;
-  const upToHere = waves.slice(0, index + 1);
-  const isTried = upToHere.some(({ counted }, at) => !isPassedOver(at) && counted.some((each) => verified.has(each)));
-  return (
-    preview !== undefined && !isTried && upToHere.some(({ present }, at) => isPassedOver(at) && present.length > 0)
-  );
+export const isFirstTrial = ({ admission, isTried }: RolloutStatus, index: number): boolean =>
+  isTried !== true && admission.slice(0, index).some(({ isUnchanged }) => isUnchanged);
+
+/** Notes which gateway goes first, and whether it is verified; undefined if that is noted already. */
+export function noteTrial(rollout: RolloutStatus, index: number, context: Context): RolloutStatus | undefined {
+  if (!isFirstTrial(rollout, index)) return undefined;
+  const busy = placesOf(rollout, index, context).takenBy.map(({ name }) => name);
+  const { trial: before = '' } = rollout;
+  const trial = busy.includes(before) ? before : (busy[0] ?? rollout.trial);
+  const isVerified = [...context.standing.verified].some(({ name }) => name === trial);
+  if (isVerified) return { ...rollout, trial: undefined, isTried: true };
+  return trial === rollout.trial ? undefined : { ...rollout, trial };
 }

@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { skippedBefore } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
 import type { PlannedChange, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
@@ -54,11 +54,16 @@ function planOf({ plan, report }: RolloutGateway, release: Release, rollout: Rol
   return commit === undefined || isOn(stableOf(rollout)) || isOn(rollout) ? plan : undefined;
 }
 
-/** Returns the gateways whose files the release of a rollout leaves unchanged; they need no wave. Paused ones don't count. */
+/**
+ * Returns the gateways whose files the release of a rollout leaves unchanged; they need no wave. Paused ones don't count.
+ * Gateways that have noted the release still report it after the status names another preview, or none.
+ */
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
-  const { preview } = rollout;
-  if (!preview || !isSame(preview, rollout)) return new Set();
-  const counted = gateways.filter(({ isResting }) => !isResting);
+  const { preview, phase, commit, revision } = rollout;
+  if (phase === 'Complete' || GIVEN_UP.includes(phase)) return new Set();
+  const isPreviewed = preview !== undefined && isSame(preview, rollout);
+  const hasNoted = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
+  const counted = gateways.filter((gateway) => !gateway.isResting && (isPreviewed || hasNoted(gateway)));
   const plans = plansOf(releaseOf(rollout), rollout, counted);
   return new Set(plans.flatMap(({ gateway, plan }) => (plan.isUnchanged ? gateway : [])));
 }

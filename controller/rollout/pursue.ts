@@ -6,7 +6,7 @@ import { type Admission, chooseAgain, hasHad } from './admission.ts';
 import { waitBefore } from './approval.ts';
 import { giveUp, inPhase } from './give-up.ts';
 import { begin, iso, noteComplete } from './lifecycle.ts';
-import { placesOf } from './places.ts';
+import { noteTrial, placesOf } from './places.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Standing, standingOf } from './standing.ts';
 import type { WaveStanding } from './wave-standing.ts';
@@ -59,6 +59,8 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   const begun = hasBegun ? undefined : beginWave(situation);
   if (begun) return begun;
   if (wave.counted.length === 0) return progress(state, { kind: 'noGateway', index });
+  const tried = noteTrial(rollout, index, { standing, input });
+  if (tried) return { moved: { ...state, rollout: tried } };
   return (earlier || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, earlier);
 }
 
@@ -83,9 +85,11 @@ function isWithoutChanges({ rollout, standing, input }: Situation, index: number
   return standing.waves[index]?.isUnchanged === true && (isUntouched || isEmptyForLong(rollout, input));
 }
 
-/** Forgets that a wave had gateways, so that it requires no verified one. */
+/** Notes that a wave is unchanged, and forgets that it had gateways, so that it requires no verified one. */
 function passedOver({ rollout, history }: RolloutState, index: number): RolloutState {
-  const admission = rollout.admission.map((entry, at) => (at === index ? omit(entry, 'gateways') : entry));
+  const admission = rollout.admission.map((entry, at) =>
+    at === index ? { ...omit(entry, 'gateways'), isUnchanged: true } : entry,
+  );
   return { history, rollout: { ...rollout, admission } };
 }
 
@@ -182,7 +186,9 @@ function settle(situation: Situation, earlier: Wait | undefined): Advanced | Mov
   if (earlier || !isDone) return progress(soaking, earlier ?? { kind: 'gateways', index });
   // Gateways that join a completed wave get its release, so all present ones must have had their turn first.
   const { admitted = '' } = rollout.admission[index] ?? {};
-  if (present.every(({ key }) => isWithin(key, admitted))) return endWave(soaking, index, input);
+  const isTried = rollout.preview ? true : rollout.isTried;
+  const tried = { ...soaking, rollout: { ...soaking.rollout, isTried } };
+  if (present.every(({ key }) => isWithin(key, admitted))) return endWave(tried, index, input);
   return input.window.isOpen ? progress(soaking, { kind: 'gateways', index }) : awaitWindow(soaking);
 }
 

@@ -193,6 +193,13 @@ export const rolloutStatusSchema = v.pipe(
     previewFailure: v.optional(
       text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),
     ),
+    trial: v.optional(text('Gateway that goes first because the commit leaves the earlier waves unchanged.', 253)),
+    isTried: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description('A gateway that the commit changes is verified, so no gateway goes first in an unlimited wave.'),
+      ),
+    ),
     plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
     admission: v.pipe(
       v.array(
@@ -206,6 +213,12 @@ export const rolloutStatusSchema = v.pipe(
             ),
           ),
           of: v.optional(count('Number of gateways that the percentage was computed from.')),
+          isUnchanged: v.optional(
+            v.pipe(
+              v.boolean(),
+              v.description('The wave was passed over because the commit leaves its gateways unchanged.'),
+            ),
+          ),
           isChosenAgain: v.optional(
             v.pipe(
               v.boolean(),

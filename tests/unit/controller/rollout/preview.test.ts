@@ -256,6 +256,41 @@ suite('the first wave with changes', () => {
     assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
   });
 
+  test('lets one gateway go first even if the reports of unchanged ones disappear', () => {
+    const isOne = (fleet: Fleet) => assert.equal(fleet.rollout.admission[1]?.admitted, '11');
+    const evicted = untried();
+    evicted.gateways.shift();
+    evicted.look();
+    isOne(evicted);
+    const off = untried();
+    off.more = { previewMs: 0 };
+    off.look();
+    isOne(off);
+    const withdrawn = untried({ waves: [{ name: 'canary', approval: true }] });
+    withdrawn.well(0);
+    withdrawn.pass(2).look('C');
+    assert.equal(withdrawn.rollout.nextCommit, 'C');
+    withdrawn.look('B');
+    withdrawn.look('B');
+    isOne(withdrawn);
+  });
+
+  test('is not tried by an unchanged gateway whose report has lost its preview', () => {
+    const fleet = begin(canary, [[true], [false], [false], [false], [false]]);
+    fleet.plan('B', [0, 1]);
+    fleet.plan('B', [2, 3, 4], {});
+    fleet.look();
+    fleet.well(0, 1);
+    for (const index of [0, 1])
+      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), plan: undefined };
+    fleet.look();
+    assert.notEqual(fleet.rollout.admission[1]?.admitted, 'all');
+    assert.match(fleet.rollout.message ?? '', /waiting for g2 .* goes first, .*; waves without changes: canary/);
+    fleet.well(2);
+    fleet.look();
+    assert.equal(fleet.rollout.admission[1]?.admitted, 'all');
+  });
+
   test('lets another one go first if that one fails, and maxFailures allows it', () => {
     const fleet = untried({ ...canary, maxFailures: 1 });
     const { number: rollout, commit, revision } = fleet.rollout;
