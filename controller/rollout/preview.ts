@@ -1,3 +1,4 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { skippedBefore } from './judge-gateway.ts';
@@ -103,7 +104,11 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
     reported,
     unchanged: plans.filter(({ plan }) => plan.isUnchanged).length,
     failing: plans.filter(({ plan }) => plan.failure !== undefined).length,
-    files: plans.reduce((sum, { plan }) => sum + plan.files, 0),
+    // The sum of fabricated reports must not exceed what the status can store.
+    files: Math.min(
+      plans.reduce((sum, { plan }) => sum + plan.files, 0),
+      BOUNDS.count,
+    ),
     everyCommit: plans.find(({ plan }) => plan.everyCommit !== undefined)?.plan.everyCommit,
   };
   return { ...state, rollout: { ...rollout, previewedAt: startedAt, preview: { ...begun, ...counts } } };

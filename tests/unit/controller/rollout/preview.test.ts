@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { canary, Fleet } from './fleet.ts';
 
@@ -461,6 +462,13 @@ suite('an approval', () => {
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
+});
+
+test('a fabricated number of files fits into the status', () => {
+  const fleet = begin(canary, two);
+  fleet.plan('B', [0], { files: 3 * BOUNDS.count });
+  fleet.look();
+  assert.equal(fleet.rollout.preview?.files, BOUNDS.count);
 });
 
 test('templates that use the commit are named once', () => {
