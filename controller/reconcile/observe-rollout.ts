@@ -153,6 +153,8 @@ function reportedBy(
 function plannedBy({ preview, unchangedAt, revision = '' }: ObservedReportStatus): PlannedChange | undefined {
   if (!preview)
     return unchangedAt ? { commit: unchangedAt, revision, digest: '', isUnchanged: true, files: 0 } : undefined;
+  // A fabricated digest must not look like an approval of every change.
+  if (!/^[0-9a-f]{64}$/.test(preview.digest)) return undefined;
   const { added, modified, deleted, failure, everyCommit } = preview;
   return {
     commit: preview.commit,

@@ -30,7 +30,11 @@ function isOf({ approved, approvedRevision }: RolloutInput, { commit, revision }
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
   if (!isOf(input, release)) return false;
   const known = rollout.handled?.approvedDigests;
-  return !known || known[0] === ALL || digestsOf(release, rollout, input).every((digest) => known.includes(digest));
+  return (
+    !known ||
+    (known.length === 1 && known[0] === ALL) ||
+    digestsOf(release, rollout, input).every((digest) => known.includes(digest))
+  );
 }
 
 /** Records the changes that an approval applies to: those that the gateways report once the preview is over. */

@@ -366,8 +366,8 @@ suite('a step of a rollout takes into account', () => {
     const planned = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
     const { previews, plan: none } = planned({ agentVersion: '9.9.9' }) ?? {};
     assert.deepEqual([previews, none, planned({ agentVersion: '0.0.9' })?.previews], [true, undefined, false]);
-    const preview = { commit: newest, revision: 'r', digest: 'd', added: 1, modified: 2, deleted: 3 };
-    const plan = { commit: newest, revision: 'r', digest: 'd', isUnchanged: false, files: 6 };
+    const preview = { commit: newest, revision: 'r', digest: 'd'.repeat(64), added: 1, modified: 2, deleted: 3 };
+    const plan = { commit: newest, revision: 'r', digest: 'd'.repeat(64), isUnchanged: false, files: 6 };
     const texts = { failure: undefined, everyCommit: undefined };
     assert.deepEqual(planned({ preview })?.plan, { ...plan, ...texts });
     const known = { failure: 'no value', everyCommit: 'a.json' };
@@ -375,6 +375,8 @@ suite('a step of a rollout takes into account', () => {
     assert.deepEqual(planned({ preview: failing, unchangedAt: newest })?.plan, { ...plan, ...known });
     assert.equal(planned({ preview, unchangedAt: newest })?.plan?.isUnchanged, true);
     assert.equal(planned({ preview, unchangedAt: stable })?.plan?.isUnchanged, false);
+    for (const digest of ['all', '', 'd'.repeat(63), 'D'.repeat(64)])
+      assert.equal(planned({ preview: { ...preview, digest }, unchangedAt: newest })?.plan, undefined);
     const noted = { commit: newest, revision: 'r', digest: '', isUnchanged: true, files: 0 };
     assert.deepEqual(planned({ commit: newest, revision: 'r', unchangedAt: newest })?.plan, noted);
   });
