@@ -20,7 +20,9 @@ export function previewText({ preview, nextCommit }: RolloutStatus): string {
 
 function numbersOf({ total, reported, unchanged, failing, files }: RolloutPreview): string {
   const failures = failing > 0 ? `, and it can't be delivered to ${failing}` : '';
-  return `${reported} of ${total} have reported, it changes ${files} file(s), leaves ${unchanged} gateway(s) unchanged${failures}`;
+  const progress = `${reported} of ${total} have reported`;
+  if (reported === 0) return progress;
+  return `${progress}, it changes ${files} file(s), leaves ${unchanged} gateway(s) unchanged${failures}`;
 }
 
 /** Describes why no gateway is unchanged by any commit; empty if that isn't the case. */

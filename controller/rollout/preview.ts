@@ -12,6 +12,8 @@ export interface PreviewProgress {
   reported: number;
   /** What the gateways report, except for paused ones. */
   plans: { gateway: RolloutGateway; plan: PlannedChange }[];
+  /** Plans with a failure, except for those of gateways that weren't ready before. */
+  failures: { gateway: RolloutGateway; plan: PlannedChange }[];
   /** The wait is over: all have reported, or enough time has passed. Waves then go by what was reported. */
   isOver: boolean;
   /** When the clock alone changes something (ms since the epoch). */
@@ -26,6 +28,7 @@ export function judgePreview(release: Release, rollout: RolloutStatus, input: Ro
   const isUnready = skippedBefore(begun?.startedAt ?? iso(now));
   const counted = gateways.filter(({ isResting }) => !isResting);
   const plans = begun ? plansOf(release, rollout, counted) : [];
+  const failures = plans.filter(({ gateway, plan }) => plan.failure !== undefined && !isUnready(gateway));
   const reporting = new Set(plans.map(({ gateway }) => gateway));
   const asked = counted.filter((gateway) => reporting.has(gateway) || (gateway.previews && !isUnready(gateway)));
   const isRolledOut = isSame(release, rollout) && rollout.phase !== 'Previewing';
@@ -34,7 +37,7 @@ export function judgePreview(release: Release, rollout: RolloutStatus, input: Ro
   const isOver = previewMs === 0 || isRolledOut || asked.length === 0 || hasEnded;
   const startsAt = previewedAt === undefined ? undefined : Date.parse(previewedAt) + previewIntervalMs;
   const changesAt = begun ? endsAt : startsAt;
-  return { total: asked.length, reported: reporting.size, plans, isOver, changesAt };
+  return { total: asked.length, reported: reporting.size, plans, failures, isOver, changesAt };
 }
 
 function plansOf(release: Release, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
@@ -79,9 +82,9 @@ export function isUnknown(gateway: RolloutGateway, rollout: RolloutStatus): bool
   return isSkipped && planOf(gateway, releaseOf(rollout), rollout) === undefined;
 }
 
-/** Plans with a failure, which keep the release from all gateways. */
-export const failuresIn = ({ plans }: PreviewProgress, { spec }: RolloutInput) =>
-  spec.previewFailures === 'Ignore' ? [] : plans.filter(({ plan }) => plan.failure !== undefined);
+/** Failures that keep the release from all gateways. A gateway that the waves don't wait for must not stop them. */
+export const failuresIn = ({ failures }: PreviewProgress, { spec }: RolloutInput) =>
+  spec.previewFailures === 'Ignore' ? [] : failures;
 
 /**
  * Starts, updates, or removes the preview of the release that is next. A newer release that arrives during the wait

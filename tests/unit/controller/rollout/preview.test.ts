@@ -31,6 +31,7 @@ suite('before the first wave', () => {
   test('all gateways preview the commit, and none gets it', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     assert.equal(phaseOf(fleet), 'Previewing canary B A');
+    assert.match(fleet.rollout.message ?? '', /: 0 of 3 have reported$/);
     fleet.plan('B', [0], {});
     fleet.plan('B', [2]);
     fleet.look();
@@ -371,7 +372,7 @@ suite('a commit that cannot be delivered', () => {
     assert.equal(summary, 'stopped by the preview');
     assert.match(
       message ?? '',
-      /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout/,
+      /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout.*previewFailures: Ignore$/,
     );
     assert.deepEqual(fleet.letIn, []);
     // The agents forget what the status no longer names.
@@ -381,6 +382,18 @@ suite('a commit that cannot be delivered', () => {
     fleet.plan('B', [0, 1, 2, 3], {});
     fleet.look('B', { ...PREVIEW, retry: 'B' });
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
+  });
+
+  test('does not stop for a gateway that was not ready before', () => {
+    const fleet = new Fleet(canary, [[true], [true], [false]]);
+    fleet.plan('A', [0, 1, 2]);
+    fleet.blink(0);
+    fleet.more = PREVIEW;
+    fleet.pass(1).look();
+    fleet.plan('B', [0], broken);
+    fleet.plan('B', [1, 2], {});
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 1]);
   });
 
   test('goes on if previewFailures is Ignore', () => {
