@@ -14,7 +14,7 @@ export const shortHashes = (text: string): string => text.replaceAll(HASH, short
 const ORDER =
   /(set )?(?:the annotation )?\b(sync\.io\/(?:approve|rollback|retry-rollout))(?![\w-])(?:: ([\w./-]*\w))?(?: \(now \S+\))?/g;
 /** The controller can't know that the command removes an outdated approval. */
-const OUTDATED = '; it was set before spec.sync was edited, so remove it first';
+const OUTDATED = /; it was set before (spec\.sync was edited|gateways reported other changes), so remove it first/;
 
 /** Replaces annotations in a message of the controller by the commands that set them. */
 export const withCommands = (message: string, name: string): string =>
@@ -23,7 +23,7 @@ export const withCommands = (message: string, name: string): string =>
       const command = commandFor(annotation, { name, value });
       return isOrder ? `run ${command}` : command;
     })
-    .replace(OUTDATED, ' again, because spec.sync was edited after the approval');
+    .replace(OUTDATED, ' again, because $1 after the approval');
 
 function commandFor(annotation: string, { name, value }: { name: string; value: string | undefined }): string {
   if (annotation === ROLLOUT_ANNOTATIONS.approve) return `kubectl stoker approve ${name}`;

@@ -20,14 +20,15 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
   const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
-  const isOld = isApproved && isOutdated(rollout, commit);
+  const cause = isApproved ? whyOutdated(rollout, commit) : undefined;
+  const isOld = cause !== undefined;
   if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
   const effect = preview?.commit === commit ? ` According to the previews, it ${effectOfPreview(preview)}.` : '';
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ' The earlier approval predates the last edit of spec.sync.' : ''}${effect}`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${effect}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: waves,
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
@@ -36,10 +37,12 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
 
 const isGone = ({ status }: GatewaySync): boolean => status?.rollout?.handled?.approve === undefined;
 
-/** Checks whether the handled approval is for an earlier revision of `spec.sync`. */
-function isOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {
+/** Returns why the handled approval doesn't apply: another revision of `spec.sync`, or other changes of gateways. */
+function whyOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {
   const { approve, approvedRevision } = handled;
-  const onItsWay = nextCommit === commit ? nextRevision : revision;
-  const isOther = approvedRevision !== undefined && onItsWay !== undefined && approvedRevision !== onItsWay;
-  return approve === commit && (waitsFor === 'Approval' || isOther);
+  if (approve !== commit) return undefined;
+  const waiting = nextCommit === commit ? nextRevision : revision;
+  const isOther = approvedRevision !== undefined && waiting !== undefined && approvedRevision !== waiting;
+  if (isOther) return 'the last edit of spec.sync';
+  return waitsFor === 'Approval' ? 'other changes that gateways reported' : undefined;
 }

@@ -26,6 +26,10 @@ suite('a message of the controller', () => {
       'run kubectl stoker approve plant again, because spec.sync was edited after the approval',
     ],
     [
+      `set the annotation sync.io/approve: ${COMMIT}; it was set before gateways reported other changes, so remove it first`,
+      'run kubectl stoker approve plant again, because gateways reported other changes after the approval',
+    ],
+    [
       `sync.io/rollback: ${COMMIT} takes effect when the resource is resumed`,
       `kubectl stoker rollback plant --to ${COMMIT} takes effect when the resource is resumed`,
     ],

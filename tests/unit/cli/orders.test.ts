@@ -94,7 +94,7 @@ suite('an approval', () => {
     assert.doesNotMatch(other.says, /previews/);
   });
 
-  test('counts once, unless spec.sync was edited after it', () => {
+  test('counts once, unless spec.sync was edited after it, or gateways report other changes', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is already approved for gateways/plant.`;
     assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
@@ -102,9 +102,12 @@ suite('an approval', () => {
     assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
     const waiting: RolloutStatus = { ...handled, waitsFor: 'Approval' };
     const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
-    for (const outdated of [waiting, early]) {
+    for (const [outdated, cause] of [
+      [waiting, 'other changes that gateways reported'],
+      [early, 'the last edit of spec.sync'],
+    ] as const) {
       const plan = planApproval(resource({ ...approved, rollout: outdated }), undefined);
-      assert.match(plan.says, /may enter .* The earlier approval predates the last edit of spec\.sync\.$/);
+      assert.match(plan.says, new RegExp(`may enter .* The earlier approval predates ${cause}\\.$`));
       assert.ok(plan.kind === 'change' && plan.before);
       assert.equal(plan.before.annotation, 'sync.io/approve');
       assert.equal(plan.before.isGone(resource({ rollout: outdated })), false);
