@@ -42,9 +42,12 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const { rollout, history } = state;
   const { preview, handled } = rollout;
   if (!release || !preview || !handled || handled.approvedDigests || !isOf(input, release)) return state;
-  if (!judgePreview(release, rollout, input).isOver) return state;
+  const { isOver, reported } = judgePreview(release, rollout, input);
+  if (!isOver) return state;
   const digests = digestsOf(release, rollout, input);
-  const approvedDigests = digests.length > BOUNDS.approvedDigests ? [ALL] : digests;
+  // Without any report, the user could only approve the commit.
+  const isOfAll = reported === 0 || digests.length > BOUNDS.approvedDigests;
+  const approvedDigests = isOfAll ? [ALL] : digests;
   return { history, rollout: { ...rollout, handled: { ...handled, approvedDigests } } };
 }
 

@@ -72,19 +72,23 @@ export function waitOf(state: RolloutState, input: RolloutInput): Wait {
 
 /**
  * Returns why a newer release can't begin. Waves that it leaves unchanged need no approval or window. A release that
- * can't be delivered begins, and so stops, without an approval in vain, unless another one is in progress.
+ * can't be delivered begins, and so stops, without an approval in vain, unless gateways would lose another one.
  */
 function waitToBegin(state: RolloutState, release: Release, input: RolloutInput): Wait | undefined {
   const { rollout } = state;
   const preview = judgePreview(release, rollout, input);
   if (!preview.isOver) return waitBefore(0, release, { rollout, input });
-  if (rollout.phase === 'Complete' && failuresIn(preview, input).length > 0) return undefined;
+  if (hasNoAdmitted(rollout) && failuresIn(preview, input).length > 0) return undefined;
   const begun = begin(state, release, input).rollout;
   const standing = standingOf(begun, input);
   if (changesNothing(begun, standing)) return undefined;
   const first = standing.waves.findIndex(({ isUnchanged }) => !isUnchanged);
   return waitBefore(first, release, { rollout, input });
 }
+
+/** Whether the release of a rollout is also the stable one, or no gateway is admitted to it. */
+const hasNoAdmitted = ({ phase, admittedAt }: RolloutStatus): boolean =>
+  phase === 'Complete' || phase === 'RolledBack' || (phase === 'Stopped' && admittedAt === undefined);
 
 const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean =>
   givenUp.includes(givenUpName(release));

@@ -422,6 +422,16 @@ suite('a commit that cannot be delivered', () => {
   });
 });
 
+test('a commit that cannot be delivered asks for no approval after another one stopped before the first wave', () => {
+  const fleet = begin({ waves: [{ name: 'canary', approval: true }] }, two);
+  for (const commit of ['B', 'C']) {
+    fleet.pass(1).look(commit);
+    fleet.plan(commit, [0, 1], { failure: 'check' });
+    fleet.look(commit);
+    assert.equal(phaseOf(fleet), `Stopped canary ${commit} A`);
+  }
+});
+
 suite('an approval', () => {
   const gated: RolloutSpec = {
     waves: [
@@ -461,6 +471,15 @@ suite('an approval', () => {
     fleet.look();
     fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'n', key: '99' });
     fleet.well(0);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing all B A');
+  });
+
+  test('is of the commit if no gateway reported a preview in time', () => {
+    const fleet = begin(gated, fits, approved);
+    fleet.pass(1).look();
+    fleet.well(0);
+    fleet.plan('B', [1], digest('c'));
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
