@@ -179,7 +179,10 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
 /** Opens windows, approves (again, if it is necessary), and resumes all gateways. */
 function atLast(world: World): World {
   const wanted = world.wanted ?? 'B';
-  const approved = /so remove it first/.test(world.state?.rollout.message ?? '') ? undefined : wanted;
+  const { message = '', nextCommit, commit } = (world.state as NonNullable<World['state']>).rollout;
+  // A release in progress goes on if the wanted one was given up.
+  const asked = (nextCommit ?? (message.includes('sync.io/approve') ? commit : wanted)) as World['approved'];
+  const approved = /so remove it first/.test(message) ? undefined : asked;
   const agents = world.agents.map((agent) => (agent.isResting ? { ...agent, isResting: false } : agent));
   return { ...world, wanted, approved, isOpen: true, agents };
 }
