@@ -107,7 +107,7 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
     reported,
     unchanged: plans.filter(({ plan }) => plan.isUnchanged).length,
     failing: plans.filter(({ plan }) => plan.failure !== undefined).length,
-    // The sum of fabricated reports must not exceed what the status can store.
+    // The sum of fabricated reports must fit into the status.
     files: Math.min(
       plans.reduce((sum, { plan }) => sum + plan.files, 0),
       BOUNDS.count,
