@@ -110,17 +110,6 @@ const large: Case[] = [
     { newer: 2, approve: 1, gate: 2, relabel: 1 },
   ],
   [
-    'three gateways, an approval and a preview, while one is not ready for a while',
-    {
-      ...previewed,
-      spec: plan([
-        { ...one, approval: true },
-        { ...canary, name: 'two' },
-      ]),
-    },
-    { newer: 1, approve: 1, die: 1, recover: 1, slow: 1 },
-  ],
-  [
     'three gateways that preview while one is paused and their waves are edited',
     { ...edited, contents: previewed.contents ?? {} },
     { newer: 1, rest: 1, edit: 1 },
