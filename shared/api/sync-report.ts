@@ -99,7 +99,7 @@ export const syncReportStatusSchema = v.pipe(
     preview: v.optional(previewSchema),
     unchangedAt: v.optional(
       text(
-        'Commit of the preview, if it leaves all files of this gateway unchanged. Once its wave is admitted and the gateway has noted the commit, the field remains, also after a restart, until another release is delivered or the files change, except for repairs.',
+        "Commit of the preview, if it leaves all files of this gateway unchanged. Once its wave is admitted and the gateway has noted the commit, the field remains until another release is delivered or the files change. Repairs and restarts don't count.",
         64,
       ),
     ),
