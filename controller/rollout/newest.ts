@@ -82,7 +82,7 @@ function waitToBegin(state: RolloutState, release: Release, input: RolloutInput)
   const begun = begin(state, release, input).rollout;
   const standing = standingOf(begun, input);
   if (changesNothing(begun, standing)) return undefined;
-  const first = standing.waves.findIndex(({ isUnchanged }) => !isUnchanged);
+  const first = standing.waves.findIndex(({ isUnchanged, hadChanges }) => hadChanges || !isUnchanged);
   return waitBefore(first, release, { rollout, input });
 }
 

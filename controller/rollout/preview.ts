@@ -1,8 +1,10 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import { waveOf } from '../../shared/domain/waves.ts';
+import type { Admission } from './admission.ts';
 import { skippedBefore } from './judge-gateway.ts';
-import { iso } from './lifecycle.ts';
+import { iso, unlessEmpty } from './lifecycle.ts';
 import type { PlannedChange, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 
 /** Progress of a release's preview, computed from the reports. */
@@ -113,8 +115,16 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
       BOUNDS.count,
     ),
     everyCommit: plans.find(({ plan }) => plan.everyCommit !== undefined)?.plan.everyCommit,
+    changedWaves: changedWaves(plans, rollout.admission, isKnown ? preview.changedWaves : undefined),
   };
   return { ...state, rollout: { ...rollout, previewedAt: startedAt, preview: { ...begun, ...counts } } };
+}
+
+/** A pod with changes can be replaced while its release waits. Its wave still needs the approval and the window. */
+function changedWaves(plans: PreviewProgress['plans'], admission: Admission, before: string[] = []) {
+  const changed = plans.filter(({ plan }) => !plan.isUnchanged);
+  const names = changed.flatMap(({ gateway: { fits, key } }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
+  return unlessEmpty([...new Set([...before, ...names])].sort());
 }
 
 /** Returns the beginning of the wait for another release; undefined if it can't begin yet. */

@@ -70,9 +70,9 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
  */
 export function changesNothing({ admittedAt, admission }: RolloutStatus, { waves, unchanged }: Standing): boolean {
   if (admittedAt !== undefined || unchanged.size === 0) return false;
-  return waves.every(({ isUnchanged, counted, present }, index) => {
+  return waves.every(({ isUnchanged, hadChanges, counted, present }, index) => {
     const isGone = present.length === 0 && (admission[index]?.gateways ?? 0) > 0;
-    return isUnchanged || (counted.length === 0 && !isGone);
+    return !hadChanges && (isUnchanged || (counted.length === 0 && !isGone));
   });
 }
 
@@ -81,8 +81,9 @@ export function changesNothing({ admittedAt, admission }: RolloutStatus, { waves
  * are gone, their replacements have the whole deadline to appear: the release may be the reason.
  */
 function isWithoutChanges({ rollout, standing, input }: Situation, index: number): boolean {
-  const isUntouched = rollout.admission[index]?.admitted === NO_GATEWAY;
-  return standing.waves[index]?.isUnchanged === true && (isUntouched || isEmptyForLong(rollout, input));
+  const { isUnchanged = false, hadChanges = false } = standing.waves[index] ?? {};
+  const isUntouched = rollout.admission[index]?.admitted === NO_GATEWAY && !hadChanges;
+  return isUnchanged && (isUntouched || isEmptyForLong(rollout, input));
 }
 
 /** Notes that a wave is unchanged, and forgets that it had gateways, so that it requires no verified one. */

@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isSame } from '../../shared/domain/releases.ts';
 import { currentWave } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
 import { isUnknown } from './preview.ts';
@@ -6,6 +7,8 @@ import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** Progress of one wave. */
 export interface WaveStanding {
+  /** A gateway that might be gone has reported changes. */
+  hadChanges: boolean;
   /** All of its gateways, including paused ones. */
   present: RolloutGateway[];
   /** Its gateways except for paused ones, and for unchanged ones. */
@@ -69,7 +72,10 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     awaited.every((gateway) => admitted.has(gateway)) &&
     pending.length <= mayBeMissing &&
     unhealthy.length <= healthy.length;
-  return { present, counted, isUnchanged, skipped, awaited, pending, unhealthy, isHealthy, isDone };
+  const { preview } = rollout;
+  const isPreviewed = preview !== undefined && isSame(preview, rollout);
+  const hadChanges = isPreviewed && preview.changedWaves?.includes(admission[index]?.wave ?? '') === true;
+  return { present, counted, isUnchanged, hadChanges, skipped, awaited, pending, unhealthy, isHealthy, isDone };
 }
 
 /**

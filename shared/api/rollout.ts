@@ -122,6 +122,13 @@ const rolloutPreviewSchema = v.pipe(
     unchanged: count('Gateways whose files the commit leaves unchanged.'),
     failing: count('Gateways to which the commit cannot be delivered.'),
     files: count('Files that change, added up over all gateways.'),
+    changedWaves: v.optional(
+      v.pipe(
+        v.array(text('Name of a wave.', 63)),
+        v.maxLength(BOUNDS.waves + 1),
+        v.description('Waves with a gateway that reported changes, even if this gateway is gone.'),
+      ),
+    ),
     everyCommit: v.optional(
       text('A file whose template uses the commit or the ref, so that every commit changes it.', 1024),
     ),

@@ -39,7 +39,7 @@ suite('before the first wave', () => {
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
     assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
     const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: '2026-11-22T12:00:02.000Z' };
-    assert.deepEqual(release, { ...expected, everyCommit: undefined });
+    assert.deepEqual(release, { ...expected, everyCommit: undefined, changedWaves: ['canary'] });
     assert.equal(summary, 'previewing 2/3');
     assert.match(message ?? '', /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported, /);
     assert.deepEqual(fleet.letIn, []);
@@ -167,6 +167,23 @@ suite('a commit that changes nothing', () => {
       fleet.pass(1).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
     });
+
+  test('waits for the approval while the gateway of a wave that it changes is gone', () => {
+    const fleet = begin(gated, [[true], [true], [false]]);
+    fleet.plan('B', [0], {});
+    fleet.plan('B', [1, 2]);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
+    fleet.gateways.shift();
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
+    // If no replacement appears, the others get it after the approval and the deadline.
+    const approved = { ...PREVIEW, approved: 'B' };
+    fleet.look('B', approved);
+    assert.match(phaseOf(fleet), /^Progressing canary/);
+    fleet.pass(16).look('B', approved);
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
 
   test('waits for the approval while the only gateway of a wave, which it changes, is gone', () => {
     const fleet = begin(gated, two);
