@@ -6,6 +6,7 @@ import type { RolloutGateway } from '../../../../controller/rollout/rollout-inpu
 import { standingOf } from '../../../../controller/rollout/standing.ts';
 import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { isSame } from '../../../../shared/domain/releases.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import {
   type Commit,
@@ -140,7 +141,11 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
     ({ gateways }, at) => at < index && gateways && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
-  const { verified, failing, unchanged } = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
+  const standing = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
+  const { verified, failing } = standing;
+  // A rollout that stopped in this write no longer says so.
+  const isStillUnchanged = ({ plan }: RolloutGateway) => plan?.isUnchanged === true && isSame(plan, rollout);
+  const unchanged = new Set([...standing.unchanged, ...really.filter(isStillUnchanged)]);
   const failures = [...(rollout.failures ?? []), ...failing];
   const open = really
     .filter((gateway) => !unchanged.has(gateway))
