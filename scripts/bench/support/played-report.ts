@@ -50,6 +50,13 @@ function previewOf({ labels, reported = {} }: PlayedAgent, { preview }: RolloutS
   if (!preview) return 'preview' in reported ? { preview: null, unchangedAt: null } : {};
   const { commit, revision } = preview;
   const isUnchanged = labels.changes !== 'true';
-  const plan = { commit, revision, digest: `${isUnchanged}`, added: 0, modified: isUnchanged ? 0 : 1, deleted: 0 };
+  const plan = {
+    commit,
+    revision,
+    digest: (isUnchanged ? '0' : '1').repeat(64),
+    added: 0,
+    modified: isUnchanged ? 0 : 1,
+    deleted: 0,
+  };
   return { preview: isAdmitted ? null : plan, unchangedAt: isUnchanged ? commit : null };
 }

@@ -93,7 +93,7 @@ class Agents {
     if (!this.previews.has(name)) return {};
     const { commit, revision } = preview;
     const failure = this.previews.get(name);
-    const plan = { commit, revision, digest: 'd', added: 0, modified: 0, deleted: 0 };
+    const plan = { commit, revision, digest: 'd'.repeat(64), added: 0, modified: 0, deleted: 0 };
     return failure === undefined ? { preview: plan, unchangedAt: commit } : { preview: { ...plan, failure } };
   }
 }
