@@ -39,7 +39,8 @@ export function yamlProblem(text: string): SyntaxProblem | undefined {
 /** Returns the message without the part that quotes the file, which might contain a secret. */
 function describe({ message, code }: { message: string; code: string }): string {
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP;
-  const words = code === 'MISSING_CHAR' ? message : message.replace(/(:\s| \\).*$/s, '');
+  const unquoted = message.replace(/^The .* tag has/s, 'The tag has');
+  const words = code === 'MISSING_CHAR' ? message : unquoted.replace(/(:\s| \\).*$/s, '');
   return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 }
 

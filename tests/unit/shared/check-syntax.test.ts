@@ -47,6 +47,7 @@ const INVALID: [SyntaxFormat, string, string | Buffer, string | RegExp][] = [
   ['yaml', 'a tab', 'a:\n\tb: 1\n', /^line 2, column 1: tabs are not allowed/],
   ['yaml', 'an alias without an anchor', 'a: 1\nb: *secret\n', 'line 2, column 4: alias without an anchor before it'],
   ['yaml', 'an alias of the value around it', '&a [*a]', 'line 1, column 5: alias without an anchor before it'],
+  ['yaml', 'a tag without a suffix', 'a: !secret!', 'line 1, column 4: the tag has no suffix'],
   [
     'yaml',
     'more than a hundred aliases',
