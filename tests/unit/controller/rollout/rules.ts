@@ -143,7 +143,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
   const standing = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
   const { verified, failing } = standing;
-  // A rollout that stopped in this write no longer says so.
+  // A rollout that stopped in this write no longer shows it.
   const isStillUnchanged = ({ plan }: RolloutGateway) => plan?.isUnchanged === true && isSame(plan, rollout);
   const unchanged = new Set([...standing.unchanged, ...really.filter(isStillUnchanged)]);
   const failures = [...(rollout.failures ?? []), ...failing];
