@@ -1,6 +1,13 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { canRetry, isSame, type Release, rollbackTarget, stableOf } from '../../shared/domain/releases.ts';
+import {
+  canRetry,
+  isInProgress,
+  isSame,
+  type Release,
+  rollbackTarget,
+  stableOf,
+} from '../../shared/domain/releases.ts';
 import { shortCommit } from './messages.ts';
 
 /** A commit that all gateways have verified. */
@@ -74,9 +81,7 @@ export function wayBackTo(gatewaySync: GatewaySync, start: string): Named {
 /** Returns the commit that waits or will wait for approval; undefined if none is being rolled out. */
 export function toApprove({ nextCommit, phase, commit }: RolloutStatus): string | undefined {
   if (nextCommit) return nextCommit;
-  return ['Previewing', 'Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'].includes(phase)
-    ? commit
-    : undefined;
+  return isInProgress({ phase }) ? commit : undefined;
 }
 
 /** Returns the commit that was stopped or rolled back and can be retried, or undefined. */

@@ -1,10 +1,10 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { FIRST_AGENT_WITH_PREVIEWS } from '../../shared/api/names.ts';
-import type { RolloutPreview } from '../../shared/api/rollout.ts';
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import { isOnRelease } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
@@ -26,12 +26,11 @@ export function planOfPreview(
   if (!beyond.reports) return countsOnly(head, preview);
   const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
   const current = gatewaySync.status?.rollout;
-  const bases = current ? [stableOf(current), releaseOf(current)] : [];
   const planned = gateways.map(({ name, pod, profile, wave, status }) => {
     const report = reportOf({ podName: pod });
     return {
       gateway: withoutUndefined({ gateway: name, pod, profile, wave }),
-      fate: fateOf(status, report, { preview, bases }),
+      fate: fateOf(status, report, { preview, rollout: current }),
       everyCommit: report?.preview?.commit === commit ? report.preview.everyCommit : undefined,
     };
   });
@@ -113,7 +112,7 @@ const SKIPPED: Partial<Record<GatewayView['status'], string>> = {
 function fateOf(
   status: GatewayView['status'],
   report: SyncReportStatus | undefined,
-  { preview: { commit, revision }, bases }: { preview: RolloutPreview; bases: readonly Release[] },
+  { preview: { commit, revision }, rollout }: { preview: RolloutPreview; rollout: RolloutStatus | undefined },
 ): Fate {
   const skipped = SKIPPED[status];
   if (skipped) return { kind: 'skipped', why: skipped };
@@ -125,10 +124,8 @@ function fateOf(
     if (isOld) return { kind: 'silent', why: `its agent (version ${agentVersion ?? 'unknown'}) has no previews` };
     return { kind: 'silent', why: message ? `no preview yet: ${message}` : 'no preview yet' };
   }
-  // As in the controller: a plan that was made from another release proves nothing.
-  const isOn = (base: Release) => report.commit === base.commit && (report.revision ?? base.revision) === base.revision;
-  if (report.commit !== undefined && !bases.some(isOn))
-    return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit)}` };
+  if (rollout && !isOnRelease(report, rollout))
+    return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit ?? '')}` };
   if (preview.failure) return { kind: 'failing', why: preview.failure };
   return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview) };
 }

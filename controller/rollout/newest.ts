@@ -1,21 +1,11 @@
-import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isInProgress, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { waitBefore } from './approval.ts';
 import { begin, givenUpName, givenUpWith, returnToStable } from './lifecycle.ts';
 import { failuresIn, judgePreview } from './preview.ts';
 import { changesNothing } from './pursue.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { standingOf } from './standing.ts';
-
-/** Phases in which a release is rolled out. */
-const IN_PROGRESS: readonly RolloutPhase[] = [
-  'Previewing',
-  'Progressing',
-  'Soaking',
-  'AwaitingApproval',
-  'AwaitingWindow',
-];
-export const isInProgress = ({ phase }: RolloutStatus): boolean => IN_PROGRESS.includes(phase);
 
 const outdatedPods = ({ gateways }: RolloutInput): string[] =>
   gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { GIVEN_UP, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, isOnRelease, isSame, type Release, releaseOf } from '../../shared/domain/releases.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
 import type { Admission } from './admission.ts';
 import { skippedBefore } from './judge-gateway.ts';
@@ -54,10 +54,7 @@ function plansOf(release: Release, rollout: RolloutStatus, gateways: readonly Ro
  * the gateway is assigned to proves nothing.
  */
 function planOf({ plan, report }: RolloutGateway, release: Release, rollout: RolloutStatus): PlannedChange | undefined {
-  if (!plan || !isSame(plan, release)) return undefined;
-  const { commit, revision } = report ?? {};
-  const isOn = (base: Release) => commit === base.commit && (revision ?? base.revision) === base.revision;
-  return commit === undefined || isOn(stableOf(rollout)) || isOn(rollout) ? plan : undefined;
+  return plan && isSame(plan, release) && isOnRelease(report ?? {}, rollout) ? plan : undefined;
 }
 
 /**

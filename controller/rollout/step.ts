@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { earliest } from '../../shared/domain/duration.ts';
-import { releaseOf } from '../../shared/domain/releases.ts';
+import { isInProgress, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
 import { withApproval } from './approval.ts';
@@ -9,7 +9,7 @@ import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase, stopBefore } from './give-up.ts';
 import { begin, iso, makeFirst } from './lifecycle.ts';
 import { describe } from './messages.ts';
-import { candidateOf, isInProgress, startNewest, waitOf } from './newest.ts';
+import { candidateOf, startNewest, waitOf } from './newest.ts';
 import { applyOrders } from './orders.ts';
 import { placesOf } from './places.ts';
 import { failuresIn, judgePreview, withPreview } from './preview.ts';

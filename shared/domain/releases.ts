@@ -19,6 +19,30 @@ export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutSta
 /** Compares releases, ignoring the ref. */
 export const isSame = (a: ReleaseName, b: ReleaseName): boolean => a.commit === b.commit && a.revision === b.revision;
 
+/** Phases in which a release is rolled out. */
+const IN_PROGRESS: readonly RolloutPhase[] = [
+  'Previewing',
+  'Progressing',
+  'Soaking',
+  'AwaitingApproval',
+  'AwaitingWindow',
+];
+
+/** Checks whether a release is being rolled out. */
+export const isInProgress = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean => IN_PROGRESS.includes(phase);
+
+/**
+ * Checks whether a gateway is on one of the two releases of a rollout, or on none yet. Its preview proves nothing if it
+ * was made from another release. A report without a revision can be of any.
+ */
+export function isOnRelease(
+  { commit, revision }: { commit?: string | undefined; revision?: string | undefined },
+  rollout: RolloutStatus,
+): boolean {
+  const isOn = (base: Release) => commit === base.commit && (revision ?? base.revision) === base.revision;
+  return commit === undefined || isOn(stableOf(rollout)) || isOn(rollout);
+}
+
 /** Phases of an abandoned release. */
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
 
