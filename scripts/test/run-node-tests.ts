@@ -31,6 +31,9 @@ export interface RunOptions {
   silenceMs?: number;
 }
 
+/** Milliseconds in which an interrupted process writes the results that it has. */
+const INTERRUPTED_MS = 5_000;
+
 /** Prints the output of a process at once, so that it isn't mixed with others'. */
 export const printWhole = (output: string): void => void process.stdout.write(output);
 
@@ -84,8 +87,8 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
     runner.child.ref();
     const isSilent = await followOutput(runner, { heading, print, silenceMs });
     const { code, signal } = await runner.exited;
-    if (isSilent) throw new Error(`no test ended, and nothing was printed, for ${silenceMs / 1000} s`);
     const json = await readFile(file, 'utf8').catch(() => '');
+    if (isSilent && json === '') throw new Error(`no test ended, and nothing was printed, for ${silenceMs / 1000} s`);
     const end = signal ?? `status ${code}`;
     // A test that exits the process also ends the reporter, regardless of the status.
     if (json === '') throw new Error(`the test runner ended with ${end}, before its tests did`);
@@ -98,8 +101,9 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
 }
 
 /**
- * Prints the output of a process, and returns when it ends. A process that prints nothing for too long is killed: what a
- * test left open, such as the output of a program that survived it, would keep the process running forever.
+ * Prints the output of a process, and returns when it ends. A process that prints nothing for too long is interrupted, so
+ * that it names the files that didn't end, and killed: what a test left open, such as a timer or the output of a program
+ * that survived it, would keep the process running forever.
  */
 async function followOutput(
   { child, killAll }: GuardedProcess,
@@ -109,7 +113,8 @@ async function followOutput(
   let isSilent = false;
   const timer = setTimeout(() => {
     isSilent = true;
-    void killAll();
+    child.kill('SIGINT');
+    setTimeout(killAll, INTERRUPTED_MS).unref();
   }, silenceMs);
   const follow = async (stream: Readable | null, show: NodeJS.WriteStream) => {
     for await (const chunk of stream?.setEncoding('utf8') ?? []) {
