@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { Release, ReleaseName } from '../../shared/domain/releases.ts';
 import { ALL } from '../../shared/domain/waves.ts';
-import { judgePreview } from './preview.ts';
+import { plansOf, previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
 /** Characters of a digest that are kept. */
@@ -40,19 +40,18 @@ function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput
 /** Records the changes that an approval applies to: those that the gateways report once the preview is over. */
 export function withApproval(state: RolloutState, release: Release | undefined, input: RolloutInput): RolloutState {
   const { rollout, history } = state;
-  const { preview, handled } = rollout;
-  if (!release || !preview || !handled || handled.approvedDigests || !isOf(input, release)) return state;
-  const { isOver, reported } = judgePreview(release, rollout, input);
-  if (!isOver) return state;
-  const digests = digestsOf(release, rollout, input);
+  const { handled } = rollout;
+  const preview = release && previewOf(release, rollout);
+  if (!preview?.endedAt || !handled || handled.approvedDigests || !isOf(input, preview)) return state;
+  const digests = digestsOf(preview, rollout, input);
   // Without any report, the user could only approve the commit.
-  const isOfAll = reported === 0 || digests.length > BOUNDS.approvedDigests;
+  const isOfAll = preview.reported === 0 || digests.length > BOUNDS.approvedDigests;
   const approvedDigests = isOfAll ? [ALL] : digests;
   return { history, rollout: { ...rollout, handled: { ...handled, approvedDigests } } };
 }
 
 /** Returns the different changes that gateways report for a release, shortened. */
-function digestsOf(release: Release, rollout: RolloutStatus, input: RolloutInput): string[] {
-  const changed = judgePreview(release, rollout, input).plans.filter(({ plan }) => !plan.isUnchanged);
+function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways }: RolloutInput): string[] {
+  const changed = plansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
   return [...new Set(changed.map(({ plan }) => plan.digest.slice(0, DIGEST_LENGTH)))].sort();
 }

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import type { PlannedChange, RolloutGateway } from './rollout-input.ts';
+import type { Planned } from './preview.ts';
 
 /** Describes which gateways failed, and the reason of the first one. */
 export function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
@@ -9,7 +9,7 @@ export function failureOf({ failures = [], failureMessage }: RolloutStatus): str
 }
 
 /** Lists the gateways to which a release can't be delivered, grouped by the message. */
-export function previewFailureOf(failures: readonly { gateway: RolloutGateway; plan: PlannedChange }[]): string {
+export function previewFailureOf(failures: readonly Planned[]): string {
   const groups = [...Map.groupBy(failures, ({ plan }) => plan.failure ?? '')]
     .map(([failure, members]) => ({ failure, names: members.map(({ gateway }) => gateway.name) }))
     .sort((a, b) => b.names.length - a.names.length || (a.failure < b.failure ? -1 : 1));

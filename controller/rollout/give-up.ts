@@ -2,7 +2,7 @@ import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
 import { notRolledBack } from './judge-gateway.ts';
 import { givenUpWith, rollBack, unlessEmpty } from './lifecycle.ts';
-import type { Advanced, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
   ...state,
@@ -10,12 +10,12 @@ export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState 
 });
 
 /** Stops after too many failures, or rolls back all gateways. A newer commit keeps waiting. */
-export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
+export function giveUp(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
   const failures = unlessEmpty(rollout.failures?.slice(0, (input.spec.maxFailures ?? 0) + 1));
   if (input.spec.onFailure !== 'Rollback') {
-    const stopped = { ...rollout, preview: undefined, failures, givenUp: givenUpWith(rollout, rollout) };
-    return { state: inPhase({ ...state, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
+    const stopped = { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) };
+    return inPhase({ ...state, rollout: stopped }, 'Stopped');
   }
   const { nextCommit, failureMessage } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
@@ -23,15 +23,15 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
 }
 
 /** Stops a release before its first wave because it can't be delivered to some gateways. */
-export function stopBefore({ history, rollout }: RolloutState, previewFailure: string): Advanced {
-  const stopped = { ...rollout, preview: undefined, previewFailure, givenUp: givenUpWith(rollout, rollout) };
-  return { state: inPhase({ history, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
+export function stopBefore({ history, rollout }: RolloutState, previewFailure: string): RolloutState {
+  const stopped = { ...rollout, previewFailure, givenUp: givenUpWith(rollout, rollout) };
+  return inPhase({ history, rollout: stopped }, 'Stopped');
 }
 
 /** Rolls back until all gateways are back, or the deadline has passed. */
-export function continueRollback(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): Advanced {
+export function continueRollback(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): RolloutState {
   const { rollout } = state;
   const isOver = now - Date.parse(rollout.startedAt) >= deadlineMs;
   const isDone = isOver || notRolledBack(rollout, gateways).length === 0;
-  return { state: isDone ? inPhase(state, 'RolledBack') : state, wait: { kind: 'none' } };
+  return isDone ? inPhase(state, 'RolledBack') : state;
 }

@@ -85,6 +85,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
     startedAt: iso(now),
     plan,
     admission: plan === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
+    preview: rollout.preview,
     previewedAt: rollout.previewedAt,
     handled: rollout.handled,
   };
@@ -99,8 +100,7 @@ export function begin({ rollout, history }: RolloutState, release: Release, inpu
   const [{ wave = '' } = {}] = next.admission;
   const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== givenUpName(release)));
   const phase = input.previewMs > 0 ? 'Previewing' : 'Progressing';
-  const preview = rollout.preview && isSame(rollout.preview, release) ? rollout.preview : undefined;
-  return { history, rollout: { ...next, phase, ...releaseOf(release), wave, preview, givenUp } };
+  return { history, rollout: { ...next, phase, ...releaseOf(release), wave, givenUp } };
 }
 
 /** Handles a newest release that is the stable one: all gateways can have it at once. */

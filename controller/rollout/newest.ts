@@ -2,13 +2,10 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { waitBefore } from './approval.ts';
 import { begin, givenUpName, givenUpWith, returnToStable } from './lifecycle.ts';
-import { failuresIn, judgePreview } from './preview.ts';
+import { failuresIn, isPreviewed } from './preview.ts';
 import { changesNothing } from './pursue.ts';
-import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { standingOf } from './standing.ts';
-
-const outdatedPods = ({ gateways }: RolloutInput): string[] =>
-  gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
 
 /** Relation of the newest release to the others. */
 type News = 'unknown' | 'current' | 'stable' | 'givenUp' | 'moved' | 'newer';
@@ -22,22 +19,33 @@ function newsOf(rollout: RolloutStatus, input: RolloutInput): News {
   return isOnlyMoved(rollout, wanted, input) ? 'moved' : 'newer';
 }
 
-/** Starts the newest release as soon as the first wave that it changes can begin. */
-export function startNewest(state: RolloutState, input: RolloutInput): RolloutState {
+/**
+ * Starts the newest release as soon as the first wave that it changes can begin. Returns why it waits, or whether
+ * outdated pods block the rollout.
+ */
+export function startNewest(state: RolloutState, input: RolloutInput): Advanced {
   const { rollout } = state;
   const { wanted } = input;
   const news = newsOf(rollout, input);
+  const pods = input.gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
+  const outdated: Wait | undefined = pods.length > 0 ? { kind: 'outdated', pods } : undefined;
+  const go = (next: RolloutState): Advanced => ({ state: next, wait: outdated ?? { kind: 'none' } });
+  const hold = (next: RolloutState, wait: Wait): Advanced => ({
+    state: withNext(next, wanted),
+    wait: outdated ?? wait,
+  });
   // A waiting release keeps waiting while the newest one is unknown.
-  if (!wanted) return state;
-  if (news === 'current') return withNext(state, undefined);
+  if (!wanted) return go(state);
+  if (news === 'current') return go(withNext(state, undefined));
   // The release that all gateways have, or return to, needs no approval.
-  if (news === 'stable') return returnToStable(state, input);
+  if (news === 'stable') return go(returnToStable(state, input));
   // An abandoned release isn't newer: the current rollout continues.
-  if (news === 'givenUp') return withNext(state, isInProgress(rollout) ? undefined : wanted);
+  if (news === 'givenUp')
+    return isInProgress(rollout) ? go(withNext(state, undefined)) : hold(state, { kind: 'givenUp' });
   if (news === 'moved')
-    return withNext({ ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } }, wanted);
-  const waits = outdatedPods(input).length > 0 || waitToBegin(state, wanted, input);
-  return waits ? withNext(state, wanted) : begin(state, wanted, input);
+    return hold({ ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } }, { kind: 'givenUp' });
+  const wait = outdated ?? waitToBegin(state, wanted, input);
+  return wait ? hold(state, wait) : go(begin(state, wanted, input));
 }
 
 /** Returns the release to preview: the newest one if it isn't rolled out yet, otherwise the one in progress. */
@@ -48,27 +56,14 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
   return isInProgress(rollout) && news !== 'stable' ? releaseOf(rollout) : undefined;
 }
 
-/** Returns why a newer release waits or, if there is none, whether outdated pods block the rollout. */
-export function waitOf(state: RolloutState, input: RolloutInput): Wait {
-  const { rollout } = state;
-  const { wanted } = input;
-  const pods = outdatedPods(input);
-  const isActive = isInProgress(rollout) || rollout.nextCommit !== undefined;
-  if (pods.length > 0 && isActive) return { kind: 'outdated', pods };
-  if (!wanted || rollout.nextCommit === undefined) return { kind: 'none' };
-  if (isGivenUp(rollout, wanted)) return { kind: 'givenUp' };
-  return waitToBegin(state, wanted, input) ?? { kind: 'none' };
-}
-
 /**
  * Returns why a newer release can't begin. Waves that it leaves unchanged need no approval or window. A release that
  * can't be delivered begins, and so stops, without an approval in vain, unless gateways would lose another one.
  */
 function waitToBegin(state: RolloutState, release: Release, input: RolloutInput): Wait | undefined {
   const { rollout } = state;
-  const preview = judgePreview(release, rollout, input);
-  if (!preview.isOver) return waitBefore(0, release, { rollout, input });
-  if (hasNoAdmitted(rollout) && failuresIn(preview, input).length > 0) return undefined;
+  if (!isPreviewed(release, rollout, input)) return waitBefore(0, release, { rollout, input });
+  if (hasNoAdmitted(rollout) && failuresIn(rollout, input).length > 0) return undefined;
   const begun = begin(state, release, input).rollout;
   const standing = standingOf(begun, input);
   if (changesNothing(begun, standing)) return undefined;

@@ -1,16 +1,17 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isSame } from '../../shared/domain/releases.ts';
 import { shortened } from './failure-messages.ts';
-import { judgePreview } from './preview.ts';
+import { iso } from './lifecycle.ts';
+import { previewDues, previewOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
 /** Describes a rollout whose gateways preview its release. */
 export function previewWait(rollout: RolloutStatus, input: RolloutInput): string {
-  const { commit, preview } = rollout;
-  if (preview && isSame(preview, rollout))
+  const { commit } = rollout;
+  const preview = previewOf(rollout, rollout);
+  if (preview)
     return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview)}`;
-  const { changesAt = input.now } = judgePreview(rollout, rollout, input);
-  return `the gateways preview commit ${commit} from ${new Date(changesAt).toISOString()}, a minute after the last preview`;
+  const [startsAt = input.now] = previewDues(rollout, input);
+  return `the gateways preview commit ${commit} from ${iso(startsAt)}, a minute after the last preview`;
 }
 
 /** Describes the preview of a commit that waits; empty if there is none. */

@@ -1,73 +1,43 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { GIVEN_UP, isOnRelease, isSame, type Release, releaseOf } from '../../shared/domain/releases.ts';
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import { isInProgress, isOnRelease, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
-import type { Admission } from './admission.ts';
 import { skippedBefore } from './judge-gateway.ts';
 import { iso, unlessEmpty } from './lifecycle.ts';
 import type { PlannedChange, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 
-/** Progress of a release's preview, computed from the reports. */
-export interface PreviewProgress {
-  /** Gateways that are waited for, and how many of them have reported. */
-  total: number;
-  reported: number;
-  /** What the gateways report, except for paused ones. */
-  plans: { gateway: RolloutGateway; plan: PlannedChange }[];
-  /** Plans with a failure, except for those of gateways that weren't ready before. */
-  failures: { gateway: RolloutGateway; plan: PlannedChange }[];
-  /** The wait is over: all have reported, or enough time has passed. Waves then go by what was reported. */
-  isOver: boolean;
-  /** When the clock alone changes something (ms since the epoch). */
-  changesAt: number | undefined;
+/** A gateway, and the change that it reports. */
+export interface Planned {
+  gateway: RolloutGateway;
+  plan: PlannedChange;
 }
 
-/** Computes the progress of a release's preview. A release whose waves have begun isn't previewed any longer. */
-export function judgePreview(release: Release, rollout: RolloutStatus, input: RolloutInput): PreviewProgress {
-  const { gateways, previewMs, previewIntervalMs, now } = input;
-  const { preview, previewedAt } = rollout;
-  const begun = preview && isSame(preview, release) ? preview : undefined;
-  const isUnready = skippedBefore(begun?.startedAt ?? iso(now));
-  const counted = gateways.filter(({ isResting }) => !isResting);
-  const plans = begun ? plansOf(release, rollout, counted) : [];
-  const failures = plans.filter(({ gateway, plan }) => plan.failure !== undefined && !isUnready(gateway));
-  const reporting = new Set(plans.map(({ gateway }) => gateway));
-  const asked = counted.filter((gateway) => reporting.has(gateway) || (gateway.previews && !isUnready(gateway)));
-  const isRolledOut = isSame(release, rollout) && rollout.phase !== 'Previewing';
-  const endsAt = begun && Date.parse(begun.startedAt) + previewMs;
-  const hasEnded = endsAt !== undefined && (reporting.size === asked.length || now >= endsAt);
-  const isOver = previewMs === 0 || isRolledOut || asked.length === 0 || hasEnded;
-  const startsAt = previewedAt === undefined ? undefined : Date.parse(previewedAt) + previewIntervalMs;
-  const changesAt = begun ? endsAt : startsAt;
-  return { total: asked.length, reported: reporting.size, plans, failures, isOver, changesAt };
-}
+/** Returns the preview of a release; undefined if the status has that of another one, or none. */
+export const previewOf = (release: ReleaseName, { preview }: RolloutStatus): RolloutPreview | undefined =>
+  preview && isSame(preview, release) ? preview : undefined;
 
-function plansOf(release: Release, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
+/** Whether the wait for the preview of a release is over, or there is none. Waves then go by what was reported. */
+export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
+  previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
+
+/**
+ * Returns the changes that gateways report for a release, except for paused ones. A plan that was made from another
+ * release than the one that the gateway is assigned to proves nothing. Gateways that have noted the release still
+ * report it after the status names another preview, or none.
+ */
+export function plansOf(release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] {
+  const isNamed = previewOf(release, rollout) !== undefined;
   return gateways.flatMap((gateway) => {
-    const plan = planOf(gateway, release, rollout);
-    return plan ? { gateway, plan } : [];
+    const { plan, report, isResting } = gateway;
+    if (!plan || isResting || !isSame(plan, release) || !isOnRelease(report ?? {}, rollout)) return [];
+    const hasNoted = report?.commit === release.commit && report.revision === release.revision;
+    return isNamed || hasNoted ? { gateway, plan } : [];
   });
 }
 
-/**
- * Returns the change that a gateway reports for a release. A plan that was made from another release than the one that
- * the gateway is assigned to proves nothing.
- */
-function planOf({ plan, report }: RolloutGateway, release: Release, rollout: RolloutStatus): PlannedChange | undefined {
-  return plan && isSame(plan, release) && isOnRelease(report ?? {}, rollout) ? plan : undefined;
-}
-
-/**
- * Returns the gateways whose files the release of a rollout leaves unchanged; they need no wave. Paused ones don't count.
- * Gateways that have noted the release still report it after the status names another preview, or none.
- */
+/** Returns the gateways whose files the release in progress leaves unchanged; they need no wave. */
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
-  const { preview, phase, commit, revision } = rollout;
-  if (phase === 'Complete' || GIVEN_UP.includes(phase)) return new Set();
-  const isPreviewed = preview !== undefined && isSame(preview, rollout);
-  const hasNoted = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
-  const counted = gateways.filter((gateway) => !gateway.isResting && (isPreviewed || hasNoted(gateway)));
-  const plans = plansOf(releaseOf(rollout), rollout, counted);
+  const plans = isInProgress(rollout) ? plansOf(rollout, rollout, gateways) : [];
   return new Set(plans.flatMap(({ gateway, plan }) => (plan.isUnchanged ? gateway : [])));
 }
 
@@ -78,32 +48,54 @@ export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGa
 export function isUnknown(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
   const { preview } = rollout;
   const isSkipped = preview !== undefined && skippedBefore(preview.startedAt)(gateway);
-  return isSkipped && planOf(gateway, releaseOf(rollout), rollout) === undefined;
+  return isSkipped && plansOf(rollout, rollout, [gateway]).length === 0;
 }
 
-/** Failures that keep the release from all gateways. A gateway that the waves don't wait for must not stop them. */
-export const failuresIn = ({ failures }: PreviewProgress, { spec }: RolloutInput) =>
-  spec.previewFailures === 'Ignore' ? [] : failures;
+/**
+ * Returns the failures that keep the previewed release from all gateways. A gateway that the waves don't wait for must
+ * not stop them.
+ */
+export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutInput): Planned[] {
+  const { preview } = rollout;
+  if (!preview || spec.previewFailures === 'Ignore') return [];
+  const isUnready = skippedBefore(preview.startedAt);
+  return plansOf(preview, rollout, gateways).filter(
+    ({ gateway, plan }) => plan.failure !== undefined && !isUnready(gateway),
+  );
+}
 
 /**
- * Starts, updates, or removes the preview of the release that is next. A newer release that arrives during the wait
- * replaces it without extending the wait; later ones are previewed at most once a minute.
+ * Starts, updates, or removes the preview of the release that is next. Once its waves have begun, the numbers stay as
+ * they are, because gateways that get the release report no plan any longer.
  */
 export function withPreview(state: RolloutState, candidate: Release | undefined, input: RolloutInput): RolloutState {
-  const { rollout } = state;
-  const { preview } = rollout;
-  if (!candidate || input.previewMs === 0) return { ...state, rollout: { ...rollout, preview: undefined } };
-  const isRolledOut = isSame(candidate, rollout) && rollout.phase !== 'Previewing';
-  const isKnown = preview !== undefined && isSame(preview, candidate);
-  // Gateways that get the release report no plan any longer, so the numbers stay as they were.
-  if (isKnown && isRolledOut) return state;
-  const startedAt = isKnown ? preview.startedAt : startOf(rollout, input);
-  if (isRolledOut || startedAt === undefined) return { ...state, rollout: { ...rollout, preview: undefined } };
-  const begun = { ...candidate, startedAt, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
-  const { total, reported, plans } = judgePreview(candidate, { ...rollout, preview: begun }, input);
-  const counts = {
+  const { rollout, history } = state;
+  const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
+  const isRolledOut = candidate !== undefined && isSame(candidate, rollout) && rollout.phase !== 'Previewing';
+  if (!candidate || input.previewMs === 0 || isRolledOut) return { history, rollout: { ...rollout, preview: known } };
+  const startedAt = known ? known.startedAt : startOf(rollout, input);
+  if (startedAt === undefined) return { history, rollout: { ...rollout, preview: undefined } };
+  const preview = counted({ ...candidate, ...known, startedAt }, rollout, input);
+  return { history, rollout: { ...rollout, preview, previewedAt: known ? rollout.previewedAt : startedAt } };
+}
+
+type Begun = Release & Partial<RolloutPreview> & Pick<RolloutPreview, 'startedAt'>;
+
+/** Counts what the gateways report, and notes when the wait is over: all have reported, or enough time has passed. */
+function counted(begun: Begun, rollout: RolloutStatus, { gateways, previewMs, now }: RolloutInput): RolloutPreview {
+  const { startedAt, changedWaves, endedAt } = begun;
+  const isUnready = skippedBefore(startedAt);
+  const preview = { ...begun, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
+  const plans = plansOf(begun, { ...rollout, preview }, gateways);
+  const reporting = new Set(plans.map(({ gateway }) => gateway));
+  const isAsked = (gateway: RolloutGateway) => gateway.previews === true && !gateway.isResting && !isUnready(gateway);
+  const total = gateways.filter((gateway) => reporting.has(gateway) || isAsked(gateway)).length;
+  const isOver = reporting.size === total || now >= Date.parse(startedAt) + previewMs;
+  return {
+    ...preview,
+    endedAt: endedAt ?? (isOver ? iso(now) : undefined),
     total,
-    reported,
+    reported: reporting.size,
     unchanged: plans.filter(({ plan }) => plan.isUnchanged).length,
     failing: plans.filter(({ plan }) => plan.failure !== undefined).length,
     // The sum of fabricated reports must fit into the status.
@@ -112,22 +104,32 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
       BOUNDS.count,
     ),
     everyCommit: plans.find(({ plan }) => plan.everyCommit !== undefined)?.plan.everyCommit,
-    changedWaves: changedWaves(plans, rollout.admission, isKnown ? preview.changedWaves : undefined),
+    changedWaves: changedIn(plans, rollout.admission, changedWaves),
   };
-  return { ...state, rollout: { ...rollout, previewedAt: startedAt, preview: { ...begun, ...counts } } };
 }
 
 /** A pod with changes can be replaced while its release waits. Its wave still needs the approval and the window. */
-function changedWaves(plans: PreviewProgress['plans'], admission: Admission, before: string[] = []) {
+function changedIn(plans: readonly Planned[], admission: RolloutStatus['admission'], before: string[] = []) {
   const changed = plans.filter(({ plan }) => !plan.isUnchanged);
   const names = changed.flatMap(({ gateway: { fits, key } }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
   return unlessEmpty([...new Set([...before, ...names])].sort());
 }
 
-/** Returns the beginning of the wait for another release; undefined if it can't begin yet. */
-function startOf(rollout: RolloutStatus, input: RolloutInput): string | undefined {
+/**
+ * Returns the beginning of the wait for another release; undefined if it can't begin yet. A newer release that arrives
+ * during the wait replaces the previous one without extending the wait; later ones are previewed at most once a minute.
+ */
+function startOf(rollout: RolloutStatus, { gateways, previewMs, previewIntervalMs, now }: RolloutInput) {
   const { preview, previewedAt } = rollout;
-  if (preview && !judgePreview(preview, rollout, input).isOver) return preview.startedAt;
-  const isSoon = previewedAt !== undefined && input.now < Date.parse(previewedAt) + input.previewIntervalMs;
-  return isSoon ? undefined : iso(input.now);
+  const isRunning = preview && !preview.endedAt && now < Date.parse(preview.startedAt) + previewMs;
+  if (isRunning) return preview.startedAt;
+  // Agents without previews have nothing to do.
+  const isSoon = previewedAt !== undefined && now < Date.parse(previewedAt) + previewIntervalMs;
+  return isSoon && gateways.some(({ previews, isResting }) => previews && !isResting) ? undefined : iso(now);
+}
+
+/** Times at which the clock alone changes something about previews (ms since the epoch). */
+export function previewDues({ preview, previewedAt }: RolloutStatus, { previewMs, previewIntervalMs }: RolloutInput) {
+  if (!preview) return previewedAt === undefined ? [] : [Date.parse(previewedAt) + previewIntervalMs];
+  return preview.endedAt ? [] : [Date.parse(preview.startedAt) + previewMs];
 }

@@ -204,7 +204,9 @@ function waitFor({ state, rollout, index, wave, standing, input }: Situation, ea
   // The release failed on all gateways that count, so maxFailures doesn't matter, unless replacements may come.
   if (awaited.length > 0 && pending.length === 0 && !counted.some((gateway) => standing.verified.has(gateway))) {
     const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
-    return isWhole || isEmptyForLong(rollout, input) ? giveUp(state, input) : waiting;
+    return isWhole || isEmptyForLong(rollout, input)
+      ? { state: giveUp(state, input), wait: { kind: 'none' } }
+      : waiting;
   }
   const isLetIn = pending.some((gateway) => standing.admitted.has(gateway));
   return earlier || input.window.isOpen || pending.length === 0 || isLetIn ? waiting : awaitWindow(state);

@@ -9,10 +9,10 @@ import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase, stopBefore } from './give-up.ts';
 import { begin, iso, makeFirst } from './lifecycle.ts';
 import { describe } from './messages.ts';
-import { candidateOf, startNewest, waitOf } from './newest.ts';
+import { candidateOf, startNewest } from './newest.ts';
 import { applyOrders } from './orders.ts';
 import { placesOf } from './places.ts';
-import { failuresIn, judgePreview, withPreview } from './preview.ts';
+import { failuresIn, isPreviewed, previewDues, withPreview } from './preview.ts';
 import { pursue } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Context, standingOf } from './standing.ts';
@@ -34,7 +34,7 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const taken = takeNewest(state, now);
   const on = advance(taken, now);
   // A rollout that ended now may have blocked a newer release.
-  const hasEnded = isInProgress(taken.rollout) && !isInProgress(on.state.rollout);
+  const hasEnded = isInProgress(taken.state.rollout) && !isInProgress(on.state.rollout);
   const { state: next, wait } = hasEnded ? advance(takeNewest(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
   const described = describe(isInProgress(next.rollout) ? noteTimes(next, context) : next, wait, context);
@@ -97,47 +97,49 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
 }
 
 /** Previews the release that is next, and starts it if it can begin. */
-function takeNewest(state: RolloutState, input: RolloutInput): RolloutState {
+function takeNewest(state: RolloutState, input: RolloutInput): Advanced {
   const candidate = candidateOf(state.rollout, input);
-  return startNewest(withApproval(withPreview(state, candidate, input), candidate, input), input);
+  const taken = startNewest(withApproval(withPreview(state, candidate, input), candidate, input), input);
+  const hasBegun = taken.state.rollout.number !== state.rollout.number;
+  // A preview counts only if it was made from one of the two releases, which are others now.
+  return hasBegun ? { ...taken, state: withPreview(taken.state, candidate, input) } : taken;
 }
 
 /** Advances as far as the state of the gateways allows. */
-function advance(state: RolloutState, input: RolloutInput): Advanced {
-  const { phase, nextCommit } = state.rollout;
-  const wait = waitOf(state, input);
-  if (phase === 'RollingBack') {
-    const back = continueRollback(state, input);
-    return nextCommit === undefined ? back : { ...back, wait };
-  }
-  return isInProgress(state.rollout) ? judge(state, wait, input) : { state, wait };
+function advance({ state, wait }: Advanced, input: RolloutInput): Advanced {
+  const { rollout } = state;
+  if (isInProgress(rollout)) return judge(state, wait, input);
+  const at = rollout.phase === 'RollingBack' ? continueRollback(state, input) : state;
+  return { state: at, wait: waitAtRest(rollout, wait) };
 }
+
+/** Between rollouts, only a newer release can wait. */
+const waitAtRest = ({ nextCommit }: RolloutStatus, wait: Wait): Wait =>
+  nextCommit === undefined ? { kind: 'none' } : wait;
 
 /** Judges admitted gateways, even if no more can be admitted. */
 function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
-  const { nextCommit } = state.rollout;
   const judged = {
     ...state,
     rollout: noteFailures(state.rollout, { standing: standingOf(state.rollout, input), input }),
   };
   if ((judged.rollout.failures ?? []).length > (input.spec.maxFailures ?? 0)) {
-    const failed = giveUp(judged, input);
-    return nextCommit === undefined ? failed : { ...failed, wait };
+    return { state: giveUp(judged, input), wait: waitAtRest(judged.rollout, wait) };
   }
-  const isPreviewed = judged.rollout.phase !== 'Previewing';
-  if (wait.kind === 'outdated') return { state: isPreviewed ? inPhase(judged, 'Progressing') : judged, wait };
+  const hasWaves = judged.rollout.phase !== 'Previewing';
+  if (wait.kind === 'outdated') return { state: hasWaves ? inPhase(judged, 'Progressing') : judged, wait };
   // A superseded release admits no more gateways, but its failures still count.
-  if (nextCommit !== undefined) return { state: judged, wait };
-  return isPreviewed ? pursue(judged, input) : endPreview(judged, input);
+  if (judged.rollout.nextCommit !== undefined) return { state: judged, wait };
+  return hasWaves ? pursue(judged, input) : endPreview(judged, input);
 }
 
 /** Begins with the waves after all gateways have previewed the release, unless it can't be delivered to some. */
 function endPreview(state: RolloutState, input: RolloutInput): Advanced {
   const { rollout } = state;
-  const preview = judgePreview(releaseOf(rollout), rollout, input);
-  if (!preview.isOver) return { state, wait: { kind: 'preview' } };
-  const failures = failuresIn(preview, input);
-  return failures.length > 0 ? stopBefore(state, previewFailureOf(failures)) : pursue(state, input);
+  if (!isPreviewed(rollout, rollout, input)) return { state, wait: { kind: 'preview' } };
+  const failures = failuresIn(rollout, input);
+  if (failures.length === 0) return pursue(state, input);
+  return { state: stopBefore(state, previewFailureOf(failures)), wait: { kind: 'none' } };
 }
 
 /** Time until the clock alone can change something (ms). */
@@ -146,9 +148,8 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   const { phase, startedAt, nextCommit } = rollout;
   const due: (number | undefined)[] = [];
   if (isInProgress(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
+  if (isInProgress(rollout) || nextCommit !== undefined) due.push(...previewDues(rollout, context.input));
   if (isInProgress(rollout)) due.push(...timesOf(rollout, context));
-  const candidate = candidateOf(rollout, context.input);
-  if (candidate) due.push(judgePreview(candidate, rollout, context.input).changesAt);
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const next = earliest(...due.filter((time) => time !== undefined && time > now));
   return next && next - now;

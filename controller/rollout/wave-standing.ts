@@ -1,8 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isSame } from '../../shared/domain/releases.ts';
 import { currentWave } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
-import { isUnknown } from './preview.ts';
+import { isUnknown, previewOf } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** Progress of one wave. */
@@ -72,9 +71,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     awaited.every((gateway) => admitted.has(gateway)) &&
     pending.length <= mayBeMissing &&
     unhealthy.length <= healthy.length;
-  const { preview } = rollout;
-  const isPreviewed = preview !== undefined && isSame(preview, rollout);
-  const hadChanges = isPreviewed && preview.changedWaves?.includes(admission[index]?.wave ?? '') === true;
+  const hadChanges = previewOf(rollout, rollout)?.changedWaves?.includes(admission[index]?.wave ?? '') === true;
   return { present, counted, isUnchanged, hadChanges, skipped, awaited, pending, unhealthy, isHealthy, isDone };
 }
 

@@ -117,6 +117,9 @@ const rolloutPreviewSchema = v.pipe(
     ref: text('The ref that resolved to the commit.', BOUNDS.ref),
     revision: revision('Revision of spec.sync that belongs to the commit.'),
     startedAt: timestamp('Time when the wait for the preview began. A newer commit does not extend the wait.'),
+    endedAt: v.optional(
+      timestamp('Time when that wait was over: all gateways had reported, or enough time had passed.'),
+    ),
     total: count('Gateways whose preview is awaited or has arrived.'),
     reported: count('Gateways that have reported one.'),
     unchanged: count('Gateways whose files the commit leaves unchanged.'),

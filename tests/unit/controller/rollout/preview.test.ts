@@ -39,7 +39,7 @@ suite('before the first wave', () => {
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
     assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
     const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: '2026-11-22T12:00:02.000Z' };
-    assert.deepEqual(release, { ...expected, everyCommit: undefined, changedWaves: ['canary'] });
+    assert.deepEqual(release, { ...expected, endedAt: undefined, everyCommit: undefined, changedWaves: ['canary'] });
     assert.equal(summary, 'previewing 2/3');
     assert.match(message ?? '', /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported, /);
     assert.deepEqual(fleet.letIn, []);
@@ -111,6 +111,25 @@ suite('before the first wave', () => {
     lookAfter(fleet, 60_000, 'D');
     assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], ['D', 'Previewing']);
     assert.notEqual(fleet.rollout.previewedAt, begun);
+  });
+
+  test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
+    const fleet = begin(canary, two);
+    fleet.plan('B', [0, 1], {});
+    fleet.look();
+    const { number: rollout, commit, revision } = fleet.rollout;
+    const report = { rollout, commit, revision, state: 'failed' as const };
+    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.look();
+    fleet.pass(1).look('C', { ...PREVIEW, ...shut });
+    fleet.plan('C', [0], {});
+    fleet.look('C', { ...PREVIEW, ...shut });
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.reported], ['Stopped', 1]);
+    fleet.look('C');
+    const { state } = fleet;
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.reported], ['Previewing', 0]);
+    fleet.look('C');
+    assert.deepEqual(fleet.state, state);
   });
 
   test('a clock that was set back delays neither the wait nor the next preview', () => {

@@ -48,7 +48,7 @@ function previewOf(world: World, left: Node['left']): unknown[] {
   const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
   const matters = previewedAt && (mayFollow || phase === 'Previewing' || nextCommit !== undefined);
   const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
-  return [preview?.commit, age, previewFailure, handled?.approvedDigests];
+  return [preview?.commit, preview?.endedAt !== undefined, age, previewFailure, handled?.approvedDigests];
 }
 
 const ticksSince = (world: World, time: number, most: number): number =>
