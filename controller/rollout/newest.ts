@@ -48,12 +48,16 @@ export function startNewest(state: RolloutState, input: RolloutInput): Advanced 
   return wait ? hold(state, wait) : go(begin(state, wanted, input));
 }
 
-/** Returns the release to preview: the newest one if it isn't rolled out yet, otherwise the one in progress. */
+/**
+ * Returns the release to preview: the newest one if it isn't rolled out yet, otherwise the one that is in progress, or
+ * that its preview stopped.
+ */
 export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Release | undefined {
   const news = newsOf(rollout, input);
   if (news === 'newer') return input.wanted;
   if (news === 'unknown' && rollout.nextCommit !== undefined) return rollout.preview && releaseOf(rollout.preview);
-  return isInProgress(rollout) && news !== 'stable' ? releaseOf(rollout) : undefined;
+  const isShown = isInProgress(rollout) || rollout.previewFailure !== undefined;
+  return isShown && news !== 'stable' ? releaseOf(rollout) : undefined;
 }
 
 /**

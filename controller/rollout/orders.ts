@@ -1,5 +1,6 @@
 import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
 import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './lifecycle.ts';
+import { previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 /** Carries out orders from annotations, each once: an unchanged annotation has no further effect. */
@@ -27,7 +28,11 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
 /** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */
 function retryCommit(state: RolloutState, commit: string, input: RolloutInput): RolloutState | undefined {
   const { rollout } = state;
-  if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) return begin(state, releaseOf(rollout), input);
+  if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) {
+    // The agents make another preview when the status has named none for a moment.
+    const preview = previewOf(rollout, rollout) ? undefined : rollout.preview;
+    return begin({ ...state, rollout: { ...rollout, preview } }, releaseOf(rollout), input);
+  }
   const { givenUp = [] } = rollout;
   const others = givenUp.filter((release) => !release.startsWith(`${commit} `));
   return others.length < givenUp.length

@@ -1,16 +1,18 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { shortened } from './failure-messages.ts';
+import { named, shortened } from './failure-messages.ts';
 import { iso } from './lifecycle.ts';
-import { previewDues, previewOf } from './preview.ts';
+import { previewOf, staleIn } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
 /** Describes a rollout whose gateways preview its release. */
 export function previewWait(rollout: RolloutStatus, input: RolloutInput): string {
-  const { commit } = rollout;
+  const { commit, previewedAt } = rollout;
   const preview = previewOf(rollout, rollout);
   if (preview)
     return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview)}`;
-  const [startsAt = input.now] = previewDues(rollout, input);
+  const stale = staleIn(rollout, rollout, input).map(({ name }) => name);
+  if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
+  const startsAt = previewedAt === undefined ? input.now : Date.parse(previewedAt) + input.previewIntervalMs;
   return `the gateways preview commit ${commit} from ${iso(startsAt)}, a minute after the last preview`;
 }
 

@@ -71,9 +71,10 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
 export function withPreview(state: RolloutState, candidate: Release | undefined, input: RolloutInput): RolloutState {
   const { rollout, history } = state;
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
-  const isRolledOut = candidate !== undefined && isSame(candidate, rollout) && rollout.phase !== 'Previewing';
-  if (!candidate || input.previewMs === 0 || isRolledOut) return { history, rollout: { ...rollout, preview: known } };
-  const startedAt = known ? known.startedAt : startOf(rollout, input);
+  const isBefore = rollout.phase === 'Previewing' || rollout.previewFailure !== undefined;
+  const hasBegun = candidate !== undefined && isSame(candidate, rollout) && !isBefore;
+  if (!candidate || input.previewMs === 0 || hasBegun) return { history, rollout: { ...rollout, preview: known } };
+  const startedAt = known ? known.startedAt : startOf(candidate, rollout, input);
   if (startedAt === undefined) return { history, rollout: { ...rollout, preview: undefined } };
   const preview = counted({ ...candidate, ...known, startedAt }, rollout, input);
   return { history, rollout: { ...rollout, preview, previewedAt: known ? rollout.previewedAt : startedAt } };
@@ -119,17 +120,29 @@ function changedIn(plans: readonly Planned[], admission: RolloutStatus['admissio
  * Returns the beginning of the wait for another release; undefined if it can't begin yet. A newer release that arrives
  * during the wait replaces the previous one without extending the wait; later ones are previewed at most once a minute.
  */
-function startOf(rollout: RolloutStatus, { gateways, previewMs, previewIntervalMs, now }: RolloutInput) {
+function startOf(release: Release, rollout: RolloutStatus, input: RolloutInput): string | undefined {
+  const { gateways, previewMs, previewIntervalMs, now } = input;
   const { preview, previewedAt } = rollout;
   const isRunning = preview && !preview.endedAt && now < Date.parse(preview.startedAt) + previewMs;
   if (isRunning) return preview.startedAt;
+  if (!preview && staleIn(release, rollout, input).length > 0) return undefined;
   // Agents without previews have nothing to do.
   const isSoon = previewedAt !== undefined && now < Date.parse(previewedAt) + previewIntervalMs;
   return isSoon && gateways.some(({ previews, isResting }) => previews && !isResting) ? undefined : iso(now);
 }
 
+/**
+ * Returns the gateways that still report the failure for which a release was stopped before it is retried. They remove
+ * it when the status names no preview. The retry doesn't wait longer for them than for a preview.
+ */
+export function staleIn(release: ReleaseName, { startedAt }: RolloutStatus, input: RolloutInput): RolloutGateway[] {
+  if (input.now >= Date.parse(startedAt) + input.previewMs) return [];
+  return input.gateways.filter(({ plan }) => plan?.failure !== undefined && isSame(plan, release));
+}
+
 /** Times at which the clock alone changes something about previews (ms since the epoch). */
-export function previewDues({ preview, previewedAt }: RolloutStatus, { previewMs, previewIntervalMs }: RolloutInput) {
-  if (!preview) return previewedAt === undefined ? [] : [Date.parse(previewedAt) + previewIntervalMs];
-  return preview.endedAt ? [] : [Date.parse(preview.startedAt) + previewMs];
+export function previewDues(rollout: RolloutStatus, { previewMs, previewIntervalMs }: RolloutInput): number[] {
+  const { preview, previewedAt = '', startedAt } = rollout;
+  if (preview) return preview.endedAt ? [] : [Date.parse(preview.startedAt) + previewMs];
+  return [Date.parse(previewedAt) + previewIntervalMs, Date.parse(startedAt) + previewMs];
 }

@@ -148,7 +148,7 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   const { phase, startedAt, nextCommit } = rollout;
   const due: (number | undefined)[] = [];
   if (isInProgress(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
-  if (isInProgress(rollout) || nextCommit !== undefined) due.push(...previewDues(rollout, context.input));
+  if (candidateOf(rollout, context.input)) due.push(...previewDues(rollout, context.input));
   if (isInProgress(rollout)) due.push(...timesOf(rollout, context));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const next = earliest(...due.filter((time) => time !== undefined && time > now));

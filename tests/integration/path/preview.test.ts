@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { planOfPreview } from '../../../cli/fleet/plan.ts';
 import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, createNamespace } from '../../support/cluster.ts';
+import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -70,15 +71,18 @@ async function startFleet(t: TestContext) {
   const untilStatus = (describe: string, accept: (status: NonNullable<GatewaySync['status']>) => boolean) =>
     untilGatewaySync(address, describe, ({ status }) => status !== undefined && accept(status), 180_000);
   await untilStatus('all synced', ({ gateways: counts }) => counts?.synced === GATEWAYS);
-  const reports = async () => {
-    const { items } = await callApi<{ items: SyncReport[] }>({ path: syncReportPath(address.namespace) });
-    return items.flatMap(({ status }) => status ?? []);
+  const reportItems = async () =>
+    (await callApi<{ items: SyncReport[] }>({ path: syncReportPath(address.namespace) })).items;
+  const reports = async () => (await reportItems()).flatMap(({ status }) => status ?? []);
+  const fileAt = (name: string, file: string) =>
+    path.join(gateways.find((gateway) => gateway.name === name)?.data ?? '', file);
+  const contents = () => names.map((name) => contentOf(fileAt(name, 'site/a.txt')));
+  /** Returns the failures of the plan that kubectl stoker shows. */
+  const failing = async (resource: GatewaySync) => {
+    const { preview } = resource.status?.rollout ?? {};
+    const plan = preview && planOfPreview(resource, preview, { reports: await reportItems() });
+    return plan?.failing.map(({ why, gateways: group }) => ({ why, pods: group.map(({ pod }) => pod) }));
   };
-  const contents = () =>
-    names.map((name) => {
-      const data = gateways.find((gateway) => gateway.name === name)?.data ?? '';
-      return contentOf(path.join(data, 'site/a.txt'));
-    });
   /** Pushes a commit. */
   const start = async (files: Record<string, string>) => {
     const commit = await repository.commit({ files });
@@ -86,7 +90,7 @@ async function startFleet(t: TestContext) {
     await push(address, 'main');
     return { commit, seconds: () => (performance.now() - startedAt) / 1000 };
   };
-  return { address, names, first, start, untilStatus, reports, contents };
+  return { address, names, first, start, untilStatus, reports, fileAt, contents, failing };
 }
 
 test('a commit that changes no gateway needs neither a wave nor an approval', async (t) => {
@@ -141,4 +145,26 @@ test('a commit that cannot be rendered for one gateway is delivered to none', as
   assert.match(condition(stopped, 'RolledOut')?.message ?? '', /Vars\.none/);
   assert.deepEqual(contents(), fileOf(names));
   assert.deepEqual(new Set((await reports()).map(({ commit: applied }) => applied)), new Set([first]));
+});
+
+test('the plan shows which gateways stopped a commit, and a retry makes them plan it again', async (t) => {
+  const { address, names, start, untilStatus, fileAt, failing } = await startFleet(t);
+  const [last = ''] = names.slice(-1);
+  const foreign = fileAt(last, 'site/b.txt');
+  mkdirSync(foreign);
+  writeFileSync(path.join(foreign, 'other'), 'not from the repository');
+  const { commit } = await start({ [`sites/${last}/b.txt`]: 'second' });
+  const stopped = await untilGatewaySync(
+    address,
+    'a stopped rollout',
+    (resource) => condition(resource, 'RolledOut')?.reason === 'PreviewFailed',
+    180_000,
+  );
+  const [group, ...others] = (await failing(stopped)) ?? [];
+  assert.deepEqual([group?.pods, others], [[last], []]);
+  assert.match(group?.why ?? '', /site\/b\.txt/);
+  rmSync(foreign, { recursive: true });
+  await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, `sync.io/retry-rollout=${commit}`);
+  await untilStatus('the commit', ({ rollout }) => rollout?.phase === 'Complete' && rollout.stableCommit === commit);
+  assert.equal(contentOf(foreign), 'second');
 });

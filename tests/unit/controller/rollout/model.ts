@@ -197,7 +197,8 @@ export function preview(world: World, index: number, setup: Setup): World {
   const { preview: next, stableCommit } = world.state?.rollout ?? {};
   const { holds = stableCommit as Commit, plan, isResting } = world.agents[index] as Agent;
   if (!knowsPreviews(index, setup) || isResting) return world;
-  if (!next || next.commit === holds) return world;
+  if (!next) return plan && plan.commit !== holds ? withAgent(world, index, { plan: undefined }) : world;
+  if (next.commit === holds) return world;
   const content = contentOf(next.commit as Commit, index, world, setup);
   const isUnchanged = content === contentOf(holds, index, world, setup);
   const failure = content === 'x' ? 'broken' : undefined;

@@ -404,20 +404,43 @@ suite('a commit that cannot be delivered', () => {
     const { previewFailure, preview, givenUp, message, summary, waitsFor } = fleet.rollout;
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.equal(previewFailure, 'template a.json: no value for "site" (g0 and g2); check (g1)');
-    assert.deepEqual([preview, givenUp, waitsFor], [undefined, ['B r'], undefined]);
+    assert.deepEqual([givenUp, waitsFor], [['B r'], undefined]);
+    // The plan shows all of them, and which of them the user has repaired.
+    assert.deepEqual([preview?.commit, preview?.reported, preview?.failing], ['B', 4, 3]);
+    fleet.plan('B', [1], {});
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.failing], ['Stopped', 2]);
     assert.equal(summary, 'stopped by the preview');
     assert.match(
       message ?? '',
       /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout.*previewFailures: Ignore$/,
     );
     assert.deepEqual(fleet.letIn, []);
-    // The agents forget what the status no longer names.
+    fleet.more = { ...PREVIEW, retry: 'B' };
+    fleet.pass(1).look();
+    // The agents forget what the status no longer names, and only then it names it again.
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], ['Previewing canary B A', undefined]);
+    assert.equal(fleet.rollout.message, 'waiting for g0 and g2 to start another preview of commit B');
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, plan: undefined }));
-    fleet.pass(1).look('B', { ...PREVIEW, retry: 'B' });
-    assert.equal(phaseOf(fleet), 'Previewing canary B A');
+    fleet.look();
+    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.reported], ['B', 0]);
     fleet.plan('B', [0, 1, 2, 3], {});
-    fleet.look('B', { ...PREVIEW, retry: 'B' });
+    fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
+  });
+
+  test('stops again if it is tried again, and an agent keeps its preview for longer than one takes', () => {
+    const fleet = begin(canary, two);
+    fleet.plan('B', [0, 1], broken);
+    fleet.look();
+    fleet.more = { ...PREVIEW, retry: 'B' };
+    fleet.pass(1).look();
+    fleet.plan('B', [0], {});
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 29_000]);
+    fleet.now += 28_000;
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Stopped canary B A', 1]);
   });
 
   test('does not stop for a gateway that was not ready before', () => {
