@@ -20,8 +20,10 @@ const TIMEOUT_MS = 5_000;
 const FIRST_CHECK_MS = 10_000;
 const CHECK_MS = 300_000;
 
-/** A merge patch must remove obsolete fields. */
-const STATUS_KEYS = Object.keys(syncReportStatusSchema.pipe[0].entries);
+/** A merge patch must remove obsolete fields, including those of the preview, which it merges. */
+const { entries } = syncReportStatusSchema.pipe[0];
+const STATUS_KEYS = Object.keys(entries);
+const NO_PREVIEW = nulls(Object.keys(entries.preview.wrapped.pipe[0].entries));
 
 export interface ReportWriterOptions {
   client: KubernetesClient;
@@ -123,9 +125,9 @@ export class ReportWriter {
     };
     // The existing report might be from an earlier agent of the pod, or from another pod of this name.
     const there = this.#written ? Object.keys(this.#written) : STATUS_KEYS;
-    const absent = Object.fromEntries(there.map((key) => [key, null]));
+    const preview = status.preview && { ...NO_PREVIEW, ...status.preview };
     try {
-      const patch = { ...body, status: { ...absent, ...body.status } };
+      const patch = { ...body, status: { ...nulls(there), ...body.status, ...(preview && { preview }) } };
       await client.mergePatch(syncReportPath(namespace, podName), patch, { query, timeoutMs: TIMEOUT_MS });
     } catch (error) {
       if (!isApiError(error, 404)) throw error;
@@ -134,4 +136,8 @@ export class ReportWriter {
     this.#written = status;
     this.#offsetMs = this.#options.offsetMs();
   }
+}
+
+function nulls(keys: string[]): Record<string, null> {
+  return Object.fromEntries(keys.map((key) => [key, null]));
 }

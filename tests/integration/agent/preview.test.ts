@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
@@ -210,6 +210,18 @@ suite('an agent previews a release', () => {
     assert.doesNotMatch(preview?.failure ?? '', /secret/);
     assert.deepEqual([unchangedAt, state, hasFailed], [undefined, 'Synced', undefined]);
     assert.deepEqual(await pod.files(), files);
+  });
+
+  test('and reports a conflict only until the file is removed from the volume', async (t) => {
+    const spec = specOf({}, { onConflict: 'refuse' });
+    const { repository, pod, propose, untilPreviewed, untilStatus } = await arrange(t, { spec });
+    const commit = await repository.commit({ files: { 'config/b': 'from git' } });
+    await writeFile(path.join(pod.data, 'config/b'), 'of the gateway');
+    await propose(commit);
+    assert.match((await untilPreviewed(commit)).preview?.failure ?? '', /^config\/b exists in the data volume/);
+    await rm(path.join(pod.data, 'config/b'));
+    const { preview } = await untilStatus('a preview with the file', ({ preview }) => preview?.added === 1);
+    assert.deepEqual([preview?.failure, preview?.paths], [undefined, ['add config/b (New)']]);
   });
 
   test('only as long as it is the candidate', async (t) => {
