@@ -1,6 +1,5 @@
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
-import { DamagedCloneError } from '../git/git-stream.ts';
 import { emptyManifest, type Manifest } from '../plan/manifest.ts';
 import { type PreviewedPlan, summarizePreview, summarizeProblem } from '../plan/summarize-preview.ts';
 import type { PreviewTask } from '../resource/judge-preview.ts';
@@ -9,9 +8,10 @@ import { Baseline } from '../sync/baseline.ts';
 import { checkFiles } from '../sync/check-files.ts';
 import { planEverything } from '../sync/plan-sync.ts';
 import { provideCandidate, verifyCommit } from '../sync/provide-content.ts';
-import { type Remedy, readAgain, remedyFor } from '../sync/sync.ts';
+import { readAgain } from '../sync/sync.ts';
 import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
+import { withRemedies } from '../sync/with-remedies.ts';
 import { hasJournal } from '../volume/journal.ts';
 import { manifestAfter } from './base-manifest.ts';
 
@@ -29,15 +29,12 @@ const PROBLEMS: readonly string[] = [
   'TooManyFiles',
 ];
 
-/** Maximum duration of a plan after the fetch (ms), as of an inspection. */
-const LIMIT_MS = 60_000;
-
 interface Problem {
   reason: string;
   message: string;
 }
 
-type Planned = { kind: 'plan'; previewed: PreviewedPlan } | { kind: 'problem'; problem: Problem };
+type Attempted<T> = { kind: 'done'; result: T } | { kind: 'problem'; problem: Problem };
 
 interface Scope {
   dependencies: SyncDependencies;
@@ -65,7 +62,7 @@ export async function previewRelease(
   const scope = { dependencies, base, signal };
   const startsRepairs = repairs(candidate) && !repairs(stable);
   const planned = await plan(candidate, { ...scope, startsRepairs });
-  if (planned.kind === 'plan') return { commit, revision, ...summarizePreview(planned.previewed) };
+  if (planned.kind === 'done') return { commit, revision, ...summarizePreview(planned.result) };
   const before = await plan(stable, scope);
   const isOld = before.kind === 'problem' && isSame(before.problem, planned.problem);
   return { commit, revision, ...summarizeProblem(planned.problem.message, !isOld) };
@@ -90,52 +87,34 @@ async function baseOf(stable: Intent | string, dependencies: SyncDependencies, s
   return after.kind === 'done' ? after.result : manifest;
 }
 
-async function plan(intent: Intent | string, scope: Scope): Promise<Planned> {
+async function plan(intent: Intent | string, scope: Scope): Promise<Attempted<PreviewedPlan>> {
   if (typeof intent === 'string') return { kind: 'problem', problem: { reason: 'NoProfile', message: intent } };
   const { dependencies } = scope;
-  const attempted = await attempt(intent, scope, async (aim) => {
+  return await attempt(intent, scope, async (aim) => {
     const { result, desired, contents } = await planEverything(aim, dependencies);
     if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
     await checkFiles(result.plan, desired, aim, dependencies);
     return { plan: result.plan, contents, commit: intent.commit };
   });
-  return attempted.kind === 'done' ? { kind: 'plan', previewed: attempted.result } : attempted;
-}
-
-type Attempted<T> = { kind: 'done'; result: T } | { kind: 'problem'; problem: Problem };
-
-async function attempt<T>(intent: Intent, scope: Scope, run: (aim: SyncAim) => Promise<T>): Promise<Attempted<T>> {
-  try {
-    return { kind: 'done', result: await withRemedies(intent, scope, run) };
-  } catch (error) {
-    scope.signal.throwIfAborted();
-    if (!(error instanceof TerminalError) || !PROBLEMS.includes(error.reason)) throw error;
-    const { reason, message } = error;
-    return { kind: 'problem', problem: { reason, message } };
-  }
 }
 
 /** Fetches the directories of a release, and checks its signature before any of its files is read. */
-async function withRemedies<T>(
-  intent: Intent,
-  { dependencies, base, startsRepairs = false, signal }: Scope,
-  run: (aim: SyncAim) => Promise<T>,
-): Promise<T> {
-  for (let tried: Remedy = 'none'; ; ) {
-    const own = await aimOf(intent, dependencies, signal);
-    const aim = { ...own, manifest: base, isPreview: true, startsRepairs, isRefetch: tried === 'fetchedAgain' };
-    try {
+async function attempt<T>(intent: Intent, scope: Scope, run: (aim: SyncAim) => Promise<T>): Promise<Attempted<T>> {
+  const { dependencies, base: manifest, startsRepairs = false, signal } = scope;
+  try {
+    const result = await withRemedies({ intent, dependencies, signal }, async (isRefetch) => {
+      const own = await aimOf(intent, dependencies, signal);
+      const aim = { ...own, manifest, isPreview: true, startsRepairs, isRefetch };
       await provideCandidate(aim, dependencies);
       await verifyCommit(aim, dependencies);
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-      return await run({ ...aim, signal: limited }).catch((error) => {
-        limited.throwIfAborted();
-        throw error;
-      });
-    } catch (error) {
-      if (!(error instanceof DamagedCloneError)) throw error;
-      tried = await remedyFor(error, { intent, dependencies, signal, tried });
-    }
+      return await run(aim);
+    });
+    return { kind: 'done', result };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof TerminalError) || !PROBLEMS.includes(error.reason)) throw error;
+    const { reason, message } = error;
+    return { kind: 'problem', problem: { reason, message } };
   }
 }
 

@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { incompleteError, noCommit, otherKind } from '../git/find-fault.ts';
-import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { USUAL_TRAITS } from '../plan/volume-traits.ts';
@@ -16,13 +14,11 @@ import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
 import { aimOf, recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
-
-/** Steps already taken for a commit that can't be read, in this order. */
-export type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
+import { withRemedies } from './with-remedies.ts';
 
 /**
  * Syncs the data volume to the commit and the profile, or plans that in a dry run. A full clone is deleted and fetched
- * again, once. A commit that can't be read is fetched again, and a damaged clone is recreated, once.
+ * again, once.
  */
 export async function sync(
   intent: Intent,
@@ -30,15 +26,14 @@ export async function sync(
   signal: AbortSignal,
   isUnchanged = false,
 ): Promise<SyncOutcome<'synced' | 'planned'>> {
-  let rewrites = 0;
-  for (let remedy: Remedy = 'none'; ; ) {
+  for (let rewrites = 0; ; ) {
     try {
-      return await attempt(intent, dependencies, { signal, isUnchanged, isRefetch: remedy === 'fetchedAgain' });
+      return await withRemedies({ intent, dependencies, signal }, (isRefetch) =>
+        attempt(intent, dependencies, { signal, isUnchanged, isRefetch }),
+      );
     } catch (error) {
       if (isFull(error)) await makeRoom(intent.commit, error, dependencies);
-      else if (error instanceof DamagedCloneError) {
-        remedy = await remedyFor(error, { intent, dependencies, signal, tried: remedy });
-      } else if (error instanceof UnlinkableError && rewrites < MAX_REWRITES) {
+      else if (error instanceof UnlinkableError && rewrites < MAX_REWRITES) {
         rewrites += 1;
         for (const path of error.paths) dependencies.baseline.unlinkable.add(path);
       } else throw error;
@@ -48,33 +43,6 @@ export async function sync(
 
 /** Maximum number of times that a tree is planned again because the gateway changes files of the previous one. */
 const MAX_REWRITES = 3;
-
-interface Unreadable {
-  intent: Intent;
-  dependencies: SyncDependencies;
-  signal: AbortSignal;
-  tried: Remedy;
-}
-
-/** Takes the next step. Throws if the commit itself is at fault, or if nothing is left to try. */
-export async function remedyFor(
-  error: DamagedCloneError,
-  { intent: { commit }, dependencies: { clone, log }, signal, tried }: Unreadable,
-): Promise<Remedy> {
-  const fault = await clone.repository.faultIn(commit, signal);
-  if (fault === 'noCommit') throw noCommit(commit, error);
-  if (fault === 'commit') throw otherKind(`commit ${commit} has an entry whose object has the wrong type`, error);
-  if (fault === 'clone' && tried !== 'madeAgain') {
-    log.warn({ err: error }, 'clone is corrupt; recreating it');
-    await clone.repository.recreate(commit);
-    return 'madeAgain';
-  }
-  if (fault === 'missing' && tried === 'none') {
-    log.warn({ err: error, commit }, 'commit cannot be read; fetching it again');
-    return 'fetchedAgain';
-  }
-  throw fault === 'missing' ? incompleteError(commit, error) : error;
-}
 
 async function attempt(
   intent: Intent,

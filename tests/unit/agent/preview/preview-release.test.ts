@@ -8,6 +8,7 @@ import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
+import { until } from '../../../support/until.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../support/sandbox.ts';
 
@@ -395,6 +396,43 @@ suite('a preview of special files', () => {
     const checks = [{ files: '**/*.json', format: 'json' as const }];
     const { failure = '' } = await sandbox.preview({ ...candidate, profile: { ...config, checks } }, stable);
     assert.match(failure, /^config\/a\.json: line 1/);
+  });
+});
+
+suite('a preview with a slow git server', () => {
+  const start = async (t: TestContext) => {
+    const host = await gitServerFor(t);
+    const { repository, sandbox } = await gitSandbox(t, 'preview', { server: host });
+    const stable = { repo: repository.url, commit: await repository.commit({ files: { 'config/a': '1' } }) };
+    await sandbox.sync({ ...stable, profile: template });
+    const candidate = { ...stable, commit: await repository.commit({ files: { 'config/a': '2' } }) };
+    // Fetches the directories only.
+    await sandbox.preview({ ...candidate, profile: config }, { ...stable, profile: config });
+    host.requests.length = 0;
+    const preview = (fetchTimeoutMs?: number) =>
+      sandbox.preview({ ...candidate, profile: template, fetchTimeoutMs }, { ...stable, profile: template });
+    return { host, preview };
+  };
+
+  test('fetches templates for as long as a sync does', async (t) => {
+    const { host, preview } = await start(t);
+    const limit = new AbortController();
+    t.mock.method(AbortSignal, 'timeout', () => limit.signal);
+    const gate = Promise.withResolvers<void>();
+    host.fault = { delay: gate.promise };
+    const running = preview();
+    await until(() => host.requests.length > 0, { describe: 'the fetch of a template' });
+    limit.abort();
+    gate.resolve();
+    assert.equal((await running).modified, 1);
+  });
+
+  test('ends at the limit of spec.git.timeout, and shows nothing', async (t) => {
+    const { host, preview } = await start(t);
+    host.fault = { hang: true };
+    await assert.rejects(preview(500), { name: 'TransientError', code: 'git.timeout' });
+    host.fault = undefined;
+    assert.equal((await preview(500)).modified, 1);
   });
 });
 

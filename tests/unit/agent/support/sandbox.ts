@@ -38,7 +38,7 @@ interface Target {
   reload?: Intent['reload'];
   verify?: Intent['verify'];
   submodules?: boolean;
-  fetchTimeoutMs?: number;
+  fetchTimeoutMs?: number | undefined;
   ignoresHostKey?: boolean;
   revision?: string;
   /** Commits for rollbacks of the gateway, the most important first. */
