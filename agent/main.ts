@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyDirectory, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, accessFiles, manifestFile, gateway, verifier, lock, clone } = dependencies;
+  const { identity, labelsFile, manifestFile, gateway, verifier, lock, clone } = dependencies;
   const clock = new ServerClock();
   const client = new KubernetesClient(ApiCredentials.load(), {
     userAgent: `sync-agent/${version}`,
@@ -81,6 +81,7 @@ async function main(): Promise<void> {
     onDue: () => loop.onChoreDue(),
     log: log.child({ component: 'inspection' }),
   });
+  const access = { isMissedBy: isAboutAccess, stamp: () => stampOfSecrets(dependencies) };
   const previewer = new Previewer({
     judge: (resource) => judgePreview(resource, identity.profile, surroundings),
     keep: (commit) => {
@@ -93,6 +94,7 @@ async function main(): Promise<void> {
     applied: () => manifestFile.readApplied(),
     show: (preview) => reports.showPreview(preview),
     onDue: () => loop.onChoreDue(),
+    access,
     log: log.child({ component: 'preview' }),
   });
   const treeKeeper = new TreeKeeper(dependencies);
@@ -119,7 +121,7 @@ async function main(): Promise<void> {
     tidy: (signal) => tidy(dependencies, signal),
     lastGood: () => lastGood(dependencies),
     chores: [inspector, previewer, treePreparer, treeKeeper],
-    access: { isMissedBy: isAboutAccess, stamp: () => stampOf(accessFiles) },
+    access,
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
     log: syncLog,
   });
@@ -180,6 +182,11 @@ function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedH
   const resolver = { resolve: (name: string) => lookup(name, { all: true }) };
   const guard = new AddressGuard(resolver, deniedAddresses(GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL));
   return new GuardedHttp({ guard, environment: process.env });
+}
+
+/** Returns a string that changes with the mounted credentials and keys. */
+async function stampOfSecrets({ accessFiles, signatures }: SyncDependencies): Promise<string> {
+  return `${await stampOf(accessFiles)} ${await signatures.hashKeys().catch(() => '')}`; // the check reports errors
 }
 
 /** Housekeeping after fetches. */

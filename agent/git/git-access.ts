@@ -90,9 +90,11 @@ function withRemedy(error: unknown): unknown {
   return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
 }
 
+const ALSO_ABOUT_ACCESS: readonly string[] = ['CredentialsMissing', 'SignatureInvalid', 'UnexpectedRedirect'];
+
 /** Checks whether other credentials or trusted keys could fix the error. */
 export const isAboutAccess = (error: unknown): boolean =>
-  isTyped(error) && (MOUNTED.has(error.reason) || ['CredentialsMissing', 'UnexpectedRedirect'].includes(error.reason));
+  isTyped(error) && (MOUNTED.has(error.reason) || ALSO_ABOUT_ACCESS.includes(error.reason));
 
 /** Returns a string that changes if a file is replaced, added, or removed: the kubelet replaces whole files. */
 export async function stampOf(files: AccessFiles): Promise<string> {

@@ -22,6 +22,10 @@ const UNCHANGED = digestOf([]);
 /** Whether a preview shows that the release changes no file. */
 export const isUnchanged = ({ digest }: Pick<GatewayPreview, 'digest'>): boolean => digest === UNCHANGED;
 
+/** Whether a preview shows that the release can't be delivered, even if the stable one has the same problem. */
+export const hasProblem = (preview: Summary): boolean =>
+  !isUnchanged(preview) && preview.added + preview.modified + preview.deleted === 0;
+
 /** Returns the preview of a plan. Plans with the same changes have the same digest. */
 export function summarizePreview({ plan, contents, commit }: PreviewedPlan): Summary {
   const links = linkChanges(plan);

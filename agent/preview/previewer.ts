@@ -4,12 +4,12 @@ import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
-import { isUnchanged } from '../plan/summarize-preview.ts';
+import { hasProblem, isUnchanged } from '../plan/summarize-preview.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import { fetchDelay } from '../sync/delays.ts';
-import type { Chore } from '../sync/sync-loop-options.ts';
+import { ACCESS_CHECK_MS, fetchDelay } from '../sync/delays.ts';
+import type { AccessFacts, Chore } from '../sync/sync-loop-options.ts';
 
 export interface PreviewerOptions {
   judge: (resource: WatchedResource | undefined) => PreviewVerdict;
@@ -23,6 +23,7 @@ export interface PreviewerOptions {
   show: (preview: GatewayPreview | undefined) => void;
   /** Called when there is something to do. */
   onDue: () => void;
+  access: AccessFacts;
   log: Logger;
 }
 
@@ -43,6 +44,8 @@ export class Previewer implements Chore {
   #noted: Named | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #failures = 0;
+  /** State of the access files before a preview that other files could make succeed. */
+  #refusedStamp: string | undefined;
   /** Aborted when the task changes. */
   #ending = new AbortController();
 
@@ -51,7 +54,9 @@ export class Previewer implements Chore {
   }
 
   get dueMs(): number {
-    return this.#hasSynced ? 0 : Math.max(0, this.#dueAt - performance.now());
+    if (this.#hasSynced) return 0;
+    const dueMs = Math.max(0, this.#dueAt - performance.now());
+    return this.#refusedStamp === undefined ? dueMs : Math.min(dueMs, ACCESS_CHECK_MS);
   }
 
   /** Records the resource. A preview of another release, or with other labels, ends and is no longer shown. */
@@ -67,6 +72,7 @@ export class Previewer implements Chore {
     this.#base = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#failures = 0;
+    this.#refusedStamp = undefined;
     // A gateway that is admitted delivers the release even if no other one previews it any longer.
     if (verdict.kind !== 'none' || !this.#isShown(verdict.own)) this.#show(undefined);
     if (!this.#task) return;
@@ -103,7 +109,11 @@ export class Previewer implements Chore {
 
   async run(signal: AbortSignal): Promise<void> {
     const task = this.#task;
-    if (!task || this.dueMs > 0) return;
+    if (!task) return;
+    const hasNewFiles = this.#refusedStamp !== undefined && this.#refusedStamp !== (await this.#options.access.stamp());
+    if (this.#task !== task) return;
+    if (hasNewFiles) this.#dueAt = performance.now();
+    if (!this.#hasSynced && this.#dueAt > performance.now()) return;
     this.#hasSynced = false;
     try {
       await this.#update(task, signal);
@@ -113,8 +123,8 @@ export class Previewer implements Chore {
   }
 
   async #update(task: PreviewTask, signal: AbortSignal): Promise<void> {
-    const { applied: readApplied, preview: run, log } = this.#options;
-    const applied = await readApplied();
+    const { applied: readApplied, preview: run, access, log } = this.#options;
+    const [applied, stamp] = await Promise.all([readApplied(), access.stamp()]);
     if (this.#task !== task) return;
     const isDelivered = isSame(task, applied);
     if (isDelivered || (this.#base && !isSameRelease(this.#base, applied))) this.#show(undefined);
@@ -124,13 +134,17 @@ export class Previewer implements Chore {
     if (!isDue) return;
     this.#base = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#refusedStamp = stamp;
     this.#ending = new AbortController();
     const ending = AbortSignal.any([signal, this.#ending.signal]);
     const preview = await run(task, ending);
     if (this.#task !== task) return;
     this.#onDone(applied);
-    // The cause can be removed on the gateway, or by other keys.
-    if (preview.failure !== undefined) this.#schedule(repeatMs(task));
+    if (hasProblem(preview)) {
+      // The cause can be removed on the gateway, or by other keys.
+      this.#refusedStamp = stamp;
+      this.#schedule(repeatMs(task));
+    }
     if (isDeepStrictEqual(preview, this.#shown)) return;
     this.#show(preview);
     const { commit, added, modified, deleted, failure } = preview;
@@ -141,17 +155,20 @@ export class Previewer implements Chore {
     this.#base = applied ?? NOTHING;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#failures = 0;
+    this.#refusedStamp = undefined;
   }
 
   /** A sync comes first: a preview that it aborts is repeated afterwards. */
   #onError(err: unknown, { commit }: PreviewTask, signal: AbortSignal): void {
+    const { access, log } = this.#options;
+    if (!access.isMissedBy(err)) this.#refusedStamp = undefined;
     if (signal.aborted) {
       this.#schedule(0);
       return;
     }
     this.#failures += 1;
     const { retryAfterMs } = describeFailure(err);
-    this.#options.log.warn({ err, commit }, 'preview failed');
+    log.warn({ err, commit }, 'preview failed');
     this.#schedule(Math.max(retryAfterMs, backoffMs(this.#failures, BACKOFF, Math.random())));
   }
 
@@ -176,7 +193,7 @@ export class Previewer implements Chore {
   }
 }
 
-/** Delay of the next preview after a failure: as for checks of the files. */
+/** Delay of the next preview after a problem: as for checks of the files. */
 const repeatMs = ({ candidate }: PreviewTask) =>
   1_000 * ((typeof candidate === 'string' ? 0 : candidate.profile.syncPeriod) || DEFAULT_REPEAT_S);
 

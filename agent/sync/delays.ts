@@ -6,3 +6,6 @@ const SPREAD_MS = { perGateway: 10, max: 10_000 };
 export function fetchDelay(gateways: number, random: number): number {
   return gateways <= FREE_GATEWAYS ? 0 : random * Math.min(SPREAD_MS.max, gateways * SPREAD_MS.perGateway);
 }
+
+/** Interval between checks of mounted files that could make the next try succeed (ms). */
+export const ACCESS_CHECK_MS = 1_000;

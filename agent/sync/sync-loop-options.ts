@@ -36,8 +36,8 @@ export interface Chore {
   run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** State of the files with credentials and trusted keys for the git server. */
-interface AccessFacts {
+/** State of the files with credentials for the git server, and with trusted keys. */
+export interface AccessFacts {
   /** Checks whether other files could have prevented the error. */
   isMissedBy: (error: unknown) => boolean;
   /** Returns a string that changes with the files. */

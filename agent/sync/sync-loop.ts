@@ -10,7 +10,7 @@ import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { CurrentSync } from './current-sync.ts';
-import { fetchDelay } from './delays.ts';
+import { ACCESS_CHECK_MS, fetchDelay } from './delays.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { idleFinding, intentAfter } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
@@ -22,8 +22,6 @@ const API_GRACE_MS = 10_000;
 
 /** Delays of retries after failed syncs, and after failed notifications of the gateway. */
 const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
-/** Interval between checks of mounted files that could make the next try succeed (ms). */
-const ACCESS_CHECK_MS = 1_000;
 
 /** Runs one sync at a time, for the latest state of the resource, and checks the files in each period. */
 export class SyncLoop {

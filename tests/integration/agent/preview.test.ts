@@ -8,6 +8,7 @@ import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 import { playRollout } from './support/play-rollout.ts';
@@ -222,6 +223,23 @@ suite('an agent previews a release', () => {
     await rm(path.join(pod.data, 'config/b'));
     const { preview } = await untilStatus('a preview with the file', ({ preview }) => preview?.added === 1);
     assert.deepEqual([preview?.failure, preview?.paths], [undefined, ['add config/b (New)']]);
+  });
+
+  test('again when the keys for signatures change', async (t) => {
+    const keys = await temporaryDirectory(t, 'keys-');
+    const spec = specOf({}, { syncPeriod: 3600 });
+    const arranged = await arrange(t, { spec, env: { GIT_VERIFY_KEYS_DIR: keys } });
+    const { repository, pod, propose, untilPreviewed, untilStatus } = arranged;
+    const commit = await repository.commit({ files: { 'config/b': '2' } });
+    const verify = { mode: 'head', keysSecretRef: { name: 'keys' } };
+    await pod.setSpec(repository.url, { ...spec, git: { repo: repository.url, ref: 'main', verify } });
+    await propose(commit);
+    const { preview: before } = await untilPreviewed(commit);
+    await writeFile(path.join(keys, 'key.pub'), 'not a key\n');
+    await untilStatus(
+      'the problem with the key',
+      ({ preview }) => preview !== undefined && preview.digest !== before?.digest,
+    );
   });
 
   test('only as long as it is the candidate', async (t) => {

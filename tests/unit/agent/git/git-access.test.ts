@@ -77,6 +77,7 @@ suite('the files of an access to a repository', () => {
       'RepositoryNotFound',
       'CertificateNotTrusted',
       'CredentialsMissing',
+      'SignatureInvalid',
     ] as const)
       assert.ok(isAboutAccess(failed(reason)), reason);
     for (const error of [failed('ContentInvalid'), new Error('AuthenticationFailed')]) assert.ok(!isAboutAccess(error));

@@ -7,11 +7,12 @@ import { Previewer, type PreviewerOptions } from '../../../../agent/preview/prev
 import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/judge-preview.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
-import { TransientError } from '../../../../shared/errors.ts';
+import { messageOf, TransientError } from '../../../../shared/errors.ts';
 import { intentOf } from '../../../support/intents.ts';
 
 const OLD = { ref: 'v1', commit: 'a'.repeat(40), revision: '1', time: '' };
 const NEW = { ref: 'v2', commit: 'b'.repeat(40), revision: '2', time: '' };
+const TYPE = { code: 'x', reason: 'GitUnreachable' } as const;
 const never = new AbortController().signal;
 
 const emptyPlan = { changes: [], publications: [] } as unknown as Parameters<typeof summarizePreview>[0]['plan'];
@@ -26,11 +27,13 @@ const none = (own?: typeof NEW): PreviewVerdict => ({ kind: 'none', own });
 const unchanged = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...nothing });
 const changed = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...summarizeProblem('x', true) });
 
+const sharesProblem = async (task: PreviewTask) => ({ ...(await changed(task)), ...summarizeProblem('x', false) });
+
 /** A previewer, its output, and its view of the resource and the data volume. */
 function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
   const shown: (GatewayPreview | undefined)[] = [];
   const kept: (string | undefined)[] = [];
-  const world = { verdict: none(), applied: OLD as typeof OLD | undefined };
+  const world = { verdict: none(), applied: OLD as typeof OLD | undefined, secrets: 'old' };
   let due = 0;
   const previewer = new Previewer({
     judge: () => world.verdict,
@@ -41,6 +44,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     onDue: () => {
       due += 1;
     },
+    access: { isMissedBy: (error) => messageOf(error) === 'denied', stamp: async () => world.secrets },
     log: pino({ level: 'silent' }),
   });
   const judge = (verdict: PreviewVerdict, gateways = 1) => {
@@ -218,6 +222,39 @@ suite('the previewer', () => {
     await previewer.run(never);
     assert.equal(shown.at(-1)?.failure, undefined);
     assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
+  });
+
+  for (const [name, fails] of [
+    ['was denied access', () => Promise.reject(new TransientError('denied', { ...TYPE, retryAfterMs: 60_000 }))],
+    ['has a failure', changed],
+    ['has a problem of the stable release', sharesProblem],
+  ] as const) {
+    test(`repeats a preview that ${name} when credentials or keys change`, async () => {
+      const results: PreviewerOptions['preview'][] = [fails];
+      const { previewer, shown, world, judge } = previewerOf((task, signal) =>
+        (results.shift() ?? unchanged)(task, signal),
+      );
+      judge(previewed(taskOf()));
+      await previewer.run(never);
+      assert.ok(previewer.dueMs <= 1_000, 'they are checked every second');
+      await previewer.run(never);
+      assert.notEqual(shown.at(-1)?.digest, nothing.digest, 'they have not changed');
+      world.secrets = 'new';
+      await previewer.run(never);
+      assert.equal(shown.at(-1)?.digest, nothing.digest);
+      assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
+    });
+  }
+
+  test('repeats a preview that failed for another reason after its pause, whatever happens to credentials', async () => {
+    const { previewer, world, judge } = previewerOf(() =>
+      Promise.reject(new TransientError('down', { ...TYPE, retryAfterMs: 60_000 })),
+    );
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    world.secrets = 'new';
+    await previewer.run(never);
+    assert.ok(previewer.dueMs > 50_000, `${previewer.dueMs}`);
   });
 
   test('spreads the fetches of many gateways, but not of a release that it has fetched', async () => {
