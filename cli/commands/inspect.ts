@@ -62,10 +62,10 @@ export function timeoutOf({ timeout }: Pick<InspectArgs, 'timeout'>): number {
   throw new Problem('--timeout must be a duration of at most 4m, such as 30s', EXIT.usage);
 }
 
-/** Queries the agents of gateways in batches. Throws `Problem`. */
+/** Queries the agents of gateways in batches; all gateways if there are at most `few`. Throws `Problem`. */
 export async function inspect(
   args: InspectArgs,
-  { host, ask }: { host: Host; ask: (gatewaySync: GatewaySync) => Asked },
+  { host, ask, few = INSPECTION.pods }: { host: Host; ask: (gatewaySync: GatewaySync) => Asked; few?: number },
 ): Promise<Inspected> {
   const timeoutMs = timeoutOf(args);
   const access = connect(args, host);
@@ -81,7 +81,8 @@ export async function inspect(
     const pods = (await readPodStates(access, access.namespace)) ?? [];
     const agentPods = new Map(pods.map((pod) => [pod.name, pod]));
     const all = askableGateways(gatewaySync, details, agentPods);
-    const chosen = chooseGateways(all, { gateway: args.gateway, isAll: args.all ?? false });
+    const isAll = args.all || all.length <= few;
+    const chosen = chooseGateways(all, { gateway: args.gateway, isAll });
     check(chosen, { args, all, host });
     const found = await askInBatches(access, { name: args.name, asked, gateways: chosen.gateways, timeoutMs, host });
     const { namespace, name } = gatewaySync.metadata;

@@ -73,24 +73,21 @@ export interface Chosen {
   isSample: boolean;
 }
 
-/**
- * Selects the specified gateways, all, or (if there are many) one per profile and wave, preferably one that can
- * respond.
- */
+/** Selects the specified gateways, all, or one per profile and wave, preferably one that can respond. */
 export function chooseGateways(
   all: readonly Askable[],
   { gateway, isAll }: { gateway: string | undefined; isAll: boolean },
 ): Chosen {
   if (gateway !== undefined)
     return { gateways: all.filter(({ name, pod }) => name === gateway || pod === gateway), isSample: false };
-  if (isAll || all.length <= INSPECTION.pods) return { gateways: [...all], isSample: false };
+  if (isAll) return { gateways: [...all], isSample: false };
   const sample = new Map<string, Askable>();
   const able = [...all.filter(({ unable }) => !unable), ...all.filter(({ unable }) => unable)];
   for (const each of able) {
     const kind = JSON.stringify([each.profile, each.wave]);
     if (!sample.has(kind)) sample.set(kind, each);
   }
-  return { gateways: [...sample.values()].slice(0, INSPECTION.pods), isSample: true };
+  return { gateways: [...sample.values()], isSample: sample.size < all.length };
 }
 
 /** Responses of the queried gateways. `--output json` prints it. */

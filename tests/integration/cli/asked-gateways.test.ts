@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
@@ -57,27 +57,47 @@ test('the pod of a completed Job is named at once, and not waited for', async (t
   assert.deepEqual([only.status, only.output], [1, '']);
 });
 
-test('a sample of many gateways is queried, and all of them only in batches', async (t) => {
+/** Creates gateways without agents; the first characters of a name are the profile. */
+async function arrangeFleet(t: TestContext, names: readonly string[]) {
   const namespace = await createNamespace(t);
   await applyGatewaySync({ namespace, name: 'fleet' }, { repo: 'https://git.example/x' });
-  const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);
   await Promise.all(
     names.map(async (name) => {
+      const profile = name.split('-')[0] ?? '';
       await apply(injectedPod(namespace, name, 'fleet'));
-      await report({ namespace, name }, { gateway: name, crName: 'fleet', profile: 'till', agentVersion: '0.1.0' });
+      await report({ namespace, name }, { gateway: name, crName: 'fleet', profile, agentVersion: '0.1.0' });
     }),
   );
   const { kubeconfig } = await connectCluster();
-  const stoker = (...line: string[]) =>
-    runCli(['drift', 'fleet', '--timeout', '1s', '-n', namespace, '--kubeconfig', kubeconfig, ...line]);
+  return {
+    namespace,
+    stoker: (command: string, ...line: string[]) =>
+      runCli([command, 'fleet', '--timeout', '1s', '-n', namespace, '--kubeconfig', kubeconfig, ...line]),
+  };
+}
 
-  const sample = await stoker();
+test('a plan queries one of a few gateways of a profile, unless the user asks for all', async (t) => {
+  const { stoker } = await arrangeFleet(t, ['pump-0', 'till-0', 'till-1']);
+  const sample = await stoker('plan', '--ref', 'x');
+  assert.equal(sample.status, 2);
+  assert.match(sample.notes, /^querying 2 of 3 gateways, one per profile and wave; use --gateway for another one/);
+  assert.match(sample.output, /x may change 2 of 2 gateways without a plan; 2 of 3 gateways were queried\n/);
+  const all = await stoker('plan', '--ref', 'x', '--all');
+  assert.match(all.output, /may change 3 of 3 gateways without a plan\n/);
+  assert.equal(all.notes, '');
+});
+
+test('a sample of many gateways is queried, and all of them only in batches', async (t) => {
+  const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);
+  const { namespace, stoker } = await arrangeFleet(t, names);
+
+  const sample = await stoker('drift');
   assert.equal(sample.status, 1);
   assert.match(sample.notes, /^querying 1 of 25 gateways, one per profile and wave; use --gateway for another one/);
   assert.match(sample.notes, /\ntill-0: no response in time: .* \(Synced\)\n$/);
 
   const questions = new Map<string, readonly string[]>();
-  const done = stoker('--all').finally(() => questions.set('end', []));
+  const done = stoker('drift', '--all').finally(() => questions.set('end', []));
   while (!questions.has('end')) {
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'fleet') });
     const question = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);
