@@ -20,7 +20,7 @@ export function drawPlan(view: PlanView, host: Host): string[] {
   const ink = inkFor(host.hasColours);
   const { verdict, says, counts, failing, groups, others, ...summary } = summarizePlan(view);
   const { glyph, colour } = VERDICTS[verdict];
-  const text = `${view.namespace}/${view.name}: ${says}`;
+  const text = `${view.namespace}/${view.name}: ${shortHashes(says)}`;
   const headline = lead(text, { glyph: ink(colour, glyph), columns: host.columns });
   if (view.says !== undefined) return [...headline, ...failing.flatMap(({ why }) => fit(shortHashes(why), host))];
   return [

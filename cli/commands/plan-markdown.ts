@@ -1,4 +1,4 @@
-import { shortCommit } from '../fleet/messages.ts';
+import { shortCommit, shortHashes } from '../fleet/messages.ts';
 import { type PlanSection, type PlanView, sectionsOf } from '../fleet/plan-view.ts';
 import { changeText, countsTable, effectOf, numberOf, SHOWN, shownChange, wavesOf } from '../fleet/plan-words.ts';
 import { cut, plain } from '../terminal/text.ts';
@@ -31,7 +31,7 @@ export function drawPlanMarkdown(view: PlanView): string {
 
 function releaseOf({ ref, commit, sampledFrom, counts }: PlanView): string {
   const names = [ref, commit && commit !== ref && `(${shortCommit(commit)})`].filter(Boolean);
-  const release = names.length > 0 ? code(names.join(' ')) : 'The commit';
+  const release = names.length > 0 ? code(shortHashes(names.join(' '))) : 'The commit';
   return sampledFrom ? `${counts.gateways} of ${sampledFrom} gateways were queried: ${release}` : release;
 }
 

@@ -103,8 +103,14 @@ function inRollout(
   if (placed.look === 'failed') return report?.message ? undefined : `it failed with ${shortCommit(rollout.commit)}`;
   if (rollout.phase === 'Complete' || isBackwards(rollout)) return undefined;
   if (placed.isAdmitted) return report?.verification === 'Running' ? 'it is being verified' : undefined;
-  const { wave: current, admission } = rollout;
+  const { phase, wave: current, admission, commit } = rollout;
   const own = admission[placed.wave]?.wave;
-  if (rollout.phase === 'Stopped') return `the rollout stopped: it keeps ${shortCommit(rollout.stableCommit)}`;
-  return own === current ? `its turn in wave ${own}` : `wave ${own}, which follows ${current}`;
+  if (phase === 'Stopped') return `the rollout stopped: it keeps ${shortCommit(rollout.stableCommit)}`;
+  if (phase === 'Previewing') {
+    const isPreviewed = report?.preview?.commit === commit;
+    return isPreviewed ? 'the previews of other gateways' : `its preview of ${shortCommit(commit)}`;
+  }
+  if (own !== current) return `wave ${own}, which follows ${current}`;
+  if (phase === 'AwaitingApproval') return `the approval of wave ${own}`;
+  return phase === 'AwaitingWindow' ? 'an open window' : `its turn in wave ${own}`;
 }

@@ -135,7 +135,7 @@ function updateCard(element, card) {
   const commit = card.backOn ?? card.commit;
   redraw(part('.where'), [card.namespace, card.ref, commit], () => [
     !document.body.dataset.namespace && h('bdi', { class: 'namespace' }, card.namespace),
-    card.ref && h('bdi', { class: 'ref' }, card.ref),
+    card.ref && card.ref !== commit && h('span', { class: 'ref' }, readable(card.ref)),
     commit && hash(commit),
   ]);
   const { looks, lookCounts, counts } = card;

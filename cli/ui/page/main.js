@@ -131,7 +131,8 @@ async function readBeyond(open) {
   ]);
   const now = opened();
   if (now?.namespace !== open.namespace || now.name !== open.name) return;
-  beyond = { may: rights.may, trace: trace.trace, traceError: trace.message };
+  const traceError = trace.trace ? undefined : (trace.message ?? 'No delivery yet.');
+  beyond = { may: rights.may, trace: trace.trace, traceError };
   schedule();
 }
 

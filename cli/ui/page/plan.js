@@ -16,7 +16,7 @@ const KINDS = {
 
 /** @param {Plan} plan */
 export const drawPlan = (plan) => [
-  h('p', { class: 'effect', 'data-verdict': plan.verdict }, h('bdi', {}, plan.says)),
+  h('p', { class: 'effect', 'data-verdict': plan.verdict }, readable(plan.says)),
   drawCounts(plan.counts),
   ...drawGroups(plan, { isFirstOpen: true }),
   plan.others.length > 0 &&

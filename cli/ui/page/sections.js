@@ -118,11 +118,11 @@ const echoes = ({ lastRequest, lastPush }) =>
     return [h('div', {}, h('dt', {}, what), h('dd', {}, readable(`${echo.ref}${words}`)))];
   });
 
-/** @param {Detail} detail @param {TraceView | undefined} trace @param {string} [error] */
+/** Without a delivery and an error, it isn't read yet. @param {Detail} detail @param {TraceView} [trace] @param {string} [error] */
 export function drawTrace(detail, trace, error) {
   const asked = echoes(detail);
   const list = asked.length > 0 && h('dl', { class: 'echoes' }, asked);
-  if (!trace) return [list, h('p', { class: 'calm' }, error ?? 'No delivery yet.')];
+  if (!trace) return [list, error && h('p', { class: 'calm' }, error)];
   const { moments, missing } = trace;
   const longest = Math.max(...moments.map(({ ms }) => ms), 1);
   const line = (/** @type {TraceView['moments'][number]} */ { what, ms }) => {

@@ -71,6 +71,12 @@ suite('kubectl stoker plan shows', () => {
     ]);
   });
 
+  test('a short hash if the ref is a commit', () => {
+    const { view, gatewaySync } = planFor([unchanged('a')], { preview: { ref: NEW } });
+    assert.equal(drawPlan(view, host())[0], '✔ gateways/plant: bbbbbbbb would change nothing on 1 gateway');
+    assert.match(drawPlanMarkdown(withoutValues(view, gatewaySync)), /\n`bbbbbbbb` would change nothing/);
+  });
+
   test('files of the gateway that would be taken over, and problems that are not new', () => {
     const old = { name: 'b', report: {}, preview: { digest: 'problem' } };
     const { view, gatewaySync } = planFor([changing('a', ['modify x (TakenOver)', 'add y (New)']), old]);

@@ -221,6 +221,19 @@ suite('the text about a waiting gateway', () => {
   const inRollout = (given: Partial<RolloutStatus>, beyond: Beyond) =>
     words(gateway('a'), { rollout: { ...rollout, ...given } }, beyond, spec);
 
+  test('mentions the preview, an approval, or a window', () => {
+    const previewing = (preview?: object) =>
+      inRollout({ phase: 'Previewing', wave: 'rest' }, { pods: pods(), reports: report({ commit: OLD, ...preview }) });
+    assert.equal(previewing(), 'its preview of bbbbbbbb');
+    const preview = { commit: NEW, revision, digest: 'd', added: 0, modified: 0, deleted: 0 };
+    assert.equal(previewing({ preview }), 'the previews of other gateways');
+    assert.equal(previewing({ preview: { ...preview, commit: 'c' } }), 'its preview of bbbbbbbb');
+    const waits = (phase: RolloutStatus['phase']) => inRollout({ phase, wave: 'rest' }, { pods: pods() });
+    assert.equal(waits('AwaitingApproval'), 'the approval of wave rest');
+    assert.equal(waits('AwaitingWindow'), 'an open window');
+    assert.equal(inRollout({ phase: 'AwaitingApproval' }, { pods: pods() }), 'wave rest, which follows canary');
+  });
+
   test('mentions its wave, its turn in the wave, or its verification', () => {
     assert.equal(inRollout({}, { pods: pods() }), 'wave rest, which follows canary');
     assert.equal(inRollout({ wave: 'rest' }, { pods: pods() }), 'its turn in wave rest');
