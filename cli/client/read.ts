@@ -1,14 +1,14 @@
 import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_CONTAINER, AGENT_LABEL } from '../../shared/api/names.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
-
 import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
-import { type GatewayReport, gatewayReportOf, type PodIdentity, podIdentityOf } from './gateway-objects.ts';
+import { type GatewayReport, gatewayReportOf, hidesPods, type PodIdentity, podIdentityOf } from './gateway-objects.ts';
+import { withCommands } from './with-commands.ts';
 
 const PAGE_SIZE = 250;
 /** Field selector that excludes completed pods, which aren't gateways. */
@@ -25,9 +25,7 @@ interface PodState {
 /** Lists GatewaySyncs of one or all namespaces, sorted by namespace and name. Throws `Problem`. */
 export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
   const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
-  return attempt(access, { doing, namespace }, () =>
-    list(access, gatewaySyncPath(namespace), (found: GatewaySync) => found),
-  );
+  return attempt(access, { doing, namespace }, () => list(access, gatewaySyncPath(namespace), withCommands));
 }
 
 /** Checks that the caller can list GatewaySyncs. Throws `Problem`. */
@@ -55,7 +53,7 @@ export function mayExist(access: Access, namespace: string): Promise<boolean> {
 export function getGatewaySync(access: Access, name: string): Promise<GatewaySync> {
   const { client, namespace } = access;
   const what = { doing: `read GatewaySyncs in the namespace ${namespace}`, name, namespace };
-  return attempt(access, what, () => client.get<GatewaySync>(gatewaySyncPath(namespace, name)));
+  return attempt(access, what, async () => withCommands(await client.get(gatewaySyncPath(namespace, name))));
 }
 
 /** Data about gateways beyond the status; undefined if the caller can't read it. */
@@ -65,19 +63,37 @@ export interface Details {
 }
 
 /** Reads the reports and the pods of gateways in a namespace, or in all of them. Throws `Problem`. */
-export async function readDetails(access: Access, namespace: string | undefined): Promise<Details> {
+export async function readDetails(
+  access: Access,
+  namespace: string | undefined,
+  gatewaySyncs: readonly GatewaySync[],
+): Promise<Details> {
   const doing = `read reports in ${namespace ?? 'all namespaces'}`;
-  const pods: ListParts = {
-    accept: METADATA_LIST,
-    query: { labelSelector: `${AGENT_LABEL}=true`, fieldSelector: PODS_THAT_LIVE },
-  };
-  return await attempt(access, { doing, namespace }, async () => {
-    const [reports, found] = await Promise.all([
+  const [reports, pods, others = []] = await Promise.all([
+    attempt(access, { doing, namespace }, () =>
       unlessForbidden(list(access, syncReportPath(namespace), gatewayReportOf)),
-      unlessForbidden(list(access, corePath('pods', namespace), podIdentityOf, pods)),
-    ]);
-    return { reports, pods: found };
-  });
+    ),
+    listPods(access, namespace, `${AGENT_LABEL}=true`),
+    gatewaySyncs.some(hidesPods) ? listPodsWithoutSidecar(access, namespace) : undefined,
+  ]);
+  return { reports, pods: pods && [...pods, ...others] };
+}
+
+/** Lists pods that request a sidecar and have none; undefined if the caller can't list pods. Throws `Problem`. */
+export async function listPodsWithoutSidecar(
+  access: Access,
+  namespace: string | undefined,
+): Promise<PodIdentity[] | undefined> {
+  const pods = await listPods(access, namespace, `!${AGENT_LABEL}`);
+  return pods?.filter(({ metadata }) => metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true');
+}
+
+function listPods(access: Access, namespace: string | undefined, labelSelector: string) {
+  const query = { labelSelector, fieldSelector: PODS_THAT_LIVE };
+  const doing = `list pods in ${namespace ?? 'all namespaces'}`;
+  return attempt(access, { doing, namespace }, () =>
+    unlessForbidden(list(access, corePath('pods', namespace), podIdentityOf, { accept: METADATA_LIST, query })),
+  );
 }
 
 /** Reads the state of the pods with a sidecar in a namespace; undefined if the caller can't. Throws `Problem`. */

@@ -72,7 +72,7 @@ export async function inspect(
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
     const asked = ask(gatewaySync);
-    const details = await readDetails(access, access.namespace);
+    const details = await readDetails(access, access.namespace, [gatewaySync]);
     if (!details.reports)
       throw new Problem(
         `not allowed to list SyncReports in the namespace ${access.namespace}: request the role view there`,

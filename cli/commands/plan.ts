@@ -96,10 +96,10 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   const access = connect(args, host);
   try {
     const gatewaySync = await untilPreviewed(access, { ...args, timeoutMs });
-    const candidate = candidateOf(gatewaySync);
+    const candidate = candidateOf(gatewaySync, args.commit);
     if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
     if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync };
-    const details = await readDetails(access, access.namespace);
+    const details = await readDetails(access, access.namespace, [gatewaySync]);
     const view = planOfPreview(gatewaySync, candidate.preview, details);
     explainGaps(view, { gatewaySync, details, host });
     return { view, gatewaySync };

@@ -42,7 +42,7 @@ export const status = makeCommand({
       throw new Problem(
         `namespace ${namespace} not found (context ${access.context}): list them with kubectl get namespaces`,
       );
-    const details = await readDetails(access, namespace);
+    const details = await readDetails(access, namespace, found);
     access.client.close();
     const view = fleetView(found, details);
     if (format) host.print(drawData(args.name ? view.items[0] : view, format));

@@ -29,6 +29,7 @@ import {
 } from '../checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, OperatorSurvey, Survey } from '../checks/survey.ts';
 import type { Access } from '../client/connect.ts';
+import { withCommands } from '../client/with-commands.ts';
 import { readCertificate, readList, readObject, readSecretKeys, tryRead } from './try-read.ts';
 
 const ADMISSION = 'admissionregistration.k8s.io/v1';
@@ -199,7 +200,7 @@ async function surveyNamespaces(
   { name, allNamespaces }: Scope,
 ): Promise<Pick<Survey, 'everywhere' | 'namespaces'>> {
   if (!allNamespaces) return { namespaces: [await surveyNamespace(access, access.namespace, name)] };
-  const found = await readList<GatewaySync>(access, gatewaySyncPath());
+  const found = await readGatewaySyncs(access);
   const own = found.kind === 'hidden' ? [access.namespace] : found.value.map(({ metadata }) => metadata.namespace);
   const namespaces: NamespaceSurvey[] = [];
   // One at a time, because the data of one namespace can be large.
@@ -207,10 +208,15 @@ async function surveyNamespaces(
   return { everywhere: found, namespaces };
 }
 
+async function readGatewaySyncs(access: Access, namespace?: string): Promise<ReadResult<GatewaySync[]>> {
+  const found = await readList<GatewaySync>(access, gatewaySyncPath(namespace));
+  return map(found, (gatewaySyncs) => gatewaySyncs.map(withCommands));
+}
+
 async function surveyNamespace(access: Access, name: string, asked: string | undefined): Promise<NamespaceSurvey> {
   const [namespace, gatewaySyncs, reports, pods, roleBindings, workloads, networkPolicies, events] = await Promise.all([
     readObject<Namespace>(access, corePath('namespaces', undefined, name)),
-    readList<GatewaySync>(access, gatewaySyncPath(name)),
+    readGatewaySyncs(access, name),
     readList<SyncReport>(access, syncReportPath(name)),
     readList<Pod>(access, corePath('pods', name), { keep: isGateway }),
     readList<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),

@@ -121,7 +121,9 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
     const progress = judgeProgress(gatewaySync, asked, hub);
     if (isDue(known, gatewaySync, progress)) {
       const { resourceVersion } = gatewaySync.metadata;
-      const details = await readPatiently(started + timeoutMs, () => readDetails(access, access.namespace));
+      const details = await readPatiently(started + timeoutMs, () =>
+        readDetails(access, access.namespace, [gatewaySync]),
+      );
       known = { details, resourceVersion, at: performance.now() };
     }
     const { details } = known;

@@ -20,48 +20,50 @@ export function allGateways(
   if (listed.length >= (counts?.total ?? 0) || !beyond.reports) return listed;
   const known = new Set(listed.map(({ podName }) => podName));
   const others = (beyond.pods ? podsIn(gatewaySync, beyond.pods) : reportingPods(gatewaySync, beyond.reports))
-    .filter(({ name }) => !known.has(name))
-    .map((metadata) => gatewayOf(metadata, reportOf({ podName: metadata.name }), gatewaySync));
+    .filter(({ metadata }) => !known.has(metadata.name))
+    .map((pod) => gatewayOf(pod, reportOf({ podName: pod.metadata.name }), gatewaySync));
   return others.length === 0 ? listed : [...listed, ...others].sort((a, b) => (a.podName < b.podName ? -1 : 1));
 }
 
-type Identity = Pick<PodIdentity['metadata'], 'name' | 'namespace' | 'labels' | 'annotations'>;
+interface Identity {
+  metadata: Pick<PodIdentity['metadata'], 'name' | 'namespace' | 'labels' | 'annotations'>;
+  isWithoutSidecar?: boolean;
+}
 
-const podsIn = ({ metadata: { namespace, name } }: GatewaySync, pods: readonly PodIdentity[]): Identity[] =>
-  pods
+function podsIn({ metadata: { namespace, name }, status }: GatewaySync, pods: readonly PodIdentity[]): Identity[] {
+  const live = pods
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
-    .filter((pod) => pod.metadata.annotations?.[POD_ANNOTATIONS.crName] === name && isGateway(pod))
-    .map(({ metadata }) => metadata);
+    .filter(isGateway);
+  const ownerOf = ({ metadata }: PodIdentity) => metadata.annotations?.[POD_ANNOTATIONS.crName];
+  const named = live.filter((pod) => ownerOf(pod) === name);
+  const count = named.filter(({ isWithoutSidecar }) => isWithoutSidecar).length;
+  if (count >= (status?.gateways?.missingSidecar ?? 0)) return named;
+  // The controller counts pods without a name for the only resource of their namespace.
+  return [...named, ...live.filter((pod) => pod.isWithoutSidecar && ownerOf(pod) === undefined)];
+}
 
 /** Without permission to list pods, a pod is known from its report, which is deleted with it. */
 const reportingPods = ({ metadata: { namespace, name } }: GatewaySync, reports: readonly GatewayReport[]): Identity[] =>
-  reports
-    .filter(({ metadata, status }) => metadata.namespace === namespace && status?.crName === name)
-    .map(({ metadata }) => metadata);
+  reports.filter(({ metadata, status }) => metadata.namespace === namespace && status?.crName === name);
 
 /** Checks for the annotation `inject`: like the controller, ignores pods without it. */
 const isGateway = ({ metadata: { annotations = {} } }: PodIdentity): boolean =>
   [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.injected].some((key) => annotations[key] === 'true');
 
 function gatewayOf(
-  { name: podName, namespace, annotations = {}, labels = {} }: Identity,
+  { metadata, isWithoutSidecar = false }: Identity,
   report: SyncReportStatus | undefined,
   gatewaySync: GatewaySync,
 ): DiscoveredGateway {
+  const { name: podName, namespace, annotations = {}, labels = {} } = metadata;
   const named = annotations[POD_ANNOTATIONS.gatewayName] ?? labels['app.kubernetes.io/name'] ?? podName;
-  const {
-    gateway: name = named,
-    profile = annotations[POD_ANNOTATIONS.profile],
-    commit,
-    time,
-    duration,
-    message,
-  } = report ?? {};
+  const { gateway: name = named, profile = annotations[POD_ANNOTATIONS.profile] } = report ?? {};
+  const { commit, time, duration, message = isWithoutSidecar ? missingMessage(gatewaySync) : undefined } = report ?? {};
   return withoutUndefined({
     name,
     namespace,
     podName,
-    syncStatus: report ? stateOf(report, gatewaySync) : 'Pending',
+    syncStatus: isWithoutSidecar ? 'MissingSidecar' : stateOf(report, gatewaySync),
     profile: profile || undefined,
     syncedCommit: commit,
     lastSyncTime: time,
@@ -70,11 +72,16 @@ function gatewayOf(
   });
 }
 
-/** Returns the state in a report, unless it is about an earlier spec or an outdated commit. */
+/** Returns the message of the controller about a pod without a sidecar, which is the same for all of them. */
+const missingMessage = ({ status }: GatewaySync): string | undefined =>
+  status?.discoveredGateways?.find(({ syncStatus }) => syncStatus === 'MissingSidecar')?.message;
+
+/** Returns the state in a report, unless there is none, or it is about an earlier spec or an outdated commit. */
 function stateOf(
-  { state, generation, commit = '' }: SyncReportStatus,
+  report: SyncReportStatus | undefined,
   { metadata, status = {} }: GatewaySync,
 ): DiscoveredGateway['syncStatus'] {
+  const { state = 'Pending', generation, commit = '' } = report ?? {};
   if (generation !== undefined && generation !== metadata.generation) return 'Pending';
   const { rollout, lastSyncCommit } = status;
   const wanted = rollout ? [rollout.commit, rollout.stableCommit] : [lastSyncCommit];

@@ -7,7 +7,6 @@ import { allGateways } from './all-gateways.ts';
 import { type Basis, basisOf, isWhole } from './basis.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
-import { withCommands } from './messages.ts';
 import { isBackwards, type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
 
 /** View of a GatewaySync. `--output json` prints it. */
@@ -113,17 +112,14 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     counts,
     basis,
     // With only some of the gateways, the counts of waves would be wrong.
-    rollout: rollout && rolloutView(rollout, { name, placed: isWhole(basis) ? placed : undefined }),
+    rollout: rollout && rolloutView(rollout, isWhole(basis) ? placed : undefined),
     gateways: all.map((gateway) =>
       gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placeOf.get(gateway.podName) }),
     ),
-    lastRequest: lastRequest && echoOf(lastRequest, name),
-    lastPush: lastPush && echoOf(lastPush, name),
+    lastRequest: lastRequest,
+    lastPush: lastPush,
   });
 }
-
-const echoOf = <T extends { message?: string | undefined }>(echo: T, name: string): T =>
-  echo.message ? { ...echo, message: withCommands(echo.message, name) } : echo;
 
 /** Returns a new ref or range that isn't followed yet: the target changes only together with the commit. */
 function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'unfollowed'> {
@@ -134,10 +130,7 @@ function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'u
   return { unfollowed: { ref, ...(resolved?.status === 'False' && { reason: resolved.reason }) } };
 }
 
-function rolloutView(
-  rollout: RolloutStatus,
-  { name, placed }: { name: string; placed: PlacedGateway[] | undefined },
-): RolloutView {
+function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined): RolloutView {
   const { number, phase, summary, commit, stableCommit, nextCommit, message, startedAt } = rollout;
   return withoutUndefined({
     number,
@@ -147,7 +140,7 @@ function rolloutView(
     stableCommit,
     startedAt,
     nextCommit,
-    message: message ? withCommands(message, name) : undefined,
+    message,
     waves: waveViews(rollout, placed),
   });
 }
@@ -171,7 +164,7 @@ function verdictOf(gatewaySync: GatewaySync): Pick<ResourceView, 'state' | 'reas
   const { reason } = ready;
   if (ready.status === 'True') return { state: 'ready', reason, says: readyWords(gatewaySync) };
   const isRollout = status.rollout !== undefined && reason.startsWith('Rollout');
-  const says = withCommands((isRollout && status.rollout?.message) || ready.message, metadata.name);
+  const says = (isRollout && status.rollout?.message) || ready.message;
   if (isRolledBack(gatewaySync, reason)) return { state: 'rolledBack', reason, says };
   return { state: ready.status === 'False' ? 'failed' : 'busy', reason, says };
 }

@@ -9,7 +9,7 @@ import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
-import { shortCommit, withCommands } from './messages.ts';
+import { shortCommit } from './messages.ts';
 import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
 import { effectOf } from './plan-words.ts';
 import { isBackwards } from './waves.ts';
@@ -45,35 +45,44 @@ export type Candidate =
   | { kind: 'none'; says: string; failure?: string | undefined }
   | { kind: 'unknown'; says: string };
 
-/** Returns the release that the agents preview. */
-export function candidateOf({ metadata, spec, status }: GatewaySync): Candidate {
+/** Returns the release that the agents preview; with `wanted`, only if it is this commit. */
+export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Candidate {
   const unknown = (says: string): Candidate => ({ kind: 'unknown', says });
   const { rollout, lastSyncCommit } = status ?? {};
   if (!spec.rollout) return unknown('previews require spec.rollout: query the agents with --ref');
-  if (rollout?.preview) return { kind: 'preview', preview: rollout.preview };
+  const { preview } = rollout ?? {};
+  if (preview && (wanted ?? preview.commit) === preview.commit) return { kind: 'preview', preview };
   if (parseDuration(spec.rollout.previewTimeout ?? '') === 0)
     return unknown('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
   if (!rollout) return unknown('it has no rollout yet: see kubectl stoker status');
   const { phase, commit, nextCommit, stableCommit } = rollout;
   const missing = (waiting: string) =>
     unknown(`${shortCommit(waiting)} has no preview yet: try again in a few seconds`);
-  if (nextCommit) return missing(nextCommit);
+  const isNewest = wanted === undefined;
+  if (isNewest && nextCommit) return missing(nextCommit);
   if (isBackwards(rollout))
     return { kind: 'none', says: `no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}` };
   if (phase === 'Stopped') {
-    const failure = withCommands(rollout.message ?? rollout.summary, metadata.name);
-    return { kind: 'none', says: `the rollout of ${shortCommit(commit)} stopped`, failure };
+    return {
+      kind: 'none',
+      says: `the rollout of ${shortCommit(commit)} stopped`,
+      failure: rollout.message ?? rollout.summary,
+    };
   }
-  if (phase !== 'Complete') return missing(commit);
-  if (lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit);
-  return { kind: 'none', says: `no commit waits: the rollout of ${shortCommit(commit)} is complete` };
+  if (phase !== 'Complete')
+    return isNewest ? missing(commit) : unknown(`a newer commit replaced ${shortCommit(commit)}`);
+  if (isNewest && lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit);
+  return {
+    kind: 'none',
+    says: `${isNewest ? 'no commit waits: ' : ''}the rollout of ${shortCommit(commit)} is complete`,
+  };
 }
 
-/** Checks whether all gateways have previewed a commit, or its rollout is over. */
+/** Checks whether all gateways have previewed a commit, or the wait for their previews is over. */
 export function isPreviewed({ status }: GatewaySync, commit: string): boolean {
-  const { preview, phase = 'Previewing', commit: current } = status?.rollout ?? {};
-  if (preview?.commit === commit) return preview.reported >= preview.total;
-  return current === commit && ['Complete', 'Stopped', 'RolledBack'].includes(phase);
+  const { preview, phase, commit: current } = status?.rollout ?? {};
+  const haveReported = preview?.commit === commit && preview.reported >= preview.total;
+  return haveReported || (current === commit && phase !== 'Previewing');
 }
 
 /** Returns the plan of a resource without a commit that waits. */

@@ -9,7 +9,7 @@ import { isWhole } from './basis.ts';
 import type { Beyond } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
 import { byNeed, type GatewayView } from './gateway.ts';
-import { shortCommit, withCommands } from './messages.ts';
+import { shortCommit } from './messages.ts';
 import { gatewaysOf } from './names.ts';
 import type { WaveView } from './waves.ts';
 
@@ -35,7 +35,6 @@ export interface Progress {
 export function judgeProgress(gatewaySync: GatewaySync, asked: Asked, hub?: GatewaySync): Progress {
   const { metadata, spec, status = {} } = gatewaySync;
   const { lastRequest, rollout, lastSyncCommit = '' } = status;
-  const inCommands = (message: string) => withCommands(message, metadata.name);
   const { annotations = {} } = (hub ?? gatewaySync).metadata;
   if (annotations[REQUEST_ANNOTATIONS.requestId] !== asked.id)
     return { kind: 'failed', says: `replaced by a newer request for ${annotations[REQUEST_ANNOTATIONS.requestedRef]}` };
@@ -47,17 +46,17 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked, hub?: Gate
   const { outcome, message = '' } = lastRequest;
   const isSettled = outcome === 'Applied' || (outcome === 'Ignored' && asked.isRefresh);
   if (outcome === 'Pending') return { kind: 'waiting', says: `querying the git server${message && `: ${message}`}` };
-  if (!isSettled) return { kind: 'failed', says: `${asked.ref} was not applied (${outcome}): ${inCommands(message)}` };
+  if (!isSettled) return { kind: 'failed', says: `${asked.ref} was not applied (${outcome}): ${message}` };
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   // An ignored request doesn't change the target.
   const ref = outcome === 'Ignored' ? (status.target?.ref ?? asked.ref) : asked.ref;
   const what = `${ref} is ${shortCommit(lastSyncCommit)}`;
   if (rollout && isGivenUp(rollout, { commit: lastSyncCommit, revision: syncRevision(spec.sync) }))
-    return { kind: 'failed', says: inCommands(rollout.message ?? rollout.summary) };
+    return { kind: 'failed', says: rollout.message ?? rollout.summary };
   if (status.observedGeneration === metadata.generation && ready?.status === 'True')
     return { kind: 'done', says: `${what}: ${doneWords(gatewaySync)}` };
   const stuck = stuckOf(gatewaySync);
-  const says = inCommands(rollout ? (rollout.message ?? rollout.summary) : (ready?.message ?? ''));
+  const says = rollout ? (rollout.message ?? rollout.summary) : (ready?.message ?? '');
   return { kind: 'waiting', says: `${what}: ${says}`, ...(stuck && { stuck }) };
 }
 

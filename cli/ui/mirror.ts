@@ -7,9 +7,16 @@ import { type Change, Reflector, type ReflectorOptions } from '../../shared/io/k
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from '../client/connect.ts';
 import { attempt, isPassing } from '../client/explain.ts';
-import { type GatewayReport, gatewayReportOf, type PodIdentity, podIdentityOf } from '../client/gateway-objects.ts';
+import {
+  type GatewayReport,
+  gatewayReportOf,
+  hidesPods,
+  type PodIdentity,
+  podIdentityOf,
+} from '../client/gateway-objects.ts';
 import { EXIT, Problem } from '../client/problem.ts';
-import { PODS_THAT_LIVE } from '../client/read.ts';
+import { listPodsWithoutSidecar, PODS_THAT_LIVE } from '../client/read.ts';
+import { withCommands } from '../client/with-commands.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 
 /** State of the connection to the cluster. */
@@ -42,6 +49,9 @@ const FIRST_MS = 10_000;
 /** Delay before a retry after a denied request (ms), because permissions rarely change. */
 const FORBIDDEN_MS = 60_000;
 
+/** Minimum time between searches for pods without a sidecar (ms). */
+const SEARCH_MS = 60_000;
+
 /** Failed watches are retried, and the page shows errors, so there is no log. */
 const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
 
@@ -59,6 +69,8 @@ export class Mirror {
   connection: Connection;
   readonly #reports = new Map<string, Map<string, GatewayReport>>();
   readonly #pods = new Map<string, Map<string, PodIdentity>>();
+  #withoutSidecar: PodIdentity[] = [];
+  #searchedAt = Number.NEGATIVE_INFINITY;
   readonly #options: MirrorOptions;
   readonly #forbidden = new Set<Kind>();
   readonly #loaded = new Set<Kind>();
@@ -79,7 +91,7 @@ export class Mirror {
     const parts = Promise.all([
       this.#watch<GatewaySync, GatewaySync>('GatewaySyncs', this.gatewaySyncs, {
         path: gatewaySyncPath(namespace),
-        project: withoutManagers,
+        project: (gatewaySync) => withCommands(withoutManagers(gatewaySync)),
         nameOf: ({ metadata }) => metadata.name,
       }),
       this.#watch<GatewayReport & { metadata: ObjectMeta }, GatewayReport>('SyncReports', this.#reports, {
@@ -108,9 +120,10 @@ export class Mirror {
   beyond(namespace: string): Beyond {
     const partsOf = <T>(kind: Kind, objects: Map<string, Map<string, T>>) =>
       this.#loaded.has(kind) && !this.#forbidden.has(kind) ? [...(objects.get(namespace)?.values() ?? [])] : undefined;
+    const others = this.#withoutSidecar.filter(({ metadata }) => metadata.namespace === namespace);
     return {
       reports: partsOf('SyncReports', this.#reports),
-      pods: partsOf('pods', this.#pods),
+      pods: partsOf('pods', this.#pods)?.concat(others),
       isLoading: (['SyncReports', 'pods'] as const).some(
         (kind) => !this.#loaded.has(kind) && !this.#forbidden.has(kind),
       ),
@@ -185,6 +198,7 @@ export class Mirror {
         await this.#probe();
         pauseMs = PROBE_MS;
         if (!before.isLive) this.#options.onNews();
+        await this.#search();
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         const { message: says, cause } = error as Problem;
@@ -193,6 +207,18 @@ export class Mirror {
         if (before.says !== says) this.#options.onNews();
       }
     }
+  }
+
+  /** Lists the pods without a sidecar while a status counts more of them than it lists. */
+  async #search(): Promise<void> {
+    const all = [...this.gatewaySyncs.values()].flatMap((each) => [...each.values()]);
+    const isNeeded = all.some(hidesPods);
+    if (!isNeeded && this.#withoutSidecar.length === 0) return;
+    if (isNeeded && performance.now() - this.#searchedAt < SEARCH_MS) return;
+    this.#searchedAt = performance.now();
+    const { access, namespace } = this.#options;
+    this.#withoutSidecar = isNeeded ? ((await listPodsWithoutSidecar(access, namespace)) ?? []) : [];
+    this.#onAccess();
   }
 
   async #sleep(ms: number): Promise<void> {

@@ -7,7 +7,7 @@ import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
-import { injectedPod, report } from '../../support/gateway-pods.ts';
+import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -100,6 +100,19 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       gateways.map(({ pod, status }) => `${pod} ${status}`),
       ['a-0 Synced', 'b-0 Synced', 'e Synced', 'f Synced', 'g Synced'],
     );
+  });
+
+  test('shows the pods without a sidecar that the status only counts', async (t) => {
+    const { namespace } = await arrange(t);
+    await apply(gatewayPod(namespace, 'bare', { 'sync.io/cr-name': 'plant' }));
+    await apply({ ...gatewayPod(namespace, 'other'), metadata: { name: 'other', namespace } });
+    await writeStatus(namespace, 'plant', {
+      gateways: { ...NONE, summary: '2/3 synced', total: 3, synced: 2, missingSidecar: 1 },
+    });
+    const { kubeconfig } = await connectCluster();
+    const { output } = await runCli(['status', 'plant', '-n', namespace, '--kubeconfig', kubeconfig]);
+    assert.match(output, /source +the reports of all 3 gateways\n/);
+    assert.match(output, /\nbare +MissingSidecar +no details reported\n/);
   });
 
   test('shows whether its numbers are from all gateways or from the status alone', async (t) => {

@@ -8,8 +8,10 @@ import type { Update } from '../../../cli/ui/board.ts';
 import type { Proposal } from '../../../cli/ui/desk.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -224,6 +226,27 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.match(trace.text, /not allowed to read GatewaySyncs in the namespace test-/);
     const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);
     assert.match(String(all), /not allowed to list GatewaySyncs in all namespaces/);
+  });
+
+  test('shows the pods without a sidecar that the status only counts', async (t) => {
+    const { namespace } = await arrange(t, 'plant');
+    await apply(gatewayPod(namespace, 'bare'));
+    const gateways = { ...gatewayCountsOf({ total: 1, missingSidecar: 1 }), summary: '0/1 synced' };
+    await callApi({
+      method: 'PATCH',
+      path: `${gatewaySyncPath(namespace, 'plant')}/status`,
+      body: { status: { gateways } },
+      contentType: 'application/merge-patch+json',
+    });
+    const { kubeconfig } = await connectCluster();
+    const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const query = `?namespace=${namespace}&name=plant`;
+    const shown = await untilUpdate(entered, (update) => update.gateways?.changed.length === 1, query);
+    assert.deepEqual(
+      shown.gateways?.changed.map(({ pod, status }) => [pod, status]),
+      [['bare', 'MissingSidecar']],
+    );
+    assert.deepEqual([shown.detail?.basis.from, shown.detail?.basis.shown], ['reports', 1]);
   });
 
   test('tells users with read access only that a button does nothing for them', async (t) => {

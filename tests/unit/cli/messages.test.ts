@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { shortHashes, withCommands } from '../../../cli/fleet/messages.ts';
+import { inCommands, withCommands } from '../../../cli/client/with-commands.ts';
+import { shortHashes } from '../../../cli/fleet/messages.ts';
+import { traceView } from '../../../cli/fleet/trace.ts';
+import { gatewaySyncOf, rolloutStatusOf } from '../../support/objects.ts';
 
 const COMMIT = '3f2a91bc'.repeat(5);
 const root = path.join(import.meta.dirname, '../../..');
@@ -46,7 +49,7 @@ suite('a message of the controller', () => {
   ];
   for (const [message, shown] of rows)
     test(`names the command instead of the annotation: ${message.slice(0, 60)}`, () => {
-      assert.equal(withCommands(message, 'plant'), shown);
+      assert.equal(inCommands(message, 'plant'), shown);
     });
 
   test('names no annotation of a rollout, wherever the controller writes one', async () => {
@@ -54,12 +57,31 @@ suite('a message of the controller', () => {
     for await (const file of glob('controller/rollout/*.ts', { cwd: root })) {
       const source = await readFile(path.join(root, file), 'utf8');
       for (const [text] of source.matchAll(/(?<=`)[^`]*sync\.io\/(?:approve|rollback|retry)[^`]*(?=`)/g)) {
-        const message = withCommands(text.replaceAll(/\$\{[^}]*\}/g, COMMIT), 'plant');
+        const message = inCommands(text.replaceAll(/\$\{[^}]*\}/g, COMMIT), 'plant');
         assert.doesNotMatch(message, /sync\.io/);
         count += 1;
       }
     }
     assert.ok(count >= 5, `${count}`);
+  });
+
+  test('names the command in each part of the status', () => {
+    const message = `failed before; to retry it, set sync.io/retry-rollout: ${COMMIT}`;
+    const at = '2026-01-01T00:00:00Z';
+    const request = { ref: 'main', at, outcome: 'Failed' as const, message };
+    const given = gatewaySyncOf({
+      status: {
+        conditions: [{ type: 'RolledOut', status: 'False', reason: 'RolloutStopped', message, lastTransitionTime: at }],
+        rollout: rolloutStatusOf({ message }),
+        lastRequest: request,
+        lastPush: request,
+      },
+    });
+    const shown = withCommands(given);
+    assert.equal(JSON.stringify(shown).match(/run kubectl stoker retry plant/g)?.length, 4);
+    assert.doesNotMatch(JSON.stringify(shown), /sync\.io\/retry/);
+    assert.match(JSON.stringify(traceView(shown, [])?.missing), /run kubectl stoker retry plant/);
+    assert.equal(withCommands(gatewaySyncOf({})).status, undefined);
   });
 
   test('has short commits', () => {

@@ -252,12 +252,24 @@ suite('the release to plan', () => {
     const found = candidate({
       phase: 'Stopped',
       nextCommit: undefined,
-      message: `a failed; set sync.io/retry-rollout: ${OLD}`,
+      message: 'a failed; run kubectl stoker retry plant',
     });
     const view = found.kind === 'none' ? emptyPlan(planned([]).gatewaySync, found) : undefined;
     assert.deepEqual(view?.failing, [{ why: 'a failed; run kubectl stoker retry plant', gateways: [] }]);
     assert.equal(view && verdictOf(view), 'fails');
     assert.equal(verdictOf(emptyPlan(planned([]).gatewaySync, { says: 'no commit waits' })), 'nothing');
+  });
+
+  test('is never another one than the user specified', () => {
+    const saysOf = (phase: RolloutStatus['phase']) => {
+      const { gatewaySync } = planned([unchanged('a')], { rollout: { phase, commit: OLD, nextCommit: NEW } });
+      assert.equal(isPreviewed(gatewaySync, OLD), true);
+      const found = candidateOf(gatewaySync, OLD);
+      return found.kind === 'preview' ? '' : `${found.kind}: ${found.says}`;
+    };
+    assert.equal(saysOf('Complete'), 'none: the rollout of aaaaaaaa is complete');
+    assert.equal(saysOf('AwaitingApproval'), 'unknown: a newer commit replaced aaaaaaaa');
+    assert.equal(candidateOf(planned([]).gatewaySync, NEW).kind, 'preview');
   });
 
   test('requires a rollout with previews', () => {
@@ -275,13 +287,17 @@ suite('the release to plan', () => {
   test('is previewed when all gateways have reported, or have it', () => {
     const { gatewaySync } = planned([unchanged('a')]);
     assert.equal(isPreviewed(gatewaySync, NEW), true);
-    assert.equal(isPreviewed(gatewaySync, OLD), false);
+    assert.equal(isPreviewed(gatewaySync, 'c'), false);
     assert.equal(isPreviewed(planned([unchanged('a')], { preview: { reported: 0 } }).gatewaySync, NEW), false);
     const complete = (commit: string) =>
       planned([], { rollout: { preview: undefined, phase: 'Complete', commit } }).gatewaySync;
     assert.deepEqual([isPreviewed(complete(NEW), NEW), isPreviewed(complete(OLD), NEW)], [true, false]);
     const stopped = planned([], { rollout: { preview: undefined, phase: 'Stopped', commit: NEW } });
     assert.equal(isPreviewed(stopped.gatewaySync, NEW), true);
+    const late = (phase: RolloutStatus['phase']) =>
+      planned([], { preview: { reported: 0, total: 1 }, rollout: { phase, commit: NEW, nextCommit: undefined } });
+    assert.equal(isPreviewed(late('Previewing').gatewaySync, NEW), false);
+    assert.equal(isPreviewed(late('Progressing').gatewaySync, NEW), true, 'the wait is over');
   });
 });
 
