@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
 import { componentsOf, programOf } from './check-operator.ts';
-import { type Advice, type Finding, failed, ok, unseen } from './finding.ts';
+import { type Advice, type Findings, failed, ok, unseen } from './finding.ts';
 import { type Deployment, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorSurvey } from './survey.ts';
 
@@ -34,7 +34,7 @@ interface Trust {
 }
 
 /** Checks that the API server trusts the certificates of the controllers behind a webhook's Service. */
-export function checkCertificate(trust: Trust, operator: OperatorSurvey): Finding[] {
+export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findings {
   const { service, configuration } = trust;
   const place = service && operator.places[service.namespace];
   if (!place) return [];
@@ -49,8 +49,8 @@ export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findin
     if (!result) return [];
     if (result.kind === 'hidden') return unseen(CHECK, `the Secret ${service.namespace}/${name}`, result);
     const fault = faultOf(certificatesOf(result.value), trust);
-    if (fault) return [failed(CHECK, `${what} ${fault}: the API server does not trust it`, trust.advice)];
-    return [ok(CHECK, `${configuration.metadata.name} trusts the certificate of the controller`)];
+    if (fault) return failed(CHECK, `${what} ${fault}: the API server does not trust it`, trust.advice);
+    return ok(CHECK, `${configuration.metadata.name} trusts the certificate of the controller`);
   });
 }
 

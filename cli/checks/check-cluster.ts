@@ -1,5 +1,5 @@
 import { API_VERSION, GATEWAY_SYNC, GROUP, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
-import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Findings, failed, ok, seenOr, unseen, warning } from './finding.ts';
 import type { CustomResourceDefinition } from './objects.ts';
 import type { ClusterSurvey } from './survey.ts';
 
@@ -8,53 +8,46 @@ const MIN_MINOR = 30;
 const UPGRADING = 'how-to/upgrading.md';
 
 /** Checks the API server and the CRDs, which all other checks require. */
-export function checkCluster(survey: ClusterSurvey): Finding[] {
-  return [...checkServer(survey), ...checkGroup(survey)];
+export function checkCluster(survey: ClusterSurvey): Findings {
+  return [checkServer(survey), checkGroup(survey)];
 }
 
-function checkServer({ server }: ClusterSurvey): Finding[] {
+function checkServer({ server }: ClusterSurvey): Findings {
   if (server.kind === 'hidden') return unseen('cluster/version', 'the version of the API server', server);
   const { gitVersion } = server.value;
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   if (Number(major) > 1 || Number(minor) >= MIN_MINOR)
-    return [ok('cluster/version', `the API server is reachable: Kubernetes ${gitVersion}`)];
-  return [
-    failed('cluster/version', `Kubernetes ${gitVersion} is too old for the operator`, {
-      todo: `upgrade the cluster to 1.${MIN_MINOR} or newer`,
-      page: 'how-to/installation.md',
-    }),
-  ];
+    return ok('cluster/version', `the API server is reachable: Kubernetes ${gitVersion}`);
+  return failed('cluster/version', `Kubernetes ${gitVersion} is too old for the operator`, {
+    todo: `upgrade the cluster to 1.${MIN_MINOR} or newer`,
+    page: 'how-to/installation.md',
+  });
 }
 
-function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Finding[] {
+function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Findings {
   const versions = seenOr(groupVersions, []);
   if (groupVersions.kind === 'hidden') return unseen('crds/served', `the API group ${GROUP}`, groupVersions);
   if (versions.length === 0)
-    return [
-      failed('crds/installed', `the CRDs of the operator are not installed: the API group ${GROUP} is missing`, {
-        todo: 'install the chart with crds.install',
-        page: 'how-to/installation.md',
-      }),
-    ];
+    return failed('crds/installed', `the CRDs of the operator are not installed: the API group ${GROUP} is missing`, {
+      todo: 'install the chart with crds.install',
+      page: 'how-to/installation.md',
+    });
   if (!versions.includes(VERSION))
-    return [
-      failed('crds/served', `the CRDs serve ${versions.join(', ')}, but this plugin requires ${VERSION}`, {
-        todo: 'use the plugin of the installed release',
-        page: UPGRADING,
-      }),
-    ];
+    return failed('crds/served', `the CRDs serve ${versions.join(', ')}, but this plugin requires ${VERSION}`, {
+      todo: 'use the plugin of the installed release',
+      page: UPGRADING,
+    });
   const missing = [GATEWAY_SYNC, SYNC_REPORT].filter(({ plural }) => !seenOr(resources, [plural]).includes(plural));
   if (missing.length > 0)
-    return [
-      failed('crds/installed', `the CRD ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} is missing`, {
-        todo: 'reinstall the CRDs of the chart',
-        page: UPGRADING,
-      }),
-    ];
+    return failed(
+      'crds/installed',
+      `the CRD ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} is missing`,
+      { todo: 'reinstall the CRDs of the chart', page: UPGRADING },
+    );
   return [
     ok('crds/installed', `the CRDs serve ${API_VERSION}`),
-    ...unseen('crds/schema', 'CustomResourceDefinitions', crds),
-    ...seenOr(crds, []).flatMap(checkSchema),
+    unseen('crds/schema', 'CustomResourceDefinitions', crds),
+    seenOr(crds, []).flatMap(checkSchema),
   ];
 }
 
@@ -69,29 +62,23 @@ const NEWEST: Record<string, readonly (readonly string[])[]> = {
   [`${SYNC_REPORT.plural}.${GROUP}`]: [['status', 'verification']],
 };
 
-function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Finding[] {
+function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Findings {
   const established = status?.conditions?.find(({ type }) => type === 'Established');
   const conflict = status?.conditions?.find(({ type, status: value }) => type === 'NamesAccepted' && value === 'False');
   if (established?.status !== 'True' || conflict)
-    return [
-      failed(
-        'crds/established',
-        `the CRD ${metadata.name} is not established: ${conflict?.message ?? 'unknown cause'}`,
-        {
-          todo: 'check its conditions: another CRD may use its names',
-          page: UPGRADING,
-        },
-      ),
-    ];
+    return failed(
+      'crds/established',
+      `the CRD ${metadata.name} is not established: ${conflict?.message ?? 'unknown cause'}`,
+      { todo: 'check its conditions: another CRD may use its names', page: UPGRADING },
+    );
   const schema = spec.versions.find(({ name }) => name === VERSION)?.schema?.openAPIV3Schema;
   const unknown = (NEWEST[metadata.name] ?? []).filter(
     (path) => !path.reduce((at: typeof schema, key) => at?.properties?.[key], schema),
   );
-  if (unknown.length === 0) return [ok('crds/schema', `the CRD ${metadata.name} has the fields that this plugin uses`)];
-  return [
-    warning('crds/schema', `the CRD ${metadata.name} is older than this plugin: it lacks ${unknown[0]?.join('.')}`, {
-      todo: 'upgrade the chart with crds.install, or apply the CRDs of the release',
-      page: UPGRADING,
-    }),
-  ];
+  if (unknown.length === 0) return ok('crds/schema', `the CRD ${metadata.name} has the fields that this plugin uses`);
+  return warning(
+    'crds/schema',
+    `the CRD ${metadata.name} is older than this plugin: it lacks ${unknown[0]?.join('.')}`,
+    { todo: 'upgrade the chart with crds.install, or apply the CRDs of the release', page: UPGRADING },
+  );
 }

@@ -6,7 +6,7 @@ import { isObserved } from '../../shared/domain/is-observed.ts';
 import { checkConditions } from './check-conditions.ts';
 import { componentsOf } from './check-operator.ts';
 import { checkSecrets } from './check-secrets.ts';
-import { type Finding, failed, ok, warning } from './finding.ts';
+import { type Findings, failed, ok, warning } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** Maximum time for a running controller to reconcile a new resource (ms). */
@@ -15,31 +15,31 @@ const CONDITIONS = 'reference/conditions.md';
 const REQUESTS = 'explanation/requests.md';
 
 /** Checks one GatewaySync: its conditions, its Secrets, and the outcome of the last webhook. */
-export function checkGatewaySync(gatewaySync: GatewaySync, namespace: NamespaceSurvey, survey: Survey): Finding[] {
+export function checkGatewaySync(gatewaySync: GatewaySync, namespace: NamespaceSurvey, survey: Survey): Findings {
   return [
-    ...checkSeen(gatewaySync, survey.now),
-    ...checkConditions(gatewaySync),
-    ...checkSecrets(gatewaySync, namespace),
-    ...checkRest(gatewaySync),
-    ...checkSources(gatewaySync, survey),
-    ...checkIntents(gatewaySync, survey.now),
-    ...checkRollout(gatewaySync),
+    checkSeen(gatewaySync, survey.now),
+    checkConditions(gatewaySync),
+    checkSecrets(gatewaySync, namespace),
+    checkRest(gatewaySync),
+    checkSources(gatewaySync, survey),
+    checkIntents(gatewaySync, survey.now),
+    checkRollout(gatewaySync),
   ];
 }
 
-function checkSeen({ metadata, status }: GatewaySync, now: number): Finding[] {
+function checkSeen({ metadata, status }: GatewaySync, now: number): Findings {
   const check = 'gatewaysync/seen';
   const todo = 'check above that a controller leads and watches this namespace, then see its log';
   const isNew = now - Date.parse(metadata.creationTimestamp) < LOOK_MS;
   const level = isNew ? warning : failed;
-  if (!isObserved(status)) return [level(check, 'no controller has reconciled it yet', { todo, page: CONDITIONS })];
+  if (!isObserved(status)) return level(check, 'no controller has reconciled it yet', { todo, page: CONDITIONS });
   if (status?.observedGeneration === metadata.generation) return [];
   const says = `the latest change is not reconciled: observed generation ${status?.observedGeneration} of ${metadata.generation}`;
-  return [warning(check, says, { todo: `wait; if it persists, ${todo}`, page: CONDITIONS })];
+  return warning(check, says, { todo: `wait; if it persists, ${todo}`, page: CONDITIONS });
 }
 
 /** Checks for pauses and dry runs. */
-function checkRest({ spec, status }: GatewaySync): Finding[] {
+function checkRest({ spec, status }: GatewaySync): Findings {
   const page = CONDITIONS;
   const { defaults, profiles } = spec.sync;
   const isSaid = status?.conditions?.some(({ reason }) => reason === 'Paused') ?? false;
@@ -48,37 +48,31 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
   const paused = resting('paused');
   const dry = resting('dryRun');
   return [
-    ...(spec.paused && !isSaid
-      ? [warning('gatewaysync/paused', 'paused: nothing changes', { todo: 'kubectl stoker resume', page })]
-      : []),
-    ...(paused.length > 0
-      ? [
-          warning('gatewaysync/paused-profile', `paused profiles: ${paused.join(', ')}`, {
-            todo: 'remove paused from them in spec.sync',
-            page,
-          }),
-        ]
-      : []),
-    ...(dry.length > 0
-      ? [
-          warning('gatewaysync/dry-run', `profiles in a dry run: ${dry.join(', ')}`, {
-            todo: 'remove dryRun from them in spec.sync',
-            page,
-          }),
-        ]
-      : []),
+    spec.paused && !isSaid
+      ? warning('gatewaysync/paused', 'paused: nothing changes', { todo: 'kubectl stoker resume', page })
+      : [],
+    paused.length > 0
+      ? warning('gatewaysync/paused-profile', `paused profiles: ${paused.join(', ')}`, {
+          todo: 'remove paused from them in spec.sync',
+          page,
+        })
+      : [],
+    dry.length > 0
+      ? warning('gatewaysync/dry-run', `profiles in a dry run: ${dry.join(', ')}`, {
+          todo: 'remove dryRun from them in spec.sync',
+          page,
+        })
+      : [],
   ];
 }
 
-function checkSources({ spec }: GatewaySync, { operator }: Survey): Finding[] {
+function checkSources({ spec }: GatewaySync, { operator }: Survey): Findings {
   if (spec.polling.enabled || operator.deployments.kind === 'hidden' || operator.searched) return [];
   if (componentsOf(operator, 'receiver').length > 0) return [];
-  return [
-    failed('gatewaysync/polling', 'changes are not detected: polling is off, and no receiver is installed', {
-      todo: 'set spec.polling.enabled, or the chart value webhookReceiver.enabled',
-      page: 'how-to/migrating-from-polling.md',
-    }),
-  ];
+  return failed('gatewaysync/polling', 'changes are not detected: polling is off, and no receiver is installed', {
+    todo: 'set spec.polling.enabled, or the chart value webhookReceiver.enabled',
+    page: 'how-to/migrating-from-polling.md',
+  });
 }
 
 type Unfinished = Exclude<RequestOutcome, 'Applied' | 'Superseded'>;
@@ -100,39 +94,37 @@ function remedyOf(kind: 'request' | 'push', { outcome, repo }: Echo, { webhook, 
   return from ? todo.replace('NAME', from) : todo;
 }
 
-function checkIntents(gatewaySync: GatewaySync, now: number): Finding[] {
+function checkIntents(gatewaySync: GatewaySync, now: number): Findings {
   const { lastRequest, lastPush } = gatewaySync.status ?? {};
   return [
-    ...outcome('request', lastRequest, gatewaySync),
-    ...outcome('push', lastPush, gatewaySync),
-    ...checkUnhandled(gatewaySync, now),
+    outcome('request', lastRequest, gatewaySync),
+    outcome('push', lastPush, gatewaySync),
+    checkUnhandled(gatewaySync, now),
   ];
 }
 
 type Echo = NonNullable<NonNullable<GatewaySync['status']>['lastPush']>;
 
-function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: GatewaySync): Finding[] {
+function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: GatewaySync): Findings {
   if (!echo) return [];
   const check = `gatewaysync/${kind}`;
   const says = `the last ${kind}, for ${echo.ref},`;
   if (echo.outcome === 'Applied' || echo.outcome === 'Superseded')
-    return [ok(check, `${says} was ${echo.outcome.toLowerCase()}`)];
+    return ok(check, `${says} was ${echo.outcome.toLowerCase()}`);
   const message = echo.message ? `: ${echo.message}` : '';
   // A newer controller may use outcomes that this plugin doesn't have.
   if (!Object.hasOwn(OUTCOMES, echo.outcome))
-    return [
-      warning(check, `${says} has the outcome ${echo.outcome}${message}`, {
-        todo: 'use the plugin of the installed release',
-        page: REQUESTS,
-      }),
-    ];
+    return warning(check, `${says} has the outcome ${echo.outcome}${message}`, {
+      todo: 'use the plugin of the installed release',
+      page: REQUESTS,
+    });
   const { words, isFault } = OUTCOMES[echo.outcome];
   const make = isFault ? failed : warning;
-  return [make(check, `${says} ${words}${message}`, { todo: remedyOf(kind, echo, spec), page: REQUESTS })];
+  return make(check, `${says} ${words}${message}`, { todo: remedyOf(kind, echo, spec), page: REQUESTS });
 }
 
 /** Checks for a request in the annotations that isn't in the status yet. */
-function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): Finding[] {
+function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): Findings {
   const { annotations = {} } = metadata;
   const id = annotations[REQUEST_ANNOTATIONS.requestId];
   const at = annotations[REQUEST_ANNOTATIONS.requestedAt] ?? '';
@@ -141,53 +133,45 @@ function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): F
   const { from } = spec.webhook;
   if (from !== undefined) {
     if (ref === undefined || !(Date.parse(at) > Date.parse(status?.observedWebhookFromTime ?? ''))) return [];
-    return [
-      warning(check, `the request for ${ref} is ignored, because spec.webhook.from is set`, {
-        todo: `send requests to ${from}: kubectl stoker sync ${from} --ref REF`,
-        page: 'how-to/one-webhook-for-many-resources.md',
-      }),
-    ];
+    return warning(check, `the request for ${ref} is ignored, because spec.webhook.from is set`, {
+      todo: `send requests to ${from}: kubectl stoker sync ${from} --ref REF`,
+      page: 'how-to/one-webhook-for-many-resources.md',
+    });
   }
   if (ref !== undefined && Number.isNaN(Date.parse(at)))
-    return [
-      failed(check, `the request for ${ref} is ignored, because ${REQUEST_ANNOTATIONS.requestedAt} is not a time`, {
+    return failed(
+      check,
+      `the request for ${ref} is ignored, because ${REQUEST_ANNOTATIONS.requestedAt} is not a time`,
+      {
         todo: 'make the request with kubectl stoker sync, which sets both annotations',
         page: 'reference/annotations.md',
-      }),
-    ];
+      },
+    );
   const isHandled = id === undefined || status?.lastRequest?.id === id || Date.parse(at) > now - 5_000;
   if (isHandled) return [];
-  return [
-    warning(check, `the controller has not handled the request ${id} for ${ref ?? 'no ref'}`, {
-      todo: 'wait; if it persists, check above that a controller leads',
-      page: REQUESTS,
-    }),
-  ];
+  return warning(check, `the controller has not handled the request ${id} for ${ref ?? 'no ref'}`, {
+    todo: 'wait; if it persists, check above that a controller leads',
+    page: REQUESTS,
+  });
 }
 
 /** Checks for waits that the condition RolledOut doesn't include. */
-function checkRollout({ status }: GatewaySync): Finding[] {
+function checkRollout({ status }: GatewaySync): Findings {
   const { waitsFor, message = '', nextCommit } = status?.rollout ?? {};
   const page = 'explanation/rollouts.md';
   if (waitsFor === 'Agents')
-    return [
-      warning('rollout/agents', `the rollout waits for newer agents: ${message}`, {
-        todo: 'delete the pods with an old agent: the new ones get the current agent',
-        page,
-      }),
-    ];
-  if (waitsFor === 'Retry')
-    return [
-      warning('rollout/retry', `a failed commit is not retried: ${message}`, {
-        todo: 'run kubectl stoker retry, or push a correct commit',
-        page: 'how-to/roll-back.md',
-      }),
-    ];
-  if (waitsFor === undefined || !nextCommit) return [];
-  return [
-    warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
-      todo: waitsFor === 'Approval' ? 'run kubectl stoker approve' : 'wait until the window opens',
+    return warning('rollout/agents', `the rollout waits for newer agents: ${message}`, {
+      todo: 'delete the pods with an old agent: the new ones get the current agent',
       page,
-    }),
-  ];
+    });
+  if (waitsFor === 'Retry')
+    return warning('rollout/retry', `a failed commit is not retried: ${message}`, {
+      todo: 'run kubectl stoker retry, or push a correct commit',
+      page: 'how-to/roll-back.md',
+    });
+  if (waitsFor === undefined || !nextCommit) return [];
+  return warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
+    todo: waitsFor === 'Approval' ? 'run kubectl stoker approve' : 'wait until the window opens',
+    page,
+  });
 }

@@ -1,7 +1,7 @@
 import { certificatesOf, checkCertificate, endOf } from './check-certificate.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { hasEndpoint } from './check-receiver.ts';
-import { type Finding, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Finding, type Findings, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
 import { fits, type PolicyPort, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
@@ -31,15 +31,15 @@ export const injectorsOf = ({ cluster }: Survey): Injector[] =>
   );
 
 /** Checks that the API server calls the controller for annotated pods, can reach it, and trusts it. */
-export function checkInjection(survey: Survey): Finding[] {
+export function checkInjection(survey: Survey): Findings {
   const { webhooks } = survey.cluster;
   if (webhooks.kind === 'hidden') return unseen('webhook/installed', 'MutatingWebhookConfigurations', webhooks);
   const injectors = injectorsOf(survey);
-  if (injectors.length === 0) return [absent(survey)];
+  if (injectors.length === 0) return absent(survey);
   return injectors.flatMap((injector) => [
-    ...checkAuthority(injector, survey),
-    ...checkRules(injector),
-    ...checkReach(injector, survey),
+    checkAuthority(injector, survey),
+    checkRules(injector),
+    checkReach(injector, survey),
   ]);
 }
 
@@ -58,7 +58,7 @@ function absent({ operator }: Survey): Finding {
       });
 }
 
-function checkAuthority({ webhook, configuration }: Injector, { now, operator }: Survey): Finding[] {
+function checkAuthority({ webhook, configuration }: Injector, { now, operator }: Survey): Findings {
   const { name, annotations = {} } = configuration.metadata;
   const check = 'webhook/ca-bundle';
   const source = annotations['cert-manager.io/inject-ca-from'];
@@ -66,7 +66,7 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
     ? `check the Certificate ${source} and the log of cert-manager's cainjector`
     : "search the controller's log for 'certificate of the admission endpoint not checked'";
   const advice = { todo, page: INJECTION };
-  const fail = (says: string) => [failed(check, `${name} ${says}`, advice)];
+  const fail = (says: string) => failed(check, `${name} ${says}`, advice);
   const { caBundle, service } = webhook.clientConfig;
   if (!caBundle) return fail('has no caBundle: the API server does not trust the controller');
   // During a CA rotation, the bundle has two.
@@ -75,10 +75,10 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
   const last = Math.max(...authorities.map(endOf));
   if (last < now) return fail(`has a caBundle that expired on ${new Date(last).toISOString()}`);
   const served = checkCertificate({ configuration, service, authorities, advice, now }, operator);
-  return [ok(check, `${name} has a CA`), ...served];
+  return [ok(check, `${name} has a CA`), served];
 }
 
-function checkRules({ webhook, configuration: { metadata } }: Injector): Finding[] {
+function checkRules({ webhook, configuration: { metadata } }: Injector): Findings {
   const asksForPods = (webhook.rules ?? []).some(
     ({ apiGroups = [], resources = [], operations = [] }) =>
       (apiGroups.includes('') || apiGroups.includes('*')) &&
@@ -86,34 +86,29 @@ function checkRules({ webhook, configuration: { metadata } }: Injector): Finding
       (operations.includes('CREATE') || operations.includes('*')),
   );
   if (!asksForPods)
-    return [
-      failed('webhook/rules', `${metadata.name} is not called when pods are created`, {
-        todo: 'reinstall the chart: the rules were changed',
-        page: INJECTION,
-      }),
-    ];
+    return failed('webhook/rules', `${metadata.name} is not called when pods are created`, {
+      todo: 'reinstall the chart: the rules were changed',
+      page: INJECTION,
+    });
   const takesSystem = fits(webhook.namespaceSelector ?? {}, { 'kubernetes.io/metadata.name': 'kube-system' });
   if (takesSystem)
-    return [
-      warning('webhook/selector', `${metadata.name} is also called in kube-system`, {
-        todo: 'reinstall the chart: its namespaceSelector excludes kube-system and kube-node-lease',
-        page: 'explanation/injection.md',
-      }),
-    ];
-  return [ok('webhook/rules', `${metadata.name} is called for annotated pods`)];
+    return warning('webhook/selector', `${metadata.name} is also called in kube-system`, {
+      todo: 'reinstall the chart: its namespaceSelector excludes kube-system and kube-node-lease',
+      page: 'explanation/injection.md',
+    });
+  return ok('webhook/rules', `${metadata.name} is called for annotated pods`);
 }
 
-function checkReach({ webhook, configuration: { metadata } }: Injector, { operator }: Survey): Finding[] {
+function checkReach({ webhook, configuration: { metadata } }: Injector, { operator }: Survey): Findings {
   const { service } = webhook.clientConfig;
-  if (!service) return [ok('webhook/endpoint', `${metadata.name} calls ${webhook.clientConfig.url ?? 'nothing'}`)];
+  if (!service) return ok('webhook/endpoint', `${metadata.name} calls ${webhook.clientConfig.url ?? 'nothing'}`);
   const place = operator.places[service.namespace];
   if (!place) return [];
   const { services, endpoints } = place;
   if (services.kind === 'hidden') return unseen('webhook/service', `the Services in ${service.namespace}`, services);
   const isStrict = webhook.failurePolicy === 'Fail';
-  const fail = (check: string, says: string, advice: { todo: string; page: string }) => [
-    failed(check, `${says}: ${isStrict ? REFUSED : BARE}`, advice),
-  ];
+  const fail = (check: string, says: string, advice: { todo: string; page: string }) =>
+    failed(check, `${says}: ${isStrict ? REFUSED : BARE}`, advice);
   const leftBehind = {
     todo: `reinstall the chart; if you removed the operator, run kubectl delete mutatingwebhookconfiguration ${metadata.name}`,
     page: LEFTOVERS,
@@ -140,7 +135,7 @@ function checkReach({ webhook, configuration: { metadata } }: Injector, { operat
     return fail('webhook/endpoint', says, isLeft ? leftBehind : notReady);
   }
   const reached = `the Service ${address} has ready pods${isStrict ? '; without them, annotated pods would be rejected' : ''}`;
-  return [ok('webhook/endpoint', reached), ...checkPolicies(operator, place, service.namespace)];
+  return [ok('webhook/endpoint', reached), checkPolicies(operator, place, service.namespace)];
 }
 
 /** Returns only a hint, because the source of API server requests can't be matched with the rules of a policy. */
@@ -148,7 +143,7 @@ function checkPolicies(
   operator: OperatorSurvey,
   { networkPolicies, pods }: OperatorPlace,
   namespace: string,
-): Finding[] {
+): Findings {
   if (networkPolicies.kind === 'hidden')
     return unseen('webhook/network-policy', `the NetworkPolicies in ${namespace}`, networkPolicies);
   const controllers = seenOr(pods, []).filter(
@@ -163,16 +158,14 @@ function checkPolicies(
     typeof port === 'number' ? port <= wanted && wanted <= (endPort ?? port) : port === undefined || port === 'webhook';
   const lets = own.some(({ spec: { ingress = [] } }) => ingress.some(({ ports }) => !ports || ports.some(isOpen)));
   if (own.length === 0 || lets) return [];
-  return [
-    warning(
-      'webhook/network-policy',
-      `NetworkPolicies in ${namespace} may block requests from the API server to the controller`,
-      {
-        todo: `allow ingress to port ${wanted}, which is missing in ${listed(own.map(({ metadata }) => metadata.name))}`,
-        page: UNREACHABLE,
-      },
-    ),
-  ];
+  return warning(
+    'webhook/network-policy',
+    `NetworkPolicies in ${namespace} may block requests from the API server to the controller`,
+    {
+      todo: `allow ingress to port ${wanted}, which is missing in ${listed(own.map(({ metadata }) => metadata.name))}`,
+      page: UNREACHABLE,
+    },
+  );
 }
 
 /** Returns the webhook port of the controllers in a namespace. Default: the port of the chart. */

@@ -1,5 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
-import { type Finding, failed } from './finding.ts';
+import { type Findings, failed } from './finding.ts';
 import type { Pod } from './objects.ts';
 
 /** A service mesh with a proxy in each pod. */
@@ -37,7 +37,7 @@ const MESHES: Mesh[] = [
  * Checks whether the agent can connect to servers. A proxy that isn't a native sidecar, or that comes after the agent,
  * starts when the first sync is complete, and until then the connections that are redirected to it fail.
  */
-export function checkMesh({ metadata: { annotations = {} }, spec }: Pod): Finding[] {
+export function checkMesh({ metadata: { annotations = {} }, spec }: Pod): Findings {
   const initContainers = (spec.initContainers ?? []).map(({ name }) => name);
   const agent = initContainers.indexOf(AGENT_CONTAINER);
   return MESHES.flatMap(({ name, proxy, outbound, suggested }) => {
@@ -46,6 +46,6 @@ export function checkMesh({ metadata: { annotations = {} }, spec }: Pod): Findin
     if (agent === -1 || !isLater || outbound.some((annotation) => annotation in annotations)) return [];
     const says = `the proxy of ${name} (${proxy}) starts after the first sync, which needs it to connect to the git server`;
     const todo = `use native sidecars, or exclude the ports of the git server and the API server with ${suggested}`;
-    return [failed('pod/mesh', says, { todo, page: 'how-to/service-meshes.md' })];
+    return failed('pod/mesh', says, { todo, page: 'how-to/service-meshes.md' });
   });
 }

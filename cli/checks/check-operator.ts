@@ -1,5 +1,5 @@
 import { checkAuthentication, checkService } from './check-receiver.ts';
-import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Finding, type Findings, failed, flatten, ok, seenOr, unseen, warning } from './finding.ts';
 import { type Deployment, variableOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
@@ -22,38 +22,36 @@ export const watchedBy = (controller: Deployment): string[] =>
 const addressOf = ({ metadata }: Deployment) => `${metadata.namespace}/${metadata.name}`;
 
 /** Checks that controllers and receivers exist, run, and have the same version. */
-export function checkOperator({ operator, version, now }: Survey): Finding[] {
+export function checkOperator({ operator, version, now }: Survey): Findings {
   const controllers = componentsOf(operator, 'controller');
   const receivers = componentsOf(operator, 'receiver');
   if (operator.deployments.kind === 'hidden')
     return unseen('operator/installed', 'the Deployments of the operator', operator.deployments);
-  if (controllers.length === 0) return [absent(operator)];
+  if (controllers.length === 0) return absent(operator);
   const place = ({ metadata }: Deployment) => operator.places[metadata.namespace];
   return [
-    ...controllers.flatMap((controller) => [
-      ...checkDeployment(controller, { place: place(controller), component: 'controller' }),
-      ...checkLease(controller, { place: place(controller), now }),
-      ...checkVersion(controller, version),
+    controllers.flatMap((controller) => [
+      checkDeployment(controller, { place: place(controller), component: 'controller' }),
+      checkLease(controller, { place: place(controller), now }),
+      checkVersion(controller, version),
     ]),
-    ...checkSeveral(controllers),
-    ...receivers.flatMap((receiver) => [
-      ...checkInstalledReceiver(receiver, place(receiver)),
-      ...checkVersion(receiver, versionOf(controllers[0])),
+    checkSeveral(controllers),
+    receivers.flatMap((receiver) => [
+      checkInstalledReceiver(receiver, place(receiver)),
+      checkVersion(receiver, versionOf(controllers[0])),
     ]),
-    ...(receivers.length === 0
-      ? [ok('receiver/installed', 'no receiver is installed: changes are detected by polling')]
-      : []),
+    receivers.length === 0 ? ok('receiver/installed', 'no receiver is installed: changes are detected by polling') : [],
   ];
 }
 
 /** Checks the Secrets first: without them, a receiver doesn't become ready and has no log. */
-function checkInstalledReceiver(receiver: Deployment, place: OperatorPlace | undefined): Finding[] {
+function checkInstalledReceiver(receiver: Deployment, place: OperatorPlace | undefined): Findings {
   const secrets = place ? checkAuthentication(receiver, place) : [];
-  const cause = secrets.find(({ level }) => level === 'failed');
+  const cause = flatten(secrets).find(({ level }) => level === 'failed');
   return [
-    ...secrets,
-    ...checkDeployment(receiver, { place, component: 'receiver', cause }),
-    ...(place ? checkService(receiver, place) : []),
+    secrets,
+    checkDeployment(receiver, { place, component: 'receiver', cause }),
+    place ? checkService(receiver, place) : [],
   ];
 }
 
@@ -81,19 +79,17 @@ interface Component {
 }
 
 /** Checks that a Deployment runs, and reports why its pods aren't ready. */
-function checkDeployment(deployment: Deployment, { place, component, cause }: Component): Finding[] {
+function checkDeployment(deployment: Deployment, { place, component, cause }: Component): Findings {
   const { metadata, spec, status = {} } = deployment;
   const check = `${component}/ready`;
   const name = `the ${component} ${addressOf(deployment)}`;
   const { replicas = 1 } = spec;
   const { availableReplicas = 0, updatedReplicas = 0 } = status;
   if (replicas === 0)
-    return [
-      failed(check, `${name} is scaled to 0`, {
-        todo: `kubectl scale deployment ${metadata.name} -n ${metadata.namespace} --replicas=1`,
-        page: INSTALLATION,
-      }),
-    ];
+    return failed(check, `${name} is scaled to 0`, {
+      todo: `kubectl scale deployment ${metadata.name} -n ${metadata.namespace} --replicas=1`,
+      page: INSTALLATION,
+    });
   const own = seenOr(place?.pods ?? { kind: 'seen', value: [] }, []).filter(
     ({ metadata: { labels = {} } }) =>
       labels['app.kubernetes.io/component'] === component &&
@@ -103,15 +99,14 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
   const why = troubles.length > 0 ? `: ${troubles.slice(0, 2).join('; ')}` : '';
   const describe = `see kubectl describe pods and kubectl logs deploy/${metadata.name} in ${metadata.namespace}`;
   const todo = cause ? 'correct its Secret, see above' : describe;
-  if (availableReplicas === 0) return [failed(check, `${name} has no ready pods${why}`, { todo, page: INSTALLATION })];
+  if (availableReplicas === 0) return failed(check, `${name} has no ready pods${why}`, { todo, page: INSTALLATION });
   if (availableReplicas < replicas || updatedReplicas < replicas)
-    return [
-      warning(check, `${name} has ${availableReplicas} of ${replicas} pods ready, ${updatedReplicas} updated${why}`, {
-        todo: `wait; if it persists, ${todo}`,
-        page: INSTALLATION,
-      }),
-    ];
-  return [ok(check, `${name} is ready`)];
+    return warning(
+      check,
+      `${name} has ${availableReplicas} of ${replicas} pods ready, ${updatedReplicas} updated${why}`,
+      { todo: `wait; if it persists, ${todo}`, page: INSTALLATION },
+    );
+  return ok(check, `${name} is ready`);
 }
 
 /** Tolerated clock difference of the Lease holder (ms). */
@@ -120,35 +115,31 @@ const SLACK_MS = 15_000;
 function checkLease(
   controller: Deployment,
   { place, now }: { place: OperatorPlace | undefined; now: number },
-): Finding[] {
+): Findings {
   const where = `in ${controller.metadata.namespace}`;
   const page = 'explanation/architecture.md';
   if (variableOf(programOf(controller), 'LEADER_ELECTION') === 'false') {
     const { replicas = 1 } = controller.spec;
     return replicas <= 1
-      ? [ok('operator/leader', 'one controller leads without an election')]
-      : [
-          failed('operator/leader', `${replicas} controllers lead at the same time: leaderElection.enabled is false`, {
-            todo: 'set leaderElection.enabled, or replicaCount=1',
-            page,
-          }),
-        ];
+      ? ok('operator/leader', 'one controller leads without an election')
+      : failed('operator/leader', `${replicas} controllers lead at the same time: leaderElection.enabled is false`, {
+          todo: 'set leaderElection.enabled, or replicaCount=1',
+          page,
+        });
   }
   if (!place) return [];
   if (place.lease.kind === 'hidden') return unseen('operator/leader', `the Lease ${where}`, place.lease);
   const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = place.lease.value?.spec ?? {};
   const todo = `see the log of the controller: kubectl logs deploy/${controller.metadata.name} -n ${controller.metadata.namespace}`;
   if (!holderIdentity)
-    return [failed('operator/leader', `no controller leads ${where}: the Lease has no holder`, { todo, page })];
+    return failed('operator/leader', `no controller leads ${where}: the Lease has no holder`, { todo, page });
   const ageMs = now - Date.parse(renewTime);
   if (!(ageMs <= leaseDurationSeconds * 1000 + SLACK_MS))
-    return [
-      failed(
-        'operator/leader',
-        `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
-        { todo, page },
-      ),
-    ];
+    return failed(
+      'operator/leader',
+      `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
+      { todo, page },
+    );
   return [checkHolder(holderIdentity, place) ?? ok('operator/leader', `one controller leads: ${holderIdentity}`)];
 }
 
@@ -164,25 +155,23 @@ function checkHolder(holder: string, { pods }: OperatorPlace): Finding | undefin
 const versionOf = (deployment: Deployment | undefined): string =>
   deployment?.metadata.labels?.['app.kubernetes.io/version'] ?? '';
 
-function checkVersion(deployment: Deployment, other: string): Finding[] {
+function checkVersion(deployment: Deployment, other: string): Findings {
   const own = versionOf(deployment);
   const component = deployment.metadata.labels?.['app.kubernetes.io/component'] ?? '';
   if (!own || !other || other === 'dev' || own === other) return [];
   const isReceiver = component === 'receiver';
-  return [
-    warning(
-      `${component}/version`,
-      `the version of the ${component} is ${own}, but ${isReceiver ? 'the controller' : 'this plugin'} has ${other}`,
-      {
-        todo: isReceiver ? 'upgrade both with the chart' : 'use the plugin of that release',
-        page: 'how-to/upgrading.md',
-      },
-    ),
-  ];
+  return warning(
+    `${component}/version`,
+    `the version of the ${component} is ${own}, but ${isReceiver ? 'the controller' : 'this plugin'} has ${other}`,
+    {
+      todo: isReceiver ? 'upgrade both with the chart' : 'use the plugin of that release',
+      page: 'how-to/upgrading.md',
+    },
+  );
 }
 
 /** Checks that no two controllers watch the same namespace. */
-function checkSeveral(controllers: readonly Deployment[]): Finding[] {
+function checkSeveral(controllers: readonly Deployment[]): Findings {
   const clashes = controllers.flatMap((one, index) =>
     controllers.slice(index + 1).flatMap((other) => {
       if (one.metadata.namespace === other.metadata.namespace) return [];

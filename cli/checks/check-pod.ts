@@ -6,7 +6,7 @@ import { injectorsOf } from './check-injection.ts';
 import { checkMesh } from './check-mesh.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
-import { type Finding, failed, listed, ok, seenOr, warning } from './finding.ts';
+import { type Findings, failed, listed, ok, seenOr, warning } from './finding.ts';
 import {
   type Container,
   DATA_PATH,
@@ -58,26 +58,26 @@ export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey)
 }
 
 /** Checks one pod: its annotations, its sidecar, its containers, and the report of its agent. */
-export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Finding[] {
+export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Findings {
   const gatewaySync = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey));
   return [
-    ...checkAnnotations(pod, { survey, gatewaySync }),
-    ...checkSidecar(pod, survey, whole),
-    ...checkMounts(pod, gatewaySync),
-    ...checkProcesses(pod, gatewaySync),
-    ...checkMesh(pod),
-    ...checkContainers(pod, seenOr(survey.events, [])),
-    ...(hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : []),
+    checkAnnotations(pod, { survey, gatewaySync }),
+    checkSidecar(pod, survey, whole),
+    checkMounts(pod, gatewaySync),
+    checkProcesses(pod, gatewaySync),
+    checkMesh(pod),
+    checkContainers(pod, seenOr(survey.events, [])),
+    hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : [],
   ];
 }
 
 function checkAnnotations(
   { metadata: { annotations = {} } }: Pod,
   { survey, gatewaySync }: { survey: NamespaceSurvey; gatewaySync: GatewaySync | undefined },
-): Finding[] {
+): Findings {
   const inject = annotations[POD_ANNOTATIONS.inject];
   const named = annotations[POD_ANNOTATIONS.crName];
-  const fail = (check: string, says: string, todo: string) => [failed(check, says, { todo, page: ANNOTATIONS })];
+  const fail = (check: string, says: string, todo: string) => failed(check, says, { todo, page: ANNOTATIONS });
   if (inject !== 'true' && inject !== undefined)
     return fail(
       'pod/inject',
@@ -115,12 +115,12 @@ function checkAnnotations(
   return [];
 }
 
-function checkSidecar(pod: Pod, survey: NamespaceSurvey, whole: Survey): Finding[] {
+function checkSidecar(pod: Pod, survey: NamespaceSurvey, whole: Survey): Findings {
   const sidecar = sidecarOf(pod);
   if (sidecar) return checkImage(sidecar, { pod, survey, whole });
   if (pod.metadata.annotations?.[POD_ANNOTATIONS.inject] !== 'true') return [];
   const { says, todo } = whyMissing(pod, survey, whole);
-  return [failed('pod/sidecar', `it has no sidecar: ${says}`, { todo, page: INJECTION })];
+  return failed('pod/sidecar', `it has no sidecar: ${says}`, { todo, page: INJECTION });
 }
 
 function whyMissing({ metadata }: Pod, { namespace }: NamespaceSurvey, whole: Survey): { says: string; todo: string } {
@@ -146,7 +146,7 @@ function whyMissing({ metadata }: Pod, { namespace }: NamespaceSurvey, whole: Su
 function checkImage(
   { image = '', securityContext }: Container,
   { pod, survey, whole }: { pod: Pod; survey: NamespaceSurvey; whole: Survey },
-): Finding[] {
+): Findings {
   const chosen = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey))?.spec
     .agent?.image;
   const wanted = componentsOf(whole.operator, 'controller').flatMap(
@@ -161,19 +161,17 @@ function checkImage(
           todo: 'delete it when convenient: the new pod gets the current sidecar',
           page: 'how-to/upgrading.md',
         }),
-    ...(isUnset
-      ? [
-          warning(
-            'pod/run-as-user',
-            'it sets neither a user nor a group for its volumes: the agent may be unable to write files',
-            { todo: 'set securityContext.runAsUser or fsGroup', page: 'explanation/injection.md' },
-          ),
-        ]
-      : []),
+    isUnset
+      ? warning(
+          'pod/run-as-user',
+          'it sets neither a user nor a group for its volumes: the agent may be unable to write files',
+          { todo: 'set securityContext.runAsUser or fsGroup', page: 'explanation/injection.md' },
+        )
+      : [],
   ];
 }
 
-function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] {
+function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Findings {
   const sidecar = sidecarOf(pod);
   const data = sidecar?.volumeMounts?.find(({ mountPath }) => mountPath === DATA_PATH);
   if (!sidecar || !data) return [];
@@ -186,28 +184,24 @@ function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] 
   );
   if (parts.length === 0) return [];
   const named = listed(parts.map(({ container, path }) => `${path} in ${container}`));
-  return [
-    warning(
-      'pod/sub-path',
-      `containers mount parts of the data volume with subPath (${named}): a mounted file never changes, and a mounted directory stops changing after it was removed once`,
-      { todo: 'mount the whole volume instead', page: 'how-to/troubleshooting-injection.md#mounts-with-a-subpath' },
-    ),
-  ];
+  return warning(
+    'pod/sub-path',
+    `containers mount parts of the data volume with subPath (${named}): a mounted file never changes, and a mounted directory stops changing after it was removed once`,
+    { todo: 'mount the whole volume instead', page: 'how-to/troubleshooting-injection.md#mounts-with-a-subpath' },
+  );
 }
 
-function checkProcesses(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] {
+function checkProcesses(pod: Pod, gatewaySync: GatewaySync | undefined): Findings {
   const signal = gatewaySync?.spec.gateway.reload?.signal;
   if (!signal || pod.spec.shareProcessNamespace || !hasSidecar(pod)) return [];
-  return [
-    failed(
-      'pod/process-namespace',
-      `its agent can't send ${signal.name} to ${signal.process}: the pod does not have shareProcessNamespace: true`,
-      {
-        todo: 'add shareProcessNamespace: true to the pod template, unless a program must be process 1',
-        page: 'how-to/reload-by-signal.md#share-the-process-namespace',
-      },
-    ),
-  ];
+  return failed(
+    'pod/process-namespace',
+    `its agent can't send ${signal.name} to ${signal.process}: the pod does not have shareProcessNamespace: true`,
+    {
+      todo: 'add shareProcessNamespace: true to the pod template, unless a program must be process 1',
+      page: 'how-to/reload-by-signal.md#share-the-process-namespace',
+    },
+  );
 }
 
 /** Checks whether a destination can overlap a path. With variables, it always can. */
@@ -220,14 +214,14 @@ function mayMeet(destination: string, path: string): boolean {
 /** Reasons of events about missing volumes, which the pod's status doesn't contain. */
 export const VOLUME_REASONS: readonly string[] = ['FailedMount', 'FailedAttachVolume'];
 
-function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
+function checkContainers(pod: Pod, events: readonly Event[]): Findings {
   const troubles = troublesOf(pod);
   if (troubles.length > 0)
     return troubles.map(({ reason, says, todo }) =>
       failed(`pod/container/${reason}`, says, { todo: todo.replace('POD', pod.metadata.name), page: INJECTION }),
     );
   const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready?.status === 'True') return [ok('pod/ready', 'its containers are ready')];
+  if (ready?.status === 'True') return ok('pod/ready', 'its containers are ready');
   if (!ready && !pod.status?.phase) return [];
   const waits = events.filter(
     ({ reason = '', involvedObject: { kind, name, uid } = {} }) =>
@@ -239,14 +233,12 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   const [volume] = newestFirst(waits);
   const isWaiting = pod.status?.phase === 'Pending';
   if (volume && isWaiting)
-    return [
-      failed(`pod/volume/${volume.reason}`, `waiting for a volume: ${volume.message ?? volume.reason}`, {
-        todo: 'create the object in the message, or free the volume; if the resource now specifies a different Secret, delete the pod',
-        page: INJECTION,
-      }),
-    ];
+    return failed(`pod/volume/${volume.reason}`, `waiting for a volume: ${volume.message ?? volume.reason}`, {
+      todo: 'create the object in the message, or free the volume; if the resource now specifies a different Secret, delete the pod',
+      page: INJECTION,
+    });
   const { says, todo } = whyNotReady(pod);
-  return [warning('pod/ready', says, { todo, page: INJECTION })];
+  return warning('pod/ready', says, { todo, page: INJECTION });
 }
 
 /** Explains why a pod without container errors isn't ready: a node, an image, its agent, or its probe. */

@@ -1,5 +1,5 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { type Advice, type Finding, failed, seenOr, unseen } from './finding.ts';
+import { type Advice, type Finding, type Findings, failed, seenOr, unseen } from './finding.ts';
 import { type Event, newestFirst, type Pod, timeOf, type Workload } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
@@ -18,7 +18,7 @@ interface Refusal {
  * Checks whether annotated pods were rejected by the injector or another admission plugin: the newest reason per
  * workload.
  */
-export function checkRefused({ name, events, workloads, pods }: NamespaceSurvey): Finding[] {
+export function checkRefused({ name, events, workloads, pods }: NamespaceSurvey): Findings {
   if (events.kind === 'hidden') return unseen('namespace/denied', `the events in ${name}`, events);
   const isOver = overSince(seenOr(pods, []));
   const all = refusalsIn(newestFirst(events.value), seenOr(workloads, []));

@@ -3,7 +3,7 @@ import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { checkVolumeLock } from './check-volume-lock.ts';
-import { type Finding, failed, ok, warning } from './finding.ts';
+import { type Findings, failed, ok, warning } from './finding.ts';
 import type { Pod } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
@@ -18,7 +18,7 @@ interface About {
 }
 
 /** Checks the report of a pod's agent. */
-export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Finding[] {
+export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Findings {
   if (survey.reports.kind === 'hidden') return [];
   const { name, uid, creationTimestamp } = pod.metadata;
   const todo = `see kubectl logs ${name} -c sync-agent`;
@@ -28,39 +28,33 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
   // The findings about the pod explain why its agent waits, and the agent has no log yet.
   if (!report?.status && isAgentWaiting(pod)) return [];
   if (!report?.status)
-    return [
-      make('report/there', 'its agent has not reported', {
-        todo: isNew ? `wait; if it persists, ${todo}` : todo,
-        page: STATES,
-      }),
-    ];
+    return make('report/there', 'its agent has not reported', {
+      todo: isNew ? `wait; if it persists, ${todo}` : todo,
+      page: STATES,
+    });
   if (report.status.podUID !== undefined && report.status.podUID !== uid)
-    return [
-      make('report/pod', 'its report is from an earlier pod with the same name', {
-        todo: `wait; if it persists, ${todo}`,
-        page: STATES,
-      }),
-    ];
-  const locked = checkVolumeLock(pod, report.status.message ?? '', survey);
-  const state = locked.length > 0 ? locked : checkState(report.status, { gatewaySync, todo });
-  return [...state, ...checkClock(report, { pod, gatewaySync })];
+    return make('report/pod', 'its report is from an earlier pod with the same name', {
+      todo: `wait; if it persists, ${todo}`,
+      page: STATES,
+    });
+  const state =
+    checkVolumeLock(pod, report.status.message ?? '', survey) ?? checkState(report.status, { gatewaySync, todo });
+  return [state, checkClock(report, { pod, gatewaySync })];
 }
 
 /** Checks the clock skew in the report, or else in the controller's status. */
 function checkClock(
   report: Stamped,
   { pod, gatewaySync }: { pod: Pod; gatewaySync: GatewaySync | undefined },
-): Finding[] {
+): Findings {
   const listed = gatewaySync?.status?.discoveredGateways?.find(({ podName }) => podName === pod.metadata.name);
   const skewMs = clockSkewOf(report) ?? (listed?.clockSkew ?? 0) * 1000;
   if (Math.abs(skewMs) <= TOLERATED_SKEW_MS) return [];
   const node = pod.spec.nodeName ? ` ${pod.spec.nodeName}` : '';
-  return [
-    warning('report/clock', clockWords(skewMs), {
-      todo: `correct the clock of its node${node}: check that time synchronization (NTP) runs there`,
-      page: STATES,
-    }),
-  ];
+  return warning('report/clock', clockWords(skewMs), {
+    todo: `correct the clock of its node${node}: check that time synchronization (NTP) runs there`,
+    page: STATES,
+  });
 }
 
 const isAgentWaiting = ({ status = {} }: Pod): boolean =>
@@ -71,13 +65,13 @@ const isAgentWaiting = ({ status = {} }: Pod): boolean =>
 function checkState(
   status: SyncReportStatus,
   { gatewaySync, todo }: { gatewaySync: GatewaySync | undefined; todo: string },
-): Finding[] {
+): Findings {
   const { state, message, commit, crName, generation, verification, hasFailed } = status;
   const words = message ? `: ${message}` : '';
   const correct = message ? 'correct the problem in the message: the agent retries automatically' : todo;
   const inCommit = message ? 'push a corrected commit, or run kubectl stoker rollback' : todo;
-  const fail = (check: string, says: string, advice = { todo: correct, page: STATES }) => [failed(check, says, advice)];
-  const warn = (check: string, says: string, what: string) => [warning(check, says, { todo: what, page: STATES })];
+  const fail = (check: string, says: string, advice = { todo: correct, page: STATES }) => failed(check, says, advice);
+  const warn = (check: string, says: string, what: string) => warning(check, says, { todo: what, page: STATES });
   const own = gatewaySync?.metadata.name;
   if (own !== undefined && crName !== undefined && crName !== own)
     return fail('report/gatewaysync', `its agent follows GatewaySync ${crName}, but the pod specifies ${own}`, {
@@ -91,10 +85,7 @@ function checkState(
     });
   if (state === 'Error') return fail('report/error', `its agent reports an error${words || ' without details'}`);
   if (hasFailed)
-    return fail('report/failed', `cannot deliver the commit${words}`, {
-      todo: inCommit,
-      page: 'how-to/roll-back.md',
-    });
+    return fail('report/failed', `cannot deliver the commit${words}`, { todo: inCommit, page: 'how-to/roll-back.md' });
   if (state === 'Paused')
     return warn(
       'report/paused',
@@ -120,5 +111,5 @@ function checkState(
       `it has ${commit?.slice(0, 8) ?? 'no commit'} and is updating${words}`,
       `wait; if it persists, ${todo}`,
     );
-  return [ok('report/synced', `it has ${commit?.slice(0, 8) ?? 'its files'}${words}`)];
+  return ok('report/synced', `it has ${commit?.slice(0, 8) ?? 'its files'}${words}`);
 }

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { gitTokenSecretName } from '../../shared/api/names.ts';
-import { type Finding, failed, listed, ok, unseen } from './finding.ts';
+import { type Findings, failed, listed, ok, unseen } from './finding.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
 /** A Secret that a GatewaySync refers to, and the field. */
@@ -39,7 +39,7 @@ export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
 }
 
 /** Checks that the Secrets of a GatewaySync exist and have their keys. Values are never shown. */
-export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secrets }: NamespaceSurvey): Finding[] {
+export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secrets }: NamespaceSurvey): Findings {
   return secretsOf(gatewaySync).flatMap(({ field, name, key }) => {
     const result = secrets[name];
     const check = 'gatewaysync/secret';
@@ -48,22 +48,18 @@ export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secret
     if (!result) return [];
     if (result.kind === 'hidden') return unseen(check, says, result);
     if (!result.value)
-      return [
-        failed(check, `${says} does not exist`, {
-          todo: `create it with ${key ? `the key ${key}` : 'a key for each signer'}`,
-          page,
-        }),
-      ];
+      return failed(check, `${says} does not exist`, {
+        todo: `create it with ${key ? `the key ${key}` : 'a key for each signer'}`,
+        page,
+      });
     const keys = Object.keys(result.value);
     if (key !== undefined && !keys.includes(key))
-      return [
-        failed(check, `${says} has no key ${key}`, {
-          todo: `add it; the Secret has ${keys.length > 0 ? `only ${listed(keys)}` : 'no key'}`,
-          page,
-        }),
-      ];
+      return failed(check, `${says} has no key ${key}`, {
+        todo: `add it; the Secret has ${keys.length > 0 ? `only ${listed(keys)}` : 'no key'}`,
+        page,
+      });
     if (key === undefined ? keys.length === 0 : result.value[key] === 0)
-      return [failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'set the value', page })];
-    return [ok(check, `${says} exists`)];
+      return failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'set the value', page });
+    return ok(check, `${says} exists`);
   });
 }

@@ -7,21 +7,19 @@ import { DATA_PATH, type Pod, sidecarOf, variableOf } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
 /** Checks for an agent that waits for the lock of a deleted pod: a file server may keep the lock of a dead client. */
-export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurvey): Finding[] {
+export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurvey): Finding | undefined {
   const owner = volumeOwnerIn(message);
   const prefix = `${survey.name}/`;
-  if (!owner?.pod.startsWith(prefix) || survey.pods.kind === 'hidden') return [];
+  if (!owner?.pod.startsWith(prefix) || survey.pods.kind === 'hidden') return undefined;
   const { name } = pod.metadata;
   const ownerName = owner.pod.slice(prefix.length);
   // An owner with the same name is an earlier pod.
-  if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return [];
+  if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return undefined;
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
-  return [
-    failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
-      todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm -f ${locksOf(pod).join(' ')}`,
-      page: 'reference/profiles/volume.md#volume-lock',
-    }),
-  ];
+  return failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
+    todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm -f ${locksOf(pod).join(' ')}`,
+    page: 'reference/profiles/volume.md#volume-lock',
+  });
 }
 
 /** Returns the paths that the lock can have: an agent moves its directory only after it has taken the lock. */

@@ -5,7 +5,17 @@ import { checkNamespace } from './check-namespace.ts';
 import { checkOperator } from './check-operator.ts';
 import { checkPermissions } from './check-permissions.ts';
 import { checkPod, gatewayPodsOf } from './check-pod.ts';
-import { type Finding, failed, type Level, ok, type Section, seenOr, unseen } from './finding.ts';
+import {
+  type Finding,
+  type Findings,
+  failed,
+  flatten,
+  type Level,
+  ok,
+  type Section,
+  seenOr,
+  unseen,
+} from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** Result of the checks. `--output json` prints it. */
@@ -20,13 +30,13 @@ export function diagnose(survey: Survey): Diagnosis {
   const unseenThere = everywhere
     ? unseen('cluster/gatewaysyncs', 'the GatewaySyncs of all namespaces', everywhere)
     : [];
-  const cluster = { title: 'Cluster', findings: [...checkCluster(survey.cluster), ...unseenThere] };
+  const cluster = section('Cluster', [checkCluster(survey.cluster), unseenThere]);
   const lacksCrds = cluster.findings.some(({ level, check }) => level === 'failed' && check.startsWith('crds/'));
   return diagnosisOf([
     cluster,
-    { title: 'Operator', findings: checkOperator(survey) },
-    { title: 'Injection', findings: checkInjection(survey) },
-    { title: 'Permissions', findings: checkPermissions(survey) },
+    section('Operator', checkOperator(survey)),
+    section('Injection', checkInjection(survey)),
+    section('Permissions', checkPermissions(survey)),
     ...(lacksCrds ? [] : survey.namespaces.flatMap((namespace) => sectionsOf(namespace, survey))),
   ]);
 }
@@ -34,21 +44,19 @@ export function diagnose(survey: Survey): Diagnosis {
 /** Diagnosis of an unreachable cluster. */
 export const unreachable = (says: string): Diagnosis =>
   diagnosisOf([
-    {
-      title: 'Cluster',
-      findings: [
-        failed('cluster/reachable', says, {
-          todo: 'check the kubeconfig: kubectl cluster-info',
-          page: 'how-to/find-out-what-is-wrong.md',
-        }),
-      ],
-    },
+    section(
+      'Cluster',
+      failed('cluster/reachable', says, {
+        todo: 'check the kubeconfig: kubectl cluster-info',
+        page: 'how-to/find-out-what-is-wrong.md',
+      }),
+    ),
   ]);
 
+const section = (title: string, findings: Findings): Section => ({ title, findings: flatten(findings).map(shortened) });
+
 function diagnosisOf(sections: Section[]): Diagnosis {
-  const kept = sections
-    .filter(({ findings }) => findings.length > 0)
-    .map(({ title, findings }) => ({ title, findings: findings.map(shortened) }));
+  const kept = sections.filter(({ findings }) => findings.length > 0);
   const count = (level: Level) =>
     kept.flatMap(({ findings }) => findings).filter((each) => each.level === level).length;
   return { sections: kept, totals: { ok: count('ok'), warning: count('warning'), failed: count('failed') } };
@@ -70,7 +78,6 @@ function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const { name } = namespace;
   const found = seenOr(namespace.gatewaySyncs, []);
   const wanted = found.filter(({ metadata }) => !namespace.asked || metadata.name === namespace.asked);
-  const section = (title: string, findings: Finding[]) => ({ title, findings });
   return [
     section(`Namespace ${name}`, checkNamespace(namespace, survey)),
     ...wanted.map((each) =>
@@ -85,16 +92,12 @@ const SHOWN = 3;
 
 function podSections(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const { name } = namespace;
-  const sections = gatewayPodsOf(namespace).map((pod) => ({
-    title: `Pod ${name}/${pod.metadata.name}`,
-    findings: checkPod(pod, namespace, survey),
-  }));
+  const sections = gatewayPodsOf(namespace).map((pod) =>
+    section(`Pod ${name}/${pod.metadata.name}`, checkPod(pod, namespace, survey)),
+  );
   const isFine = ({ findings }: Section) => findings.every(({ level }) => level === 'ok');
   const fine = sections.filter(isFine);
   if (fine.length <= SHOWN) return sections;
   const says = `${fine.length} gateways have their sidecar, are ready, and report no problems`;
-  return [
-    ...sections.filter((section) => !isFine(section)),
-    { title: `Pods ${name}`, findings: [ok('pods/fine', says)] },
-  ];
+  return [...sections.filter((each) => !isFine(each)), section(`Pods ${name}`, ok('pods/fine', says))];
 }

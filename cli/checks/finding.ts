@@ -14,6 +14,12 @@ export interface Finding {
   page?: string;
 }
 
+/** Result of a check: no finding, one, or several, in any nesting. */
+export type Findings = Finding | Findings[];
+
+export const flatten = (findings: Findings): Finding[] =>
+  Array.isArray(findings) ? findings.flatMap(flatten) : [findings];
+
 /** Findings about one object. */
 export interface Section {
   title: string;
@@ -56,10 +62,10 @@ export type ReadResult<T> = { kind: 'seen'; value: T } | { kind: 'hidden'; why: 
 export const seenOr = <T>(result: ReadResult<T>, fallback: T): T => (result.kind === 'seen' ? result.value : fallback);
 
 /** Reports that something could not be read; returns no finding if it could. */
-export function unseen(check: string, what: string, result: ReadResult<unknown>): Finding[] {
+export function unseen(check: string, what: string, result: ReadResult<unknown>): Findings {
   if (result.kind === 'seen') return [];
   const page = 'how-to/find-out-what-is-wrong.md#permissions';
   return result.why === 'forbidden'
-    ? [warning(check, `not allowed to read ${what}`, { todo: 'ask an administrator to run this command', page })]
-    : [warning(check, `cannot read ${what}: ${result.why}`, { todo: 'try again', page })];
+    ? warning(check, `not allowed to read ${what}`, { todo: 'ask an administrator to run this command', page })
+    : warning(check, `cannot read ${what}: ${result.why}`, { todo: 'try again', page });
 }

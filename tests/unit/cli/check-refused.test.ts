@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { checkRefused } from '../../../cli/checks/check-refused.ts';
+import { flatten } from '../../../cli/checks/finding.ts';
 
 const seen = (value: unknown) => ({ kind: 'seen', value });
 const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
@@ -20,7 +21,7 @@ const at = (time: string) => ({ lastTimestamp: `2026-01-02T${time}Z` });
 
 const checked = (workloads: unknown[], events: unknown[], pods: unknown[] = []) =>
   checkRefused({ name: 'plant', workloads: seen(workloads), events: seen(events), pods: seen(pods) } as never);
-const said = (...given: Parameters<typeof checked>) => checked(...given).map(({ says }) => says);
+const said = (...given: Parameters<typeof checked>) => flatten(checked(...given)).map(({ says }) => says);
 
 suite('doctor reports denied pods', () => {
   test("with the newest reason of each workload, the newest first, in any order of the API server's list", () => {
