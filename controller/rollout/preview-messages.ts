@@ -6,14 +6,13 @@ import type { RolloutInput } from './rollout-input.ts';
 
 /** Describes a rollout whose gateways preview its release. */
 export function previewWait(rollout: RolloutStatus, input: RolloutInput): string {
-  const { commit, previewedAt } = rollout;
+  const { commit, previewedAt = iso(input.now) } = rollout;
   const preview = previewOf(rollout, rollout);
   if (preview)
     return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview)}`;
   const stale = staleIn(rollout, rollout, input).map(({ name }) => name);
   if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
-  const startsAt = previewedAt === undefined ? input.now : Date.parse(previewedAt) + input.previewIntervalMs;
-  return `the gateways preview commit ${commit} from ${iso(startsAt)}, a minute after the last preview`;
+  return `the gateways preview commit ${commit} from ${previewedAt}, because previews begin at most once a minute`;
 }
 
 /** Describes the preview of a commit that waits; empty if there is none. */

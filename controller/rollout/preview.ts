@@ -74,10 +74,10 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
   const isBefore = rollout.phase === 'Previewing' || rollout.previewFailure !== undefined;
   const hasBegun = candidate !== undefined && isSame(candidate, rollout) && !isBefore;
   if (!candidate || input.previewMs === 0 || hasBegun) return { history, rollout: { ...rollout, preview: known } };
-  const startedAt = known ? known.startedAt : startOf(candidate, rollout, input);
-  if (startedAt === undefined) return { history, rollout: { ...rollout, preview: undefined } };
-  const preview = counted({ ...candidate, ...known, startedAt }, rollout, input);
-  return { history, rollout: { ...rollout, preview, previewedAt: known ? rollout.previewedAt : startedAt } };
+  const times = known ? undefined : timesOf(candidate, rollout, input);
+  const { startedAt, previewedAt } = { ...rollout, ...known, ...times };
+  const preview = known || times ? counted({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
+  return { history, rollout: { ...rollout, preview, previewedAt } };
 }
 
 type Begun = Release & Partial<RolloutPreview> & Pick<RolloutPreview, 'startedAt'>;
@@ -117,18 +117,26 @@ function changedIn(plans: readonly Planned[], admission: RolloutStatus['admissio
 }
 
 /**
- * Returns the beginning of the wait for another release; undefined if it can't begin yet. A newer release that arrives
- * during the wait replaces the previous one without extending the wait; later ones are previewed at most once a minute.
+ * Returns the times of another release's preview; undefined if it can't begin yet. A newer release that arrives during
+ * the wait replaces the previous one without extending the wait. Otherwise, one preview begins per minute, and the next
+ * minute's can begin early: a fix of a commit that its preview has stopped doesn't wait, but a series of commits does.
  */
-function startOf(release: Release, rollout: RolloutStatus, input: RolloutInput): string | undefined {
+function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput): Times | undefined {
   const { gateways, previewMs, previewIntervalMs, now } = input;
   const { preview, previewedAt } = rollout;
   const isRunning = preview && !preview.endedAt && now < Date.parse(preview.startedAt) + previewMs;
-  if (isRunning) return preview.startedAt;
+  if (isRunning) return { startedAt: preview.startedAt, previewedAt };
   if (!preview && staleIn(release, rollout, input).length > 0) return undefined;
+  const minute = previewedAt === undefined ? now - previewIntervalMs : Date.parse(previewedAt);
   // Agents without previews have nothing to do.
-  const isSoon = previewedAt !== undefined && now < Date.parse(previewedAt) + previewIntervalMs;
-  return isSoon && gateways.some(({ previews, isResting }) => previews && !isResting) ? undefined : iso(now);
+  if (!gateways.some(({ previews, isResting }) => previews && !isResting)) return { startedAt: iso(now), previewedAt };
+  if (now < minute) return undefined;
+  return { startedAt: iso(now), previewedAt: iso(Math.max(now, minute + previewIntervalMs)) };
+}
+
+interface Times {
+  startedAt: string;
+  previewedAt: string | undefined;
 }
 
 /**
@@ -141,8 +149,8 @@ export function staleIn(release: ReleaseName, { startedAt }: RolloutStatus, inpu
 }
 
 /** Times at which the clock alone changes something about previews (ms since the epoch). */
-export function previewDues(rollout: RolloutStatus, { previewMs, previewIntervalMs }: RolloutInput): number[] {
+export function previewDues(rollout: RolloutStatus, { previewMs }: RolloutInput): number[] {
   const { preview, previewedAt = '', startedAt } = rollout;
   if (preview) return preview.endedAt ? [] : [Date.parse(preview.startedAt) + previewMs];
-  return [Date.parse(previewedAt) + previewIntervalMs, Date.parse(startedAt) + previewMs];
+  return [Date.parse(previewedAt), Date.parse(startedAt) + previewMs];
 }

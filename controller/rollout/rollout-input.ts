@@ -85,7 +85,7 @@ export interface RolloutInput {
   deadlineMs: number;
   /** Time to wait for previews (ms); 0 for none. */
   previewMs: number;
-  /** Delay between the beginnings of two previews (ms). */
+  /** Time in which one preview begins on average (ms). */
   previewIntervalMs: number;
   /** `soak` of each wave (ms). */
   soakMs: readonly number[];

@@ -30,7 +30,7 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const first = before ?? makeFirst(input);
   if (!first) return undefined;
   const now = withoutLater(input, first.rollout);
-  const state = replan(applyOrders(withoutFuture(first, input.now), now), now);
+  const state = replan(applyOrders(withoutFuture(first, input), now), now);
   const taken = takeNewest(state, now);
   const on = advance(taken, now);
   // A rollout that ended now may have blocked a newer release.
@@ -58,25 +58,17 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
   };
 }
 
-const TIMES = [
-  'startedAt',
-  'waveStartedAt',
-  'admittedAt',
-  'underWaySince',
-  'soakStartedAt',
-  'waitsSince',
-  'previewedAt',
-] as const;
+const TIMES = ['startedAt', 'waveStartedAt', 'admittedAt', 'underWaySince', 'soakStartedAt', 'waitsSince'] as const;
 
 /** Replaces times that are ahead because the clock was set back, so that no deadline takes longer than it should. */
-function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
-  const ahead = TIMES.filter((name) => Date.parse(rollout[name] ?? '') > now);
-  const corrected = { ...rollout, ...Object.fromEntries(ahead.map((name) => [name, iso(now)])) };
-  const { preview, previewedAt } = corrected;
-  return {
-    history,
-    rollout: preview && previewedAt ? { ...corrected, preview: { ...preview, startedAt: previewedAt } } : corrected,
-  };
+function withoutFuture({ rollout, history }: RolloutState, { now, previewIntervalMs }: RolloutInput): RolloutState {
+  const before = (time: string, end: number) => (Date.parse(time) > end ? iso(end) : time);
+  const corrected = { ...rollout };
+  for (const name of TIMES) if (rollout[name] !== undefined) corrected[name] = before(rollout[name], now);
+  const { preview, previewedAt } = rollout;
+  if (preview) corrected.preview = { ...preview, startedAt: before(preview.startedAt, now) };
+  if (previewedAt) corrected.previewedAt = before(previewedAt, now + previewIntervalMs);
+  return { history, rollout: corrected };
 }
 
 /**

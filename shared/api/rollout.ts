@@ -198,7 +198,9 @@ export const rolloutStatusSchema = v.pipe(
     ),
     preview: v.optional(rolloutPreviewSchema),
     previewedAt: v.optional(
-      timestamp('Time when the last preview began. The next one begins at least a minute later.'),
+      timestamp(
+        'Beginning of the minute that the last preview was for. It can be ahead, because one preview can begin early. The next one does not begin before.',
+      ),
     ),
     previewFailure: v.optional(
       text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),

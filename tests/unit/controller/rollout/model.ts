@@ -15,7 +15,7 @@ import type { Release } from '../../../../shared/domain/releases.ts';
 export const TICK_MS = 1000;
 export const DEADLINE_MS = 2 * TICK_MS;
 export const SOAK_MS = 1000;
-const PREVIEW_MS = 2 * TICK_MS;
+export const PREVIEW_MS = 2 * TICK_MS;
 export const PREVIEW_INTERVAL_MS = 3 * TICK_MS;
 /** Number of entries in the history. */
 export const HISTORY = 3;

@@ -18,9 +18,12 @@ function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = 
   return fleet;
 }
 
-/** Reconciles this many milliseconds after the beginning of the preview. */
+/** When the preview of the first new commit begins. */
+const FIRST = '2026-11-22T12:00:02.000Z';
+
+/** Reconciles this many milliseconds after that. */
 function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): void {
-  fleet.now = Date.parse(fleet.rollout.previewedAt ?? '') + ms - 1_000;
+  fleet.now = Date.parse(FIRST) + ms - 1_000;
   fleet.look(commit, more);
 }
 
@@ -38,7 +41,7 @@ suite('before the first wave', () => {
     const { preview, summary, message } = fleet.rollout;
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
     assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
-    const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: '2026-11-22T12:00:02.000Z' };
+    const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: FIRST };
     assert.deepEqual(release, { ...expected, endedAt: undefined, everyCommit: undefined, changedWaves: ['canary'] });
     assert.equal(summary, 'previewing 2/3');
     assert.match(message ?? '', /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported, /);
@@ -98,19 +101,41 @@ suite('before the first wave', () => {
     assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.phase], [1, 'Previewing']);
   });
 
-  test('a newer commit replaces one without extending the wait; later ones begin after a minute', () => {
+  test('a newer commit replaces one without extending the wait', () => {
     const fleet = begin(canary, two);
-    const begun = fleet.rollout.previewedAt;
     lookAfter(fleet, 29_000, 'C');
-    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.startedAt], ['C', begun]);
+    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.startedAt], ['C', FIRST]);
     lookAfter(fleet, 30_000, 'C');
     assert.equal(phaseOf(fleet), 'Progressing canary C A');
-    lookAfter(fleet, 59_999, 'D');
-    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview, fleet.wakeInMs], ['Previewing canary D A', undefined, 1]);
-    assert.match(fleet.rollout.message ?? '', /^the gateways preview commit D from 2026-11-22T12:01:02.000Z, a minute/);
-    lookAfter(fleet, 60_000, 'D');
-    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], ['D', 'Previewing']);
-    assert.notEqual(fleet.rollout.previewedAt, begun);
+  });
+
+  test('a fix of a stopped commit is previewed at once, and a series of commits one per minute', () => {
+    const fleet = begin(canary, two);
+    const stopped = (commit: string) => {
+      fleet.plan(commit, [0, 1], { failure: 'check' });
+      fleet.look(commit);
+      assert.equal(phaseOf(fleet), `Stopped canary ${commit} A`);
+    };
+    stopped('B');
+    lookAfter(fleet, 20_000, 'C');
+    assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], ['C', 'Previewing']);
+    stopped('C');
+    for (const [commit, minutes] of [
+      ['D', 1],
+      ['E', 2],
+      ['F', 3],
+    ] as const) {
+      lookAfter(fleet, minutes * 60_000 - 1, commit);
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], [`Previewing canary ${commit} A`, undefined]);
+      assert.equal(fleet.wakeInMs, 1);
+      assert.match(
+        fleet.rollout.message ?? '',
+        /^the gateways preview commit . from \S+:02.000Z, because previews begin/,
+      );
+      lookAfter(fleet, minutes * 60_000, commit);
+      assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], [commit, 'Previewing']);
+      stopped(commit);
+    }
   });
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {

@@ -1,4 +1,4 @@
-import { type Agent, PREVIEW_INTERVAL_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
+import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
 /** Deadline in ticks, and twice as much. */
@@ -48,7 +48,8 @@ function previewOf(world: World, left: Node['left']): unknown[] {
   const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
   const matters = previewedAt && (mayFollow || phase === 'Previewing' || nextCommit !== undefined);
   const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
-  return [preview?.commit, preview?.endedAt !== undefined, age, previewFailure, handled?.approvedDigests];
+  const running = preview && !preview.endedAt && ticksSince(world, Date.parse(preview.startedAt), PREVIEW_MS / TICK_MS);
+  return [preview?.commit, running, age, previewFailure, handled?.approvedDigests];
 }
 
 const ticksSince = (world: World, time: number, most: number): number =>
