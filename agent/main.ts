@@ -93,6 +93,7 @@ async function main(): Promise<void> {
     },
     applied: () => manifestFile.readApplied(),
     show: (preview) => reports.showPreview(preview),
+    drop: () => reports.dropPreview(),
     onDue: () => loop.onChoreDue(),
     access,
     log: log.child({ component: 'preview' }),
@@ -126,6 +127,7 @@ async function main(): Promise<void> {
     log: syncLog,
   });
   const onResource = (resource: WatchedResource | undefined) => {
+    clone.pins.earlier = resource?.rollout?.earlier ?? [];
     previewer.onResource(resource);
     loop.onResource(resource);
     inspector.onResource(resource);

@@ -23,8 +23,9 @@ const ownerOf = (ref: string): string => ref.slice(ROOT.length + 1).split('/', 1
 export class Pins {
   readonly #git: Git;
   readonly #gitDir: string;
-  /** A commit that might be delivered next: it isn't unpinned. */
+  /** A commit that might be delivered next, and earlier ones for rollbacks: they aren't unpinned. */
   candidate: string | undefined;
+  earlier: readonly string[] = [];
   /** IDs by their refs; undefined before git was queried. */
   #refs: Map<string, string> | undefined;
 
@@ -47,10 +48,10 @@ export class Pins {
     );
   }
 
-  /** Unpins all commits but these and the candidate. */
-  async unpinOthers(commits: readonly string[]): Promise<void> {
-    const isUnneeded = (commit: string) => commit !== this.candidate && !commits.includes(commit);
-    await this.#unpin((await this.commits()).filter(isUnneeded));
+  /** Unpins all commits but these, the candidate, and those for rollbacks. */
+  async unpinOthers(commits: readonly (string | undefined)[]): Promise<void> {
+    const needed = [...commits, this.candidate, ...this.earlier];
+    await this.#unpin((await this.commits()).filter((commit) => !needed.includes(commit)));
   }
 
   /** Pins a commit of the clone. */

@@ -21,6 +21,8 @@ export interface PreviewerOptions {
   applied: () => Promise<Applied | undefined>;
   /** Adds the preview to the pod's report, or removes it. */
   show: (preview: GatewayPreview | undefined) => void;
+  /** Removes the preview from the next report of the pod. */
+  drop: () => void;
   /** Called when there is something to do. */
   onDue: () => void;
   access: AccessFacts;
@@ -92,13 +94,16 @@ export class Previewer implements Chore {
 
   /**
    * Records a sync of a release, and returns whether the release has changed no file since the previous one, as shown
-   * in advance. Removes a preview that was compared with another release before the next report shows this one.
+   * in advance. The next report, which shows this release, has no preview that was compared with another one.
    */
   onSynced(release: Named, { changes }: Pick<Plan, 'changes'>): boolean {
     const isExpected = this.showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
     this.#noted = isExpected && changes.length === 0 ? release : undefined;
     const isObsolete = this.#isShown(release) ? changes.length > 0 : !isSame(this.#base ?? NOTHING, release);
-    if (isObsolete) this.#show(undefined);
+    if (isObsolete) {
+      this.#shown = undefined;
+      this.#options.drop();
+    }
     return this.#noted !== undefined;
   }
 

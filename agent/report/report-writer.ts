@@ -52,6 +52,7 @@ export class ReportWriter {
 
   /** Sets the status to write. */
   set(status: SyncReportStatus): void {
+    if (isDeepStrictEqual(status, this.#wanted)) return;
     this.#wanted = status;
     this.#news.abort();
   }

@@ -93,6 +93,11 @@ export class Reports {
     this.#write();
   }
 
+  /** Removes a preview from the next report. */
+  dropPreview(): void {
+    this.#preview = undefined;
+  }
+
   #write(): void {
     const status = { ...this.#status };
     const preview = this.#preview;

@@ -21,8 +21,6 @@ export interface Intent {
   rollout?: number;
   /** Revision of `spec.sync`, if changes are rolled out in waves. */
   revision?: string;
-  /** Earlier commits for rollbacks, if changes are rolled out in waves. */
-  earlier?: string[];
   profile: ResolvedProfile;
   /** Objects that must be signed. */
   verify: 'none' | 'head' | 'tag';
@@ -138,8 +136,7 @@ function judgeByWaves(
   if (isGone && profile.paused) return { kind: 'paused', generation, message: pausedProfile(live) };
   const switches = { paused: false, dryRun: dryRun || (isGone && profile.dryRun) };
   const intent = intentOf(resource, { ...profile, ...switches }, release);
-  const { earlier } = rollout;
-  return { kind: 'act', intent: withoutUndefined({ ...intent, revision, earlier, rollout: release.rollout }) };
+  return { kind: 'act', intent: withoutUndefined({ ...intent, revision, rollout: release.rollout }) };
 }
 
 interface Views extends Pick<Surroundings, 'findRevision'> {

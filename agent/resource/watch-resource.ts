@@ -28,7 +28,7 @@ export interface WatchedResource {
   inspect?: string | undefined;
 }
 
-/** Returns commits for rollbacks or retries, the most likely ones first. */
+/** Returns commits for rollbacks or retries. */
 function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
   const commits = [rollout?.stableCommit ?? '', ...history.map(({ commit }) => commit), rollout?.commit ?? ''];
   return [...new Set(commits)].filter(isCommitHash);

@@ -23,6 +23,17 @@ export function intentAfter(verdict: Verdict, before: Intent | undefined): Inten
   return verdict.kind === 'unsettled' ? before : undefined;
 }
 
+/**
+ * Checks whether a verdict requires nothing new. A gateway that waits for its wave keeps reporting about the rollout that
+ * its release came from.
+ */
+export function isSameWork(verdict: Verdict, before: Verdict): boolean {
+  if (isDeepStrictEqual(verdict, before)) return true;
+  if (verdict.kind !== 'act' || before.kind !== 'act' || verdict.intent.rollout !== undefined) return false;
+  const { rollout: _, ...intent } = before.intent;
+  return isDeepStrictEqual(verdict.intent, intent);
+}
+
 /** Effect of a change of the resource on the sync in progress. */
 export type Standing =
   | 'valid'

@@ -17,7 +17,7 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   const { intent, mappings, manifest, signal, isRefetch = false } = aim;
   const { clone, accessFiles, onFetch, log } = dependencies;
   const isThere = await clone.adopt(intent.commit);
-  await clone.pins.unpinOthers(neededBy(intent, manifest.applied?.commit)).catch((error) => {
+  await clone.pins.unpinOthers([intent.commit, manifest.applied?.commit]).catch((error) => {
     log.warn({ err: error }, 'earlier commits not unpinned');
   });
   if (isThere && !isRefetch) return;
@@ -46,14 +46,9 @@ export async function provideCandidate(aim: SyncAim, dependencies: SyncDependenc
   await clone.pins.pin(intent.commit);
 }
 
-/** Returns the commits that can be pinned. */
-function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined): string[] {
-  return [commit, ...earlier, ...(applied === undefined ? [] : [applied])];
-}
-
-/** Pins a commit for a later rollback of the gateway. */
-export async function pinCommit({ commit, earlier }: Intent, { clone, log }: SyncDependencies): Promise<void> {
-  if (!earlier) return;
+/** Pins a commit for a later rollback of the gateway, if changes are rolled out in waves. */
+export async function pinCommit({ commit, revision }: Intent, { clone, log }: SyncDependencies): Promise<void> {
+  if (revision === undefined) return;
   await clone.pins.pin(commit).catch((error) => {
     log.warn({ err: error, commit }, 'commit not pinned: a rollback to it needs the git server');
   });

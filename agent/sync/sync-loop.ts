@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { spreadPause, timerMs } from '../../shared/domain/duration.ts';
 import type { Verification } from '../gateway/verification.ts';
@@ -12,7 +11,7 @@ import type { WatchedResource } from '../resource/watch-resource.ts';
 import { CurrentSync } from './current-sync.ts';
 import { ACCESS_CHECK_MS, fetchDelay } from './delays.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { idleFinding, intentAfter } from './in-force.ts';
+import { idleFinding, intentAfter, isSameWork } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
 
 /** Delay while nothing changes; the loop can run more often. */
@@ -68,8 +67,10 @@ export class SyncLoop {
     this.#resource = resource;
     const { profileName, surroundings } = this.#options;
     const verdict = judgeResource(resource, profileName, surroundings);
-    if (isDeepStrictEqual(verdict, this.#verdict)) return;
+    if (isSameWork(verdict, this.#verdict)) return;
     this.#verdict = verdict;
+    // The intent in force remains, and needs no other sync.
+    if (verdict.kind === 'unsettled' && this.#intent) return;
     this.#failures = 0;
     this.#reloadFailures = 0;
     const { verifier } = this.#options;

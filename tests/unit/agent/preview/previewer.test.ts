@@ -41,6 +41,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     preview,
     applied: async () => world.applied,
     show: (each) => shown.push(each),
+    drop: () => shown.push(undefined),
     onDue: () => {
       due += 1;
     },

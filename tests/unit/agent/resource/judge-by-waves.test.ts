@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { type Intent, judgeResource, type Verdict } from '../../../../agent/resource/judge-resource.ts';
 import { type ProfileView, viewProfile } from '../../../../agent/resource/revisions.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import { isSameWork } from '../../../../agent/sync/in-force.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Wave } from '../../../../shared/api/wave.ts';
 import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
@@ -64,6 +65,7 @@ interface Given {
   changes?: Partial<WatchedResource>;
   paused?: boolean;
   plan?: Wave[];
+  earlier?: string[];
 }
 
 const found = (sync: ProfileSource): ProfileView => viewProfile(sync, 'default');
@@ -75,6 +77,7 @@ function judge({
   changes,
   paused = false,
   plan = waves,
+  earlier = [OLD],
   ...rest
 }: Given): Verdict {
   const resource: WatchedResource = {
@@ -85,7 +88,7 @@ function judge({
     gateways: 1,
     refResolved: { status: 'True', message: '' },
     spec: { ...gatewaySpecOf(), sync, paused },
-    rollout: { uid: 'uid-1', waves: plan, status: status as RolloutStatus | undefined, revision: LIVE, earlier: [OLD] },
+    rollout: { uid: 'uid-1', waves: plan, status: status as RolloutStatus | undefined, revision: LIVE, earlier },
     ...changes,
   };
   const known = 'knownLabels' in rest ? rest.knownLabels : labels;
@@ -129,6 +132,19 @@ suite('while changes go in waves', () => {
     ['all went back', statusOf({ phase: 'RolledBack' }), BACK],
     ['all went back, under another plan', statusOf({ phase: 'RolledBack', admission: [] }), BACK],
   ];
+  test('a gateway that waits has nothing to do when a rollout begins', () => {
+    const judged = (status: RolloutStatus) => judge({ before: found(syncOf('old')), status });
+    const done = { commit: OLD, ref: 'v1', revision: BEFORE, phase: 'Complete' } as const;
+    const complete = judged(statusOf({ number: 6, ...done }));
+    const history = judge({ before: found(syncOf('old')), status: statusOf({ number: 6, ...done }), earlier: [NEW] });
+    assert.ok(isSameWork(history, complete));
+    assert.ok(isSameWork(judged(statusOf()), complete));
+    for (const status of [statusOf({ admission: admission('all') }), statusOf({ phase: 'RollingBack' })])
+      assert.ok(!isSameWork(judged(status), complete), status.phase);
+    const other = judge({ before: found(syncOf('other')), status: statusOf() });
+    assert.ok(!isSameWork(other, complete));
+  });
+
   for (const [name, status, expected] of cases) {
     test(`the right release is chosen if ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }

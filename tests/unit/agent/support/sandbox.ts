@@ -41,7 +41,7 @@ interface Target {
   fetchTimeoutMs?: number | undefined;
   ignoresHostKey?: boolean;
   revision?: string;
-  /** Commits for rollbacks of the gateway, the most important first. */
+  /** Commits for rollbacks of the gateway; implies a revision. */
   earlier?: string[];
 }
 
@@ -178,7 +178,10 @@ export async function createSandbox(
     get fetches() {
       return fetches;
     },
-    sync: (target, signal = new AbortController().signal) => sync(intentOf(target), dependencies, signal),
+    sync: (target, signal = new AbortController().signal) => {
+      dependencies.clone.pins.earlier = target.earlier ?? [];
+      return sync(intentOf(target), dependencies, signal);
+    },
     inspect: async (asked, target, signal = new AbortController().signal) => {
       const look = { resource: resourceOf(target), dependencies, signal };
       const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
@@ -223,7 +226,7 @@ const noReload = reloadSettings({ gateway: undefined });
 
 function intentOf(target: Target): Intent {
   const { repo, commit, ref = 'main', profile = {}, reload = noReload, verify = 'none', submodules = false } = target;
-  const { ignoresHostKey = false, revision, earlier, fetchTimeoutMs } = target;
+  const { ignoresHostKey = false, earlier, revision = earlier && 'r', fetchTimeoutMs } = target;
   const mappings = [{ source: '.', destination: '.', required: true, template: false }];
   return {
     generation: 1,
@@ -254,7 +257,7 @@ function intentOf(target: Target): Intent {
     reload,
     verify,
     submodules,
-    ...withoutUndefined({ fetchTimeoutMs, revision, earlier }),
+    ...withoutUndefined({ fetchTimeoutMs, revision }),
   };
 }
 

@@ -77,6 +77,26 @@ function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = fals
   return { ...resource, spec: { ...resource.spec, paused }, gateways, rollout };
 }
 
+test('an edit of the spec needs no sync until the controller has observed it', async (t) => {
+  const stop = new AbortController();
+  const generations: number[] = [];
+  const sync = async (_: SyncLoop, { generation }: { generation: number }) => {
+    generations.push(generation);
+    if (generations.length === 2) stop.abort();
+    return synced;
+  };
+  const loop = await loopOf(t, sync, () => {});
+  loop.onResource(resourceOf({ port: 1 }, 1, 1));
+  const running = loop.run(AbortSignal.any([stop.signal, t.signal]));
+  while (generations.length === 0) await setImmediate();
+  for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  loop.onResource(resourceOf({ port: 1 }, 2, 1));
+  for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  loop.onResource(resourceOf({ port: 1 }, 2, 2));
+  await running;
+  assert.deepEqual(generations, [1, 2]);
+});
+
 suite('a release that is rolled back', () => {
   test('is abandoned during its fetch, without a report and without starting the gateway', async (t) => {
     for (const next of [rollingOut('RollingBack'), rollingOut('Progressing', { paused: true })]) {
