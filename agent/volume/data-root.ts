@@ -79,8 +79,9 @@ export class DataRoot {
   /** Must run before a scan by path, because writes go to the opened directory. Throws {@link TransientError}. */
   checkPlace(): void {
     if (this.#root.isAt(this.path)) return;
+    const directory = this.#data === '' ? 'the root of the data volume' : `${this.#data} in the data volume`;
     throw new TransientError(
-      `the directory at ${this.path} was replaced or removed after the agent started: restore it, or recreate the pod to deliver to the new one`,
+      `${directory} was replaced or removed after the agent started: restore it, or recreate the pod to deliver to the new one`,
       { code: 'data.replaced', reason: 'VolumeUnusable' },
     );
   }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, hash } from 'node:crypto';
 import { once } from 'node:events';
-import { fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
+import { accessSync, constants, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
@@ -46,8 +46,9 @@ const flush = promisify(fsync);
  * Writes and flushes the content of every file to the staging directory on the data volume, with its final mode and
  * time. Returns the manifest's records. If it throws, no file has reached its destination.
  */
-export async function stageFiles(writes: StagedWrite[], options: StagingOptions): Promise<OwnedFile[]> {
+export async function stageFiles(planned: StagedWrite[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
+  const writes = planned.map((write) => (isReadable(write, options) ? write : { file: write.file }));
   const records: OwnedFile[] = [];
   options.contents.announce(writes.flatMap(({ file, copied }) => (copied ? [] : [file])));
   while (records.length < writes.length) {
@@ -57,6 +58,17 @@ export async function stageFiles(writes: StagedWrite[], options: StagingOptions)
   }
   await flushFiles(records, options);
   return records;
+}
+
+/** Checks whether the content can be copied: the gateway might have changed the owner of the file. */
+function isReadable({ copied }: StagedWrite, { root }: StagingOptions): boolean {
+  if (!copied) return true;
+  try {
+    root.lookInside(copied.path, (at) => accessSync(at, constants.R_OK));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 interface Progress {

@@ -6,7 +6,9 @@ import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { mappingOf, treeOf } from '../support/tree-files.ts';
 
@@ -150,6 +152,21 @@ suite('a mapping with a mode', () => {
     });
     await assert.rejects(sandbox.sync({ ...target, profile: keysWith('0600') }), { code: 'data.changed' });
     assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['640', 'KEY']);
+  });
+
+  test('is corrected with the content from git if the gateway keeps the agent from reading the file', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'copies');
+    const target = { repo, commit: await commit({ files }) };
+    await sandbox.sync({ ...target, profile: keysWith('0640') });
+    const key = path.join(sandbox.data, 'keys/id');
+    const { ino } = statSync(key);
+    mockCalls(t, ['accessSync', 'openSync'], (_, args, real) => {
+      const stats = statSync(String(args[0]), { throwIfNoEntry: false });
+      if (stats?.ino === ino) throw codedError('EACCES');
+      return real(...args);
+    });
+    await sandbox.sync({ ...target, profile: keysWith('0600') });
+    assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['600', 'key']);
   });
 
   test('is compared with files that the agent found', async (t) => {

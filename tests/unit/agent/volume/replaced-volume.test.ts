@@ -4,7 +4,8 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
-const replaced = { name: 'TransientError', code: 'data.replaced' };
+const message = /^the root of the data volume was replaced or removed/;
+const replaced = { name: 'TransientError', code: 'data.replaced', message };
 
 suite('while another directory is in the place of the data volume, a running agent', () => {
   test('remembers everything that it owns and keeps in the first one', async (t) => {
