@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
+import { clip } from '../../shared/domain/clip.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import type { DesiredFile, PreviewedContents } from './plan-input.ts';
@@ -49,7 +50,7 @@ export function summarizePreview({ plan, contents, commit }: PreviewedPlan): Sum
 /** Returns the preview of a release that can't be delivered; without a failure, if the stable one can't be either. */
 export function summarizeProblem(message: string, isNew: boolean): Summary {
   const counts = { added: 0, modified: 0, deleted: 0 };
-  const failure = message.length > BOUNDS.message ? `${message.slice(0, BOUNDS.message - 1)}…` : message;
+  const failure = clip(message, BOUNDS.message);
   return { digest: digestOf([['', 'problem', message]]), ...counts, ...(isNew && { failure }) };
 }
 

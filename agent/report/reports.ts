@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { clip } from '../../shared/domain/clip.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { version } from '../../shared/version.ts';
@@ -42,10 +43,6 @@ export function reportStatus(finding: Finding, context: ReportContext): SyncRepo
     message: message ? clip(message, BOUNDS.message) : undefined,
     agentVersion,
   });
-}
-
-function clip(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
 export interface ReportsOptions extends ReportWriterOptions {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
+import { clip } from '../../shared/domain/clip.ts';
 import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Destination } from './destination.ts';
@@ -97,7 +98,7 @@ function oneLine(text: string, length: number): string {
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .replace(/\p{Cf}/gu, '')
     .trim();
-  return plain.length <= length ? plain : `${plain.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+  return clip(plain, length);
 }
 
 /** Shortens a text, and keeps texts with the same beginning distinct. */

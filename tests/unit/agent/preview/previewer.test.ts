@@ -283,5 +283,6 @@ suite('the digest of a preview', () => {
 
   test('shortens a long message', () => {
     assert.equal(summarizeProblem('x'.repeat(5_000), true).failure?.length, 1024);
+    assert.ok(summarizeProblem('🙂'.repeat(5_000), true).failure?.isWellFormed());
   });
 });
