@@ -116,6 +116,15 @@ const nameOf = (element) => element.getAttribute('aria-label') ?? element.textCo
 /** @type {WeakMap<HTMLElement, string>} */
 const shown = new WeakMap();
 
+/** A table. @param {string[]} titles @param {HTMLElement[]} rows */
+export const table = (titles, rows) =>
+  h(
+    'table',
+    {},
+    h('thead', {}, h('tr', {}, ...titles.map((title) => h('th', { scope: 'col' }, title)))),
+    h('tbody', {}, rows),
+  );
+
 /**
  * Returns a static element of the page.
  * @param {string} id

@@ -1,5 +1,5 @@
 // The gateways of one GatewaySync as a table, which is drawn only while it is open.
-import { byId, h, redraw } from './dom.js';
+import { byId, h, redraw, table } from './dom.js';
 import { hash, readable } from './hash.js';
 import { openPanel } from './panel.js';
 import { ago, formatCount } from './words.js';
@@ -47,7 +47,7 @@ export function drawGateways(gateways) {
   const found = [...gateways.values()].filter((gateway) => !search || textOf(gateway).includes(search)).sort(byNeed);
   const shown = found.slice(0, rows);
   redraw(byId('all'), [shown, found.length, shown.map(({ syncedAt }) => ago(syncedAt))], () => [
-    found.length > 0 ? table(shown) : h('p', { class: 'calm' }, 'No gateway matches.'),
+    found.length > 0 ? table(TITLES, shown.map(rowOf)) : h('p', { class: 'calm' }, 'No gateway matches.'),
     found.length > rows &&
       h(
         'button',
@@ -72,48 +72,24 @@ const needOf = ({ status }) => (status === 'Error' || status === 'MissingSidecar
 /** @param {Gateway} a @param {Gateway} b */
 const byNeed = (a, b) => needOf(a) - needOf(b) || (a.pod < b.pod ? -1 : 1);
 
-/** @param {readonly Gateway[]} gateways */
-function table(gateways) {
-  const titles = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'Synced', 'Waits for'];
-  return h(
-    'table',
-    {},
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        titles.map((title) => h('th', { scope: 'col' }, title)),
-      ),
-    ),
-    h('tbody', {}, gateways.map(rowOf)),
-  );
-}
+const TITLES = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'Synced', 'Waits for'];
 
 /** @param {Gateway} gateway */
-const rowOf = ({ name, pod, wave = '', status, commit, syncedAt, waitsFor = '' }) =>
-  h(
+function rowOf({ name, pod, wave = '', status, commit, syncedAt, waitsFor = '' }) {
+  const from = `[data-pod="${CSS.escape(pod)}"]`;
+  const open = { type: 'button', class: 'link', 'data-pod': pod, onclick: () => openPanel(pod, from) };
+  const cells = [
+    pod === name ? '' : pod,
+    wave,
+    h('span', { class: 'status' }, status),
+    commit && hash(commit),
+    ago(syncedAt),
+    readable(waitsFor),
+  ];
+  return h(
     'tr',
     { 'data-status': status },
-    h(
-      'th',
-      { scope: 'row' },
-      h(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          'data-pod': pod,
-          onclick: () => openPanel(pod, `[data-pod="${CSS.escape(pod)}"]`),
-        },
-        h('bdi', {}, name),
-      ),
-    ),
-    h('td', {}, pod === name ? '' : pod),
-    h('td', {}, wave),
-    h('td', {}, h('span', { class: 'status' }, status)),
-    h('td', {}, commit ? hash(commit) : ''),
-    h('td', {}, ago(syncedAt)),
-    h('td', {}, readable(waitsFor)),
+    h('th', { scope: 'row' }, h('button', open, h('bdi', {}, name))),
+    cells.map((cell) => h('td', {}, cell)),
   );
+}

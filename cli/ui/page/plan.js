@@ -1,5 +1,5 @@
 // The plan of a commit before it is delivered: a table of the waves, failures, and groups of identical changes.
-import { h } from './dom.js';
+import { h, table } from './dom.js';
 import { readable } from './hash.js';
 import { counted } from './words.js';
 
@@ -78,34 +78,15 @@ function drawChange({ kind = 'modify', path, reason }) {
 /** @param {Plan['counts']} counts */
 function drawCounts({ columns, rows }) {
   const hasWaves = rows.some(({ wave }) => wave !== undefined);
-  return h(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Gateways by wave' },
+  const titles = [...(hasWaves ? ['wave'] : []), ...columns.map(({ title }) => title)];
+  const drawn = rows.map(({ wave, counts }) =>
     h(
-      'table',
-      { class: 'counts' },
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          hasWaves && h('th', { scope: 'col' }, 'wave'),
-          columns.map(({ title }) => h('th', { scope: 'col' }, title)),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        rows.map(({ wave, counts }) =>
-          h(
-            'tr',
-            {},
-            wave !== undefined && h('th', { scope: 'row' }, h('bdi', {}, wave)),
-            counts.map((count, index) => h('td', { 'data-count': count > 0 && columns[index]?.key }, count)),
-          ),
-        ),
-      ),
+      'tr',
+      {},
+      wave !== undefined && h('th', { scope: 'row' }, h('bdi', {}, wave)),
+      counts.map((count, index) => h('td', { 'data-count': count > 0 && columns[index]?.key }, count)),
     ),
   );
+  const region = { class: 'counts scroll', tabindex: 0, role: 'region', 'aria-label': 'Gateways by wave' };
+  return h('div', region, table(titles, drawn));
 }

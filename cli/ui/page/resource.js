@@ -83,21 +83,9 @@ export function drawResource(detail, gateways, { may, trace, traceError }) {
       ? `You have read-only access: to make changes, request the role edit in the namespace ${namespace}.`
       : '',
   );
-  redraw(
-    byId('facts'),
-    [
-      detail.repo,
-      detail.ref,
-      detail.range,
-      detail.source,
-      detail.commit,
-      detail.backOn,
-      detail.counts,
-      detail.rollout,
-      ago(detail.resolvedAt),
-    ],
-    () => drawFacts(detail),
-  );
+  const { repo, ref, range, source, commit, backOn, counts, rollout } = detail;
+  const facts = [repo, ref, range, source, commit, backOn, counts, rollout, ago(detail.resolvedAt)];
+  redraw(byId('facts'), facts, () => drawFacts(detail));
   byId('plan-section').hidden = !detail.plan;
   redraw(byId('plan'), detail.plan, () => (detail.plan ? drawPlan(detail.plan) : []));
   drawGatewayParts(detail, gateways);
