@@ -3,11 +3,9 @@ import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { shellWord } from '../../shared/domain/shell-quote.ts';
 
-/** An annotation in a message of the controller, such as `set sync.io/retry-rollout: 3f2a…` or `… (now 91fd…)`. */
+/** An annotation in a message, such as `set sync.io/approve: 3f2a…`, with a remark about it, such as `(now 91fd…)`. */
 const ORDER =
-  /(set )?(?:the annotation )?\b(sync\.io\/(?:approve|rollback|retry-rollout))(?![\w-])(?:: ([\w./-]*\w))?(?: \(now \S+\))?/g;
-/** The controller can't know that the command removes an outdated approval. */
-const OUTDATED = /; it was set before (spec\.sync was edited|gateways reported other changes), so remove it first/;
+  /(set )?(?:the annotation )?\b(sync\.io\/(?:approve|rollback|retry-rollout))(?![\w-])(?:: ([\w./-]*\w))?(?: \((?:now|remove) [^)]*\))?/g;
 
 /** Replaces annotations in all messages of the controller, for every view, by the commands that set them. */
 export function withCommands(gatewaySync: GatewaySync): GatewaySync {
@@ -27,12 +25,10 @@ export function withCommands(gatewaySync: GatewaySync): GatewaySync {
 
 /** Replaces annotations in a message by the commands that set them. */
 export const inCommands = (message: string, name: string): string =>
-  message
-    .replace(ORDER, (_, isOrder: string | undefined, annotation: string, value: string | undefined) => {
-      const command = commandFor(annotation, { name, value });
-      return isOrder ? `run ${command}` : command;
-    })
-    .replace(OUTDATED, ' again, because $1 after the approval');
+  message.replace(ORDER, (_, isOrder: string | undefined, annotation: string, value: string | undefined) => {
+    const command = commandFor(annotation, { name, value });
+    return isOrder ? `run ${command}` : command;
+  });
 
 function commandFor(annotation: string, { name, value }: { name: string; value: string | undefined }): string {
   if (annotation === ROLLOUT_ANNOTATIONS.approve) return `kubectl stoker approve ${name}`;

@@ -149,10 +149,11 @@ function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInpu
   const { approved, approvedRevision } = input;
   const revision = commit === rollout.nextCommit ? input.wanted?.revision : rollout.revision;
   const isEdited = approvedRevision !== undefined && approvedRevision !== revision;
-  const before = isEdited ? 'spec.sync was edited' : 'gateways reported other changes';
-  const other = approved === commit ? `; it was set before ${before}, so remove it first` : ` (now ${approved})`;
-  const now = approved === undefined ? '' : other;
-  return `has been waiting for approval${sinceText(rollout)}; set the annotation sync.io/approve: ${commit}${now}`;
+  const isOutdated = approved === commit;
+  const why = `, because ${isEdited ? 'spec.sync was edited' : 'gateways reported other changes'} after the last one`;
+  const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
+  const now = approved === undefined ? '' : ` (now ${approved})`;
+  return `${waits}; set the annotation sync.io/approve: ${commit}${isOutdated ? ' (remove it first)' : now}`;
 }
 
 /** If the waves were edited after the failure, no gateway is admitted. */

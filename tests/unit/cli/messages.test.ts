@@ -25,12 +25,8 @@ suite('a message of the controller', () => {
       'waiting for approval since then; run kubectl stoker approve plant',
     ],
     [
-      `set the annotation sync.io/approve: ${COMMIT}; it was set before spec.sync was edited, so remove it first`,
-      'run kubectl stoker approve plant again, because spec.sync was edited after the approval',
-    ],
-    [
-      `set the annotation sync.io/approve: ${COMMIT}; it was set before gateways reported other changes, so remove it first`,
-      'run kubectl stoker approve plant again, because gateways reported other changes after the approval',
+      `waiting, because spec.sync was edited; set the annotation sync.io/approve: ${COMMIT} (remove it first); preview: 1`,
+      'waiting, because spec.sync was edited; run kubectl stoker approve plant; preview: 1',
     ],
     [
       `sync.io/rollback: ${COMMIT} takes effect when the resource is resumed`,

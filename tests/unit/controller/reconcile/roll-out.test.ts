@@ -107,7 +107,10 @@ test('an approval belongs to the revision of spec.sync in the status at that tim
   const edited = { ...approved, destination: 'elsewhere' };
   const waiting = next(begun, edited).fields;
   assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.waitsFor], [newest, 'Approval']);
-  assert.match(waiting.rollout?.message ?? '', /set before spec\.sync was edited, so remove it first/);
+  assert.match(
+    waiting.rollout?.message ?? '',
+    /because spec\.sync was edited after the last one; .* \(remove it first\)/,
+  );
   const removed = next(waiting, { ...edited, annotations: {} }).fields;
   const again = next(removed, edited).fields.rollout;
   assert.deepEqual([again?.phase, again?.waitsFor, again?.nextCommit], ['Progressing', undefined, undefined]);
@@ -120,7 +123,7 @@ test('an approval with a simultaneous edit of spec.sync belongs to the revision 
   const approved = { rollout, annotations: { 'sync.io/approve': newest } };
   const both = next(waiting, { ...approved, destination: 'elsewhere' }).fields.rollout;
   assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
-  assert.match(both?.message ?? '', /set before spec\.sync was edited, so remove it first/);
+  assert.match(both?.message ?? '', /because spec\.sync was edited after the last one; .* \(remove it first\)/);
   assert.equal(next(waiting, approved).fields.rollout?.commit, newest);
 });
 

@@ -112,7 +112,7 @@ const readings: [
     'it was approved before spec.sync was edited',
     () => begin(approval, onTwo, { approved: B, approvedRevision: 'before' }),
     'complete; c0ffee11 waits',
-    `commit ${B} has been waiting for approval since 12:00:02; ${approve}; it was set before spec.sync was edited, so remove it first`,
+    `commit ${B} has been waiting for approval since 12:00:02, because spec.sync was edited after the last one; ${approve} (remove it first)`,
     'Approval',
     '2 0 0 2',
   ],

@@ -182,7 +182,7 @@ function atLast(world: World): World {
   const { message = '', nextCommit, commit } = (world.state as NonNullable<World['state']>).rollout;
   // A release in progress goes on if the wanted one was given up.
   const asked = (nextCommit ?? (message.includes('sync.io/approve') ? commit : wanted)) as World['approved'];
-  const approved = /so remove it first/.test(message) ? undefined : asked;
+  const approved = /remove it first/.test(message) ? undefined : asked;
   const agents = world.agents.map((agent) => (agent.isResting ? { ...agent, isResting: false } : agent));
   return { ...world, wanted, approved, isOpen: true, agents };
 }

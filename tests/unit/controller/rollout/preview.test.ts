@@ -543,7 +543,10 @@ suite('an approval', () => {
     fleet.plan('B', [1], digest('c'));
     fleet.look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    assert.match(fleet.rollout.message ?? '', /it was set before gateways reported other changes, so remove it first/);
+    assert.match(
+      fleet.rollout.message ?? '',
+      /because gateways reported other changes after the last one; .* \(remove it first\)/,
+    );
     fleet.look('B', PREVIEW);
     fleet.look('B', approved);
     assert.equal(phaseOf(fleet), 'Progressing all B A');
