@@ -23,13 +23,12 @@ import type {
 } from '@kubernetes/client-node';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AsJson, DeepPartial, ObjectMeta } from '../../shared/api/object-meta.ts';
+import { fitsSelector } from '../../shared/domain/waves.ts';
 
 /** An object of which only the metadata is used. */
 interface Named {
   metadata: ObjectMeta;
 }
-
-export type LabelSelector = V1LabelSelector;
 
 /** Directory at which the sidecar mounts the data volume. */
 export const DATA_PATH = '/data';
@@ -123,21 +122,9 @@ export interface Workload extends Named {
 /** Keys of a Secret with the length of each value. Values are dropped as soon as they are read. */
 export type SecretKeys = Record<string, number>;
 
-/** Checks whether labels match a selector; an empty one matches all (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/). */
-export function fits(
-  { matchLabels = {}, matchExpressions = [] }: LabelSelector = {},
-  labels: Record<string, string> = {},
-): boolean {
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-      if (operator === 'In') return value !== undefined && values.includes(value);
-      if (operator === 'NotIn') return value === undefined || !values.includes(value);
-      return operator === 'Exists' ? value !== undefined : value === undefined;
-    })
-  );
-}
+/** Checks whether labels match a selector; an empty one matches all. */
+export const fits = (selector: V1LabelSelector | undefined, labels: Record<string, string> = {}): boolean =>
+  fitsSelector(selector, new Map(Object.entries(labels)));
 
 /** Value of a plain variable of a container. */
 export const variableOf = ({ env = [] }: Container, name: string): string | undefined =>

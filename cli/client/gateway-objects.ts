@@ -20,6 +20,15 @@ export interface GatewayReport {
   status?: SyncReportStatus;
 }
 
+/** Parts of an event about the GatewaySync. */
+export interface ObservedEvent {
+  reason: string;
+  /** RFC 3339 with microseconds. */
+  eventTime?: string | null;
+  lastTimestamp?: string | null;
+  message?: string;
+}
+
 /** Annotations of a pod that the views need. */
 const KEPT = (['inject', 'injected', 'crName', 'profile', 'gatewayName'] as const).map((key) => POD_ANNOTATIONS[key]);
 /** Characters of the reported changes that are kept of one gateway. */

@@ -7,7 +7,14 @@ import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
-import { type GatewayReport, gatewayReportOf, hidesPods, type PodIdentity, podIdentityOf } from './gateway-objects.ts';
+import {
+  type GatewayReport,
+  gatewayReportOf,
+  hidesPods,
+  type ObservedEvent,
+  type PodIdentity,
+  podIdentityOf,
+} from './gateway-objects.ts';
 import { withCommands } from './with-commands.ts';
 
 const PAGE_SIZE = 250;
@@ -56,18 +63,15 @@ export function getGatewaySync(access: Access, name: string): Promise<GatewaySyn
   return attempt(access, what, async () => withCommands(await client.get(gatewaySyncPath(namespace, name))));
 }
 
-/** Data about gateways beyond the status; undefined if the caller can't read it. */
-export interface Details {
-  reports: GatewayReport[] | undefined;
-  pods: PodIdentity[] | undefined;
-}
-
-/** Reads the reports and the pods of gateways in a namespace, or in all of them. Throws `Problem`. */
+/**
+ * Reads the reports and the pods of gateways in a namespace, or in all of them; undefined if the caller can't. Throws
+ * `Problem`.
+ */
 export async function readDetails(
   access: Access,
   namespace: string | undefined,
   gatewaySyncs: readonly GatewaySync[],
-): Promise<Details> {
+): Promise<{ reports: GatewayReport[] | undefined; pods: PodIdentity[] | undefined }> {
   const doing = `read reports in ${namespace ?? 'all namespaces'}`;
   const [reports, pods, others = []] = await Promise.all([
     attempt(access, { doing, namespace }, () =>
@@ -115,20 +119,13 @@ export function readPodStates(access: Access, namespace: string): Promise<PodSta
   );
 }
 
-interface EventObject {
-  reason: string;
-  eventTime?: string | null;
-  lastTimestamp?: string | null;
-  message?: string;
-}
-
 /** Lists events about a GatewaySync; undefined if the caller can't read them. Throws `Problem`. */
-export function listEvents(access: Access, { metadata }: GatewaySync): Promise<EventObject[] | undefined> {
+export function listEvents(access: Access, { metadata }: GatewaySync): Promise<ObservedEvent[] | undefined> {
   const { namespace, name, uid } = metadata;
   const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
   return attempt(access, { doing: `read events in the namespace ${namespace}`, namespace }, () =>
     unlessForbidden(
-      list(access, corePath('events', namespace), (event: EventObject) => event, { query: { fieldSelector } }),
+      list(access, corePath('events', namespace), (event: ObservedEvent) => event, { query: { fieldSelector } }),
     ),
   );
 }

@@ -8,7 +8,8 @@ import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
-import { type Asked, barsOf, judgeProgress, missingOf, type Progress } from '../fleet/sync-progress.ts';
+import { resourceView } from '../fleet/fleet.ts';
+import { type Asked, barsIn, judgeProgress, missingIn, type Progress } from '../fleet/sync-progress.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
@@ -126,10 +127,10 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
       );
       known = { details, resourceVersion, at: performance.now() };
     }
-    const { details } = known;
+    const view = resourceView(gatewaySync, known.details);
     const columns = host.columns;
     const says = plain(progress.says);
-    const bars = drawWaves(barsOf(gatewaySync, details), { columns, ink });
+    const bars = drawWaves(barsIn(view), { columns, ink });
     const seconds = `${Math.round((performance.now() - started) / 1000)} s`;
     screen.show(
       [...bars, '', ...drawLegend(ink, columns), ink('dim', cut(`${seconds}  ${says}`, columns ?? says.length + 9))],
@@ -138,10 +139,10 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
     stuckSince = progress.stuck ? (stuckSince ?? performance.now()) : undefined;
     const isStuck = stuckSince !== undefined && performance.now() - stuckSince > STUCK_MS;
     if (progress.kind === 'done') return end(progress, host);
-    if (progress.kind === 'failed') throw new Problem(`${progress.says}${listed(missingOf(gatewaySync, details))}`);
+    if (progress.kind === 'failed') throw new Problem(`${progress.says}${listed(missingIn(view))}`);
     if (isStuck) throw new Problem(`some gateways failed${listed(progress.stuck ?? [])}`);
     if (performance.now() - started > timeoutMs)
-      throw new Problem(`timed out: ${progress.says}${listed(missingOf(gatewaySync, details))}`);
+      throw new Problem(`timed out: ${progress.says}${listed(missingIn(view))}`);
     await sleep(LOOK_MS);
   }
 }

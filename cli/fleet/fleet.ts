@@ -60,16 +60,14 @@ export interface FleetView {
 /** Creates the view. */
 export function fleetView(gatewaySyncs: readonly GatewaySync[], beyond: Beyond): FleetView {
   const items = gatewaySyncs.map((gatewaySync) => resourceView(gatewaySync, beyond));
-  const sum = (count: (item: ResourceView) => number) => items.reduce((total, item) => total + count(item), 0);
-  return {
-    items,
-    totals: {
-      resources: items.length,
-      ready: items.filter(({ state }) => state === 'ready').length,
-      gateways: sum(({ counts }) => counts.total),
-      synced: sum(({ counts }) => counts.synced),
-    },
-  };
+  return { items, totals: totalsOf(items) };
+}
+
+/** Returns the totals of these GatewaySyncs. */
+export function totalsOf(items: readonly Pick<ResourceView, 'state' | 'counts'>[]): FleetView['totals'] {
+  const sum = (key: 'total' | 'synced') => items.reduce((total, { counts }) => total + counts[key], 0);
+  const ready = items.filter(({ state }) => state === 'ready').length;
+  return { resources: items.length, ready, gateways: sum('total'), synced: sum('synced') };
 }
 
 const NOTHING: Counts = {

@@ -6,8 +6,7 @@ import { shellWord } from '../../shared/domain/shell-quote.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 import { isWhole } from './basis.ts';
-import type { Beyond } from './beyond.ts';
-import { type ResourceView, resourceView } from './fleet.ts';
+import type { ResourceView } from './fleet.ts';
 import { byNeed, type GatewayView } from './gateway.ts';
 import { shortCommit } from './messages.ts';
 import { gatewaysOf } from './names.ts';
@@ -105,22 +104,16 @@ function stuckOf({ status }: GatewaySync): string[] | undefined {
 }
 
 /** Returns gateways without the commit, and what each waits for. */
-export function missingOf(gatewaySync: GatewaySync, beyond: Beyond): string[] {
-  const { gateways } = resourceView(gatewaySync, beyond);
+export function missingIn({ gateways }: Pick<ResourceView, 'gateways'>): string[] {
   return byNeed(gateways)
     .filter(({ status, waitsFor }) => status !== 'Synced' || waitsFor)
     .map(({ name, status, waitsFor }) => `${name}: ${waitsFor ?? status}`);
 }
 
-/** Returns the waves, or one bar with all gateways without a rollout. */
-export function barsOf(gatewaySync: GatewaySync, beyond: Beyond): BarView[] {
-  return barsIn(resourceView(gatewaySync, beyond));
-}
-
 /** A wave, with its gateways if they are known. */
 export type BarView = Omit<WaveView, 'state'> & Pick<WavePicture, 'mark'>;
 
-/** Returns the bars of an existing view. */
+/** Returns the waves, or one bar with all gateways without a rollout. */
 export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit' | 'basis'>): BarView[] {
   const { rollout, counts, commit, basis } = view;
   if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));

@@ -5,6 +5,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { answersRange } from '../../shared/domain/answers-range.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
+import type { ObservedEvent } from '../client/gateway-objects.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
 
@@ -34,15 +35,6 @@ export interface Delivery {
   id?: string | undefined;
   outcome?: string | undefined;
   message?: string | undefined;
-}
-
-/** Parts of an event about the GatewaySync. */
-export interface ObservedEvent {
-  reason: string;
-  /** RFC 3339 with microseconds. */
-  eventTime?: string | null;
-  lastTimestamp?: string | null;
-  message?: string;
 }
 
 /** Returns the last delivery of a GatewaySync; undefined if its ref was never resolved. */

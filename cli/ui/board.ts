@@ -1,6 +1,6 @@
-import type { FleetView } from '../fleet/fleet.ts';
+import { type FleetView, totalsOf } from '../fleet/fleet.ts';
 import type { Connection, Mirror } from './mirror.ts';
-import { type Card, cardOf, type Detail, detailOf, type GatewayDot, plainly, totalsOf } from './views.ts';
+import { type Card, cardOf, type Detail, detailOf, type GatewayDot, plainly } from './views.ts';
 
 /** An update for a page: everything at first, then only changes. */
 export interface Update {

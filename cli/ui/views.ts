@@ -3,7 +3,7 @@ import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { basisWords } from '../fleet/basis.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
-import { type FleetView, type ResourceView, type RolloutView, resourceView } from '../fleet/fleet.ts';
+import { type ResourceView, type RolloutView, resourceView } from '../fleet/fleet.ts';
 import type { GatewayView } from '../fleet/gateway.ts';
 import { type HistoryView, historyView } from '../fleet/orders.ts';
 import { planOfPreview } from '../fleet/plan.ts';
@@ -164,18 +164,6 @@ function waitsOf({ gateways }: ResourceView): Wait[] {
 function urgencyOf({ status }: Wait): number {
   if (status === 'Error' || status === 'MissingSidecar') return 0;
   return status === 'Synced' ? 2 : 1;
-}
-
-/** Returns the totals of these cards. */
-export function totalsOf(cards: Iterable<Pick<Card, 'state' | 'counts'>>): FleetView['totals'] {
-  const totals = { resources: 0, ready: 0, gateways: 0, synced: 0 };
-  for (const { state, counts } of cards) {
-    totals.resources += 1;
-    totals.ready += state === 'ready' ? 1 : 0;
-    totals.gateways += counts.total;
-    totals.synced += counts.synced;
-  }
-  return totals;
 }
 
 /** Removes control characters from all texts in a value, because many are untrusted. */

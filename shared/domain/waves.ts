@@ -17,10 +17,13 @@ export const rolloutKey = (gatewayName: string, podName: string): string => digi
 export const isWithin = (key: string, boundary: string): boolean => boundary === ALL || key <= boundary;
 
 type Labels = ReadonlyMap<string, string>;
-type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
+type Expression = Omit<NonNullable<LabelSelector['matchExpressions']>[number], 'operator'> & { operator: string };
 
-/** Matches labels with the rules of Kubernetes; without a selector, all pods match. */
-function fitsSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
+/** Matches labels with the rules of Kubernetes; without a selector, all objects match. */
+export function fitsSelector(
+  selector: (Pick<LabelSelector, 'matchLabels'> & { matchExpressions?: readonly Expression[] | undefined }) | undefined,
+  labels: Labels,
+): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels.get(key) === value);
   return hasLabels && matchExpressions.every((expression) => fitsExpression(expression, labels));
@@ -35,7 +38,7 @@ function fitsExpression({ key, operator, values = [] }: Expression, labels: Labe
       return value === undefined || !values.includes(value);
     case 'Exists':
       return value !== undefined;
-    case 'DoesNotExist':
+    default:
       return value === undefined;
   }
 }

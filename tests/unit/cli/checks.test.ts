@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { V1LabelSelector } from '@kubernetes/client-node';
 import { diagnose } from '../../../cli/checks/diagnose.ts';
 import type { Finding, ReadResult } from '../../../cli/checks/finding.ts';
-import { fits, type LabelSelector } from '../../../cli/checks/objects.ts';
+import { fits } from '../../../cli/checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, Survey } from '../../../cli/checks/survey.ts';
 import { makeAuthority } from '../../../controller/certificates/make-certificate.ts';
 
@@ -306,7 +307,7 @@ test("a NetworkPolicy admits the API server on the controller's port, even as pa
 
 test('selectors match labels like in Kubernetes', () => {
   const labels = { a: '1', b: '2' };
-  const rows: [LabelSelector, boolean][] = [
+  const rows: [V1LabelSelector, boolean][] = [
     [{}, true],
     [{ matchLabels: { a: '1' } }, true],
     [{ matchLabels: { a: '2' } }, false],

@@ -6,7 +6,7 @@ import type { Beyond } from '../../../cli/fleet/beyond.ts';
 import { fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
 import { byNeed } from '../../../cli/fleet/gateway.ts';
 import { historyView, named, toApprove, toRetry, wayBackTo } from '../../../cli/fleet/orders.ts';
-import { barsOf } from '../../../cli/fleet/sync-progress.ts';
+import { barsIn } from '../../../cli/fleet/sync-progress.ts';
 import { lookOf, markOf } from '../../../cli/fleet/waves.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
@@ -428,7 +428,7 @@ suite('a fleet with more gateways than fit into a status', () => {
     assert.equal(gateways.length, total);
     assert.ok(view?.waves.every((wave) => wave.gateways?.every(({ look }) => look === 'new')));
     const { rollout: _, ...atOnce } = status;
-    const [bar] = barsOf(gatewaySync(atOnce), beyond);
+    const [bar] = barsIn(resourceView(gatewaySync(atOnce), beyond));
     assert.deepEqual([bar?.mark, bar?.gateways?.length], ['done', total]);
   });
 
@@ -437,7 +437,7 @@ suite('a fleet with more gateways than fit into a status', () => {
     for (const beyond of [{}, { pods: podsOf(names) }, someReports]) {
       assert.deepEqual(sizes(beyond), ['unknown', 'unknown']);
       const { rollout: _, ...atOnce } = status;
-      assert.equal(barsOf(gatewaySync(atOnce), beyond)[0]?.gateways, undefined);
+      assert.equal(barsIn(resourceView(gatewaySync(atOnce), beyond))[0]?.gateways, undefined);
     }
   });
 
@@ -465,7 +465,7 @@ suite('a fleet with more gateways than fit into a status', () => {
     const { gateways } = resourceView(given, beyond);
     assert.deepEqual([gateways.length, gateways[0]?.name], [total, 'till store-000']);
     const { rollout: _, ...atOnce } = status;
-    assert.equal(barsOf(gatewaySync(atOnce), beyond)[0]?.gateways?.length, total);
+    assert.equal(barsIn(resourceView(gatewaySync(atOnce), beyond))[0]?.gateways?.length, total);
   });
 
   test('excludes pods that name the resource without requesting the sidecar', () => {

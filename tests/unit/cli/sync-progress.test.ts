@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Asked, barsOf, judgeProgress, missingOf } from '../../../cli/fleet/sync-progress.ts';
+import { resourceView } from '../../../cli/fleet/fleet.ts';
+import { type Asked, barsIn, judgeProgress, missingIn } from '../../../cli/fleet/sync-progress.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
@@ -296,23 +297,25 @@ suite('the gateways of a request', () => {
       gatewayOf('other', 'Synced', { syncedCommit: 'x' }),
       ...['Error', 'MissingSidecar', 'Paused', 'DryRun', 'Pending', 'Skewed'].map((state) => gatewayOf(state, state)),
     ];
-    const [bar] = barsOf(fleet(...gateways), {});
+    const [bar] = barsIn(resourceView(fleet(...gateways), {}));
     const looks = bar?.gateways?.map(({ name, pod, look }) => `${name} ${pod} ${look}`);
     assert.deepEqual([bar?.name, bar?.mark], ['all', 'underWay']);
     assert.deepEqual(looks, [
       ...['new new-0 new', 'other other-0 onItsWay', 'Error Error-0 failed', 'MissingSidecar MissingSidecar-0 failed'],
       ...['Paused Paused-0 old', 'DryRun DryRun-0 old', 'Pending Pending-0 onItsWay', 'Skewed Skewed-0 onItsWay'],
     ]);
-    assert.equal(barsOf(fleet(gateways[0] ?? {}), {})[0]?.mark, 'done');
+    assert.equal(barsIn(resourceView(fleet(gateways[0] ?? {}), {}))[0]?.mark, 'done');
   });
 
   test("are listed with their obstacle if they don't have the commit", () => {
-    const missing = missingOf(
-      fleet(gatewayOf('new', 'Synced', { syncedCommit: COMMIT }), gatewayOf('bad', 'Error', { message: 'full' })),
-      {},
+    const missing = missingIn(
+      resourceView(
+        fleet(gatewayOf('new', 'Synced', { syncedCommit: COMMIT }), gatewayOf('bad', 'Error', { message: 'full' })),
+        {},
+      ),
     );
     assert.deepEqual(missing, ['bad: full']);
-    assert.deepEqual(missingOf(fleet(gatewayOf('late', 'Pending', { message: '' })), {}), [
+    assert.deepEqual(missingIn(resourceView(fleet(gatewayOf('late', 'Pending', { message: '' })), {})), [
       'late: its agent has not reported yet: the pod may still be starting',
     ]);
   });
@@ -320,14 +323,14 @@ suite('the gateways of a request', () => {
   test('are drawn as one bar for each wave', () => {
     const admission = ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' }));
     const rollout = { phase: 'Progressing', wave: 'rest', commit: COMMIT, plan: 'other', admission };
-    assert.deepEqual(barsOf(gatewaySync({ rollout } as never), {}), [
+    assert.deepEqual(barsIn(resourceView(gatewaySync({ rollout } as never), {})), [
       { name: 'canary', mark: 'done' },
       { name: 'rest', mark: 'underWay' },
     ]);
   });
 
   test('are drawn as one complete bar if there are none', () => {
-    assert.deepEqual(barsOf(gatewaySync({}), {}), [{ name: 'all', mark: 'done', gateways: [] }]);
+    assert.deepEqual(barsIn(resourceView(gatewaySync({}), {})), [{ name: 'all', mark: 'done', gateways: [] }]);
   });
 
   test('are counted when the request is done', () => {

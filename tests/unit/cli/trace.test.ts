@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { lastDelivery, type ObservedEvent, traceView } from '../../../cli/fleet/trace.ts';
+import type { ObservedEvent } from '../../../cli/client/gateway-objects.ts';
+import { lastDelivery, traceView } from '../../../cli/fleet/trace.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { gatewaySyncOf } from '../../support/objects.ts';

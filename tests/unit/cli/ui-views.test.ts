@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { cardOf, detailOf, totalsOf } from '../../../cli/ui/views.ts';
+import { totalsOf } from '../../../cli/fleet/fleet.ts';
+import { cardOf, detailOf } from '../../../cli/ui/views.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
