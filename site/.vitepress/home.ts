@@ -7,7 +7,7 @@ export const home = {
     tagline: 'Within a second of a push, a few pods at a time, with a health check and an automatic rollback.',
     image: {
       src: '/rollout.svg',
-      alt: 'A good commit reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.',
+      alt: 'The plan of a good commit, which then reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.',
     },
     actions: [
       { theme: 'brand', text: 'Get started', link: '/tutorials/getting-started' },

@@ -159,7 +159,7 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     number: 4,
     phase: 'Progressing',
     wave: 'early',
-    summary: 'early 6/10',
+    summary: 'early 4/10',
     startedAt: minutesAgo(16),
     commit: NEW,
     ref: 'main',
@@ -171,6 +171,17 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     verified: 6,
     failed: 0,
     total: 26,
+    preview: {
+      commit: NEW,
+      ref: 'main',
+      revision,
+      startedAt: minutesAgo(16),
+      total: 26,
+      reported: 26,
+      unchanged: 5,
+      failing: 0,
+      files: 21,
+    },
     plan: planOf(waves),
     admission: [
       { wave: 'canary', members: upTo(2), admitted: upTo(2) },
@@ -187,12 +198,18 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     if (isIn(gateway, 6)) return { ...gateway, lastSyncTime: minutesAgo(4 - index / 200) };
     return { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD };
   });
+  const preview = { commit: NEW, revision, added: 0, deleted: 0 };
+  const limits = { ...preview, digest: 'a', modified: 1, paths: ['modify config/limits.json (ContentChanged)'] };
+  const nothing = { ...preview, digest: 'b', modified: 0, paths: [] };
   for (const gateway of placed) {
+    const isUnchanged = isIn(gateway, 24) && !isIn(gateway, 19);
     const isInProgress = isIn(gateway, admitted) && !isIn(gateway, 6);
     await writeReport(namespace, gateway.podName, {
       commit: gateway.syncedCommit ?? OLD,
       rollout: 4,
       verification: isInProgress ? 'Running' : 'Passed',
+      ...(!isIn(gateway, admitted) && { preview: isUnchanged ? nothing : limits }),
+      ...(isUnchanged && { unchangedAt: NEW }),
       ...(gateway.name === `${name}-4` && {
         changes: ['differs config/limits.json (content)', 'differs config/tags/boiler.csv (content)'],
       }),

@@ -12,12 +12,12 @@ const skip = skipWithoutChromium || (!directory && 'UI_PICTURES names no directo
 
 const PICTURES = [
   { name: 'ui-fleet', colorScheme: 'light', view: 'fleet', width: 1_200, height: 690 },
-  { name: 'ui-rollout', colorScheme: 'light', view: 'plant-north', width: 1_200, height: 1_180 },
+  { name: 'ui-rollout', colorScheme: 'light', view: 'plant-north', width: 1_200, height: 1_600 },
 ] as const;
 
 /** Pictures that aren't in the docs: the dark theme, and the smallest and largest supported widths. */
 const OTHERS = [
-  { name: 'ui-rollout-dark', colorScheme: 'dark', view: 'plant-north', width: 1_200, height: 1_180 },
+  { name: 'ui-rollout-dark', colorScheme: 'dark', view: 'plant-north', width: 1_200, height: 1_600 },
   { name: 'ui-fleet-dark', colorScheme: 'dark', view: 'fleet', width: 1_200, height: 690 },
   { name: 'ui-fleet-360', colorScheme: 'light', view: 'fleet', width: 360, height: 1_600 },
   { name: 'ui-rollout-360', colorScheme: 'dark', view: 'plant-north', width: 360, height: 2_600 },

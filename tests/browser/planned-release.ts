@@ -64,9 +64,9 @@ export async function writePlannedRelease(
     total: 24,
     plan: planOf(waves),
     admission: [
-      { wave: 'canary', members: keys[1] ?? '', admitted: '' },
-      { wave: 'main', members: keys[19] ?? '', admitted: '' },
-      { wave: 'rest', members: 'all', admitted: '' },
+      { wave: 'canary', members: keys[1] ?? '', admitted: 'all' },
+      { wave: 'main', members: keys[19] ?? '', admitted: 'all' },
+      { wave: 'rest', members: 'all', admitted: 'all' },
     ],
     preview,
   });

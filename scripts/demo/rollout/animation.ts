@@ -6,6 +6,8 @@ import type { Frame } from './picture.ts';
 export interface Recording {
   commit: string;
   message: string;
+  /** Effect of the commit according to the previews. */
+  plan?: string;
   frames: Frame[];
 }
 
@@ -44,14 +46,15 @@ export function drawAnimation(recordings: readonly Recording[], ending: string):
   const lines: Line[] = [];
   let now = 0;
   let row = 0;
-  for (const { commit, message, frames } of recordings) {
-    lines.push({
-      row,
-      text: `${ink('dim', '$ git push')}  ${commit.slice(0, 8)} ${message}`,
-      fromMs: now,
-      untilMs: 0,
-    });
+  for (const { commit, message, plan, frames } of recordings) {
+    const text = `${ink('dim', '$ git push')}  ${commit.slice(0, 8)} ${message}`;
+    lines.push({ row, text, fromMs: now, untilMs: 0 });
     now += HOLD_MS;
+    if (plan !== undefined) {
+      row += 1;
+      lines.push({ row, text: `${ink('dim', '$ kubectl stoker plan')}  ${plan}`, fromMs: now, untilMs: 0 });
+      now += REST_MS;
+    }
     const shown = frames.flatMap((frame, index) => steps(frame, frames[index + 1]));
     for (const { rows, ms } of shown) {
       for (const [index, text] of rows.entries()) {
@@ -92,7 +95,7 @@ function toSvg(lines: readonly Line[], { durationMs, rows }: { durationMs: numbe
     const y = MARGIN + row * CELL.height + 15;
     return `<text${last} y="${y}" style="animation-name:l${index}">${spans(text)}</text>`;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="A good commit reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="The plan of a good commit, which then reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.">
 <style>
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e6edf3;white-space:pre;visibility:hidden;animation:${durationMs.toFixed(0)}ms step-end infinite}
 ${keyframes.join('\n')}

@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { effectOfPreview } from '../../../cli/fleet/plan.ts';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import { drawLegend } from '../../../cli/terminal/bars.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -82,6 +83,7 @@ async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): P
 
 interface Good {
   commit: string;
+  plan: string;
   frames: Frame[];
   waves: WaveTime[];
 }
@@ -89,7 +91,7 @@ interface Good {
 async function showGood(running: Running): Promise<Good> {
   headline('A good commit');
   const commit = await push(running, COMMITS.good);
-  await showPlan(running, commit);
+  const plan = await showPlan(running, commit);
   headline('The same commit in waves');
   for (const line of drawLegend(ink)) say(line);
   running.rollout.begin();
@@ -103,18 +105,22 @@ async function showGood(running: Running): Promise<Good> {
   const limits = Object.fromEntries(
     WAVES.map(({ name, maxConcurrent }) => [name, Number(maxConcurrent ?? Number.POSITIVE_INFINITY)]),
   );
-  return { commit, frames, waves: seenByWaves(frames, commit, limits) };
+  return { commit, plan, frames, waves: seenByWaves(frames, commit, limits) };
 }
 
-/** Shows the changes that the gateways preview, and approves the commit. */
-async function showPlan({ cluster, follower }: Running, commit: string): Promise<void> {
+/** Shows the changes that the gateways preview, and approves the commit. Returns the effect in one clause. */
+async function showPlan({ cluster, follower }: Running, commit: string): Promise<string> {
+  let effect = '';
   const isPreviewed = ({ status }: GatewaySync) => {
     const { preview } = status?.rollout ?? {};
-    return preview?.commit === commit && preview.reported === podObjects.length;
+    if (preview?.commit !== commit || preview.reported < podObjects.length) return false;
+    effect = effectOfPreview(preview);
+    return true;
   };
   await follower.until('the previews of all gateways', isPreviewed, 60_000);
   await showPlugin(cluster.kubeconfig, 'plan', RESOURCE);
   await showPlugin(cluster.kubeconfig, 'approve', RESOURCE, '--commit', commit, '--yes');
+  return effect;
 }
 
 interface Bad extends Failure {
@@ -181,9 +187,9 @@ function describe(good: Good, bad: Bad): string {
 }
 
 function animationOf(good: Good, bad: Bad): string {
-  const ending = `  ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} and was rolled back. No other gateway had it.`;
+  const ending = `${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} and was rolled back. No other gateway had it.`;
   const recordings = [
-    { commit: good.commit, message: COMMITS.good.message, frames: good.frames },
+    { commit: good.commit, message: COMMITS.good.message, plan: good.plan, frames: good.frames },
     { commit: bad.commit, message: `${COMMITS.bad.message} (with a missing brace)`, frames: bad.frames },
   ];
   return drawAnimation(recordings, ending);

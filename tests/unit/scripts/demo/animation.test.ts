@@ -18,7 +18,10 @@ const frame = (atMs: number, phase: Frame['picture']['phase'], look: 'old' | 'on
   },
 });
 const frames = [frame(0, 'Progressing', 'onItsWay'), frame(300, 'Soaking', 'new'), frame(2_300, 'Complete', 'new')];
-const svg = drawAnimation([{ commit: 'a'.repeat(40), message: 'Fix a & b', frames }], 'the end');
+const svg = drawAnimation(
+  [{ commit: 'a'.repeat(40), message: 'Fix a & b', plan: 'would change 2', frames }],
+  'the end',
+);
 const texts = [...svg.matchAll(/<text( class="last")? y="(\d+)" style="animation-name:(l\d+)">(.*)<\/text>/g)];
 
 test('an animation shows the last state of each line if motion is reduced', () => {
@@ -28,6 +31,7 @@ test('an animation shows the last state of each line if motion is reduced', () =
     last.map(([, , , , text = '']) => text.replaceAll(/<[^>]+>|\s/g, '')).sort(),
     [
       '$gitpushaaaaaaaaFixa&amp;b',
+      '$kubectlstokerplanwouldchange2',
       '2.3sComplete&lt;1/1&gt;',
       'rest░░░░░░plant-2',
       '▶canary██████plant-1',
