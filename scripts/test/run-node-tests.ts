@@ -12,6 +12,7 @@ const root = path.join(import.meta.dirname, '../..');
 const linesReporter = path.join(import.meta.dirname, 'lines-reporter.ts');
 const tallyReporter = path.join(import.meta.dirname, 'tally-reporter.ts');
 const slimImports = path.join(import.meta.dirname, 'slim-imports.ts');
+const endLeftFiles = path.join(import.meta.dirname, 'end-left-files.ts');
 
 /** Helm and kubectl exit before they would need a garbage collection, which takes up to a third of their CPU time. */
 const garbageCollection = { GOGC: 'off', GOMEMLIMIT: '512MiB' };
@@ -68,7 +69,7 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
   try {
     const file = path.join(directory.path, 'tally.json');
     const args = [
-      ...['--import', slimImports],
+      ...['--import', slimImports, '--import', endLeftFiles],
       '--test',
       ...[`--test-reporter=${linesReporter}`, '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${tallyReporter}`, `--test-reporter-destination=${file}`],

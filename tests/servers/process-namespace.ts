@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import type { Scope } from '../support/program.ts';
+import { cleanUp, type Scope } from '../support/clean-up.ts';
 import { until } from '../support/until.ts';
 
 /** A process namespace like that of a pod with `shareProcessNamespace: true`. */
@@ -61,7 +61,7 @@ export async function namespaceObstacle(): Promise<string | undefined> {
 export async function makeProcessNamespace(scope: Scope): Promise<ProcessNamespace> {
   // As the kubelet's pause container, which has ID 1.
   const holder = startGuarded('unshare', [...UNSHARE, 'sleep', 'infinity'], { output: 'inherit' });
-  scope.after(() => holder.stop(0));
+  cleanUp(scope, () => holder.stop(0));
   const namespace = `/proc/${holder.pid}/ns/pid_for_children`;
   // Before that, it is ours.
   const ours = await readlink('/proc/self/ns/pid');

@@ -5,6 +5,7 @@ import { startGuarded, tailOf } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { cleanUp } from '../support/clean-up.ts';
 import { callApi } from '../support/cluster.ts';
 import { markReady } from '../support/gateway-pods.ts';
 import { gatewayStarter } from '../support/start-path.ts';
@@ -53,7 +54,8 @@ export async function startPod(
     const argv = (await commandOf(each)).map(ports.insertInto);
     const mounts = withMounts(await mountsOf(each, { recipe, ports, data }));
     const env = { ...process.env, ...valuesOf(each, recipe) };
-    startGuarded('/usr/bin/env', [...container, ...mounts, ...argv], { env, output: { log } });
+    const server = startGuarded('/usr/bin/env', [...container, ...mounts, ...argv], { env, output: { log } });
+    cleanUp(t, () => server.killAll());
   }
   await markReady(namespace, name);
   return { data, untilAnswers: (answer) => untilAnswers(answer, ports, log) };

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type ApiCall, callApi as callServer } from '../../scripts/testbed/call-api.ts';
 import { accessCluster, type ClusterAccess, type ClusterDetails } from '../../scripts/testbed/cluster-access.ts';
 import { startControlPlane } from '../../scripts/testbed/control-plane.ts';
-import type { Scope } from './program.ts';
+import type { Scope } from './clean-up.ts';
 
 let connection: Promise<ClusterAccess> | undefined;
 /** A run doesn't save the details of its own control plane, and ends it. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import process from 'node:process';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
-import type { Scope } from './program.ts';
+import type { Scope } from './clean-up.ts';
 
 /** An address without a listener: every connection is refused. */
 export const REFUSING = '127.0.0.9';

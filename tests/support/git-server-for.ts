@@ -1,9 +1,9 @@
-import type { TestContext } from 'node:test';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../scripts/testbed/git-server.ts';
+import { cleanUp, type Scope } from './clean-up.ts';
 
 /** Starts a git server that is stopped after the test. */
-export async function gitServerFor(t: Pick<TestContext, 'after'>, options: GitServerOptions = {}): Promise<GitServer> {
+export async function gitServerFor(t: Scope, options: GitServerOptions = {}): Promise<GitServer> {
   const server = await startGitServer(options);
-  t.after(() => server.stop());
+  cleanUp(t, () => server.stop());
   return server;
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type GuardedProcess, type ProcessEnd, startGuarded } from '../../scripts/testbed/guarded-process.ts';
+import { cleanUp, type Scope } from './clean-up.ts';
 import { until } from './until.ts';
 
 /** A program under test. */
@@ -15,11 +16,6 @@ export interface Program {
   stop(signal?: NodeJS.Signals): Promise<ProcessEnd>;
   /** Kills the program (SIGKILL) and waits until it has exited. */
   kill(): Promise<ProcessEnd>;
-}
-
-/** The owner of a program or an object: a test, or all tests of a file. */
-export interface Scope {
-  after(end: () => unknown): void;
 }
 
 /** Options for a bundle. */
@@ -57,7 +53,7 @@ export function startProgram(
   });
   const program = follow(guarded);
   // A command that runs the program, such as nsenter, doesn't take it along when it is killed.
-  t.after(() => guarded.killAll());
+  cleanUp(t, () => guarded.killAll());
   return program;
 }
 

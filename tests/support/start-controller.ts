@@ -1,8 +1,9 @@
 import { after, before } from 'node:test';
 import { freePort } from '../../scripts/testbed/free-port.ts';
+import type { Scope } from './clean-up.ts';
 import { connectCluster, createNamespace } from './cluster.ts';
 import type { Address } from './gateway-syncs.ts';
-import { type Program, type Scope, startProgram } from './program.ts';
+import { type Program, startProgram } from './program.ts';
 
 /** A controller for one namespace, without admission and metrics unless the environment enables them. */
 export async function startController(

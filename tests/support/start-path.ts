@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { agentClusterRole } from '../../scripts/testbed/agent-role.ts';
@@ -15,6 +13,7 @@ import { type Address, applyGatewaySync } from './gateway-syncs.ts';
 import { gitServerFor } from './git-server-for.ts';
 import { type Program, startProgram } from './program.ts';
 import { startController } from './start-controller.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 import { installWebhook, untilWebhookWorks } from './webhook-configuration.ts';
 
 /** The three programs of one namespace, each of which can be restarted unchanged. */
@@ -153,8 +152,7 @@ export async function gatewayStarter(t: TestContext, namespace: string, options:
   const { name = 'gateway-0', pod: body = gatewayPod(namespace, name), within } = options;
   const cluster = await connectCluster();
   const created = await callApi<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
-  const root = await mkdtemp(path.join(tmpdir(), 'pod-'));
-  t.after(() => rm(root, { recursive: true, force: true }));
+  const root = await temporaryDirectory(t, 'pod-');
   const environment = await sidecarEnvironment(cluster, created, root);
   const [health, metrics] = await Promise.all([freePort(), freePort()]);
   const env = { ...environment, HEALTH_PORT: String(health), METRICS_PORT: String(metrics), ...options.env };

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
+import type { Scope } from './clean-up.ts';
 import { connectBySocket, relayFromSocket } from './network-relay.ts';
-import type { Scope } from './program.ts';
 import { until } from './until.ts';
 
 /** A network namespace with the address `::1` and no IPv4 address. */

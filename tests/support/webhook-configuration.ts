@@ -1,15 +1,15 @@
-import type { TestContext } from 'node:test';
 import { type WebhookAddress, webhookConfiguration } from '../../scripts/testbed/webhook-configuration.ts';
 import { corePath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { cleanUp, type Scope } from './clean-up.ts';
 import { apply, callApi } from './cluster.ts';
 import { gatewayPod } from './gateway-pods.ts';
 import { until } from './until.ts';
 
 /** Makes the API server call an admission endpoint of this machine until the test is over. */
-export async function installWebhook(t: TestContext, address: WebhookAddress): Promise<void> {
+export async function installWebhook(t: Scope, address: WebhookAddress): Promise<void> {
   await apply(webhookConfiguration(address));
   const path = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, address.name);
-  t.after(() => callApi({ method: 'DELETE', path }));
+  cleanUp(t, () => callApi({ method: 'DELETE', path }));
 }
 
 /** Waits until the API server calls the endpoint of a namespace and trusts it, shortly after both are stored. */

@@ -4,6 +4,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 import { playRollout } from './support/play-rollout.ts';
@@ -138,8 +139,7 @@ suite('while changes go in waves', () => {
   });
 
   test("a commit that is rolled back during its fetch never gets to the disk, and the rollback doesn't wait for it", async (t) => {
-    const host = await startGitServer();
-    t.after(() => host.stop());
+    const host = await gitServerFor(t);
     const { first, pod, play, next } = await startRollout(t, 'slow', host);
     host.requests.length = 0;
     host.fault = { hang: true };
@@ -158,7 +158,7 @@ suite('while changes go in waves', () => {
   });
 
   test('a rollback needs no git server, even for a restarted agent', async (t) => {
-    const host = await startGitServer();
+    const host = await gitServerFor(t);
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
     const allWaves = { canary: ALL, rest: ALL };
     await play.roll({ ...next, admitted: allWaves });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../../cli/client/connect.ts';
 import { askAgents } from '../../../cli/client/inspect.ts';
@@ -98,10 +98,11 @@ suite('the answer to a query', () => {
   });
 
   /** Queries an agent that doesn't respond, in a separate process. */
-  async function askInVain(pod: GatewayPod) {
+  async function askInVain(t: TestContext, pod: GatewayPod) {
     const { kubeconfig } = await connectCluster();
     const line = ['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
     const cli = spawn(process.execPath, ['cli/main.ts', ...line], { stdio: 'ignore' });
+    t.after(() => cli.kill('SIGKILL'));
     const ended = once(cli, 'exit');
     await until(() => annotationOf(pod), { describe: 'the question' });
     return { cli, ended };
@@ -110,7 +111,7 @@ suite('the answer to a query', () => {
   test("isn't waited for after an interrupt", async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted');
     await agent.stop();
-    const { cli, ended } = await askInVain(pod);
+    const { cli, ended } = await askInVain(t, pod);
     cli.kill('SIGINT');
     assert.deepEqual(await ended, [130, null]);
     assert.equal(await annotationOf(pod), undefined);
@@ -119,7 +120,7 @@ suite('the answer to a query', () => {
   test("isn't waited for after several interrupts", async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted-again');
     await agent.stop();
-    const { cli, ended } = await askInVain(pod);
+    const { cli, ended } = await askInVain(t, pod);
     // A signal before the previous one was handled isn't a second one.
     for (let n = 0; n < 4; n += 1) {
       cli.kill('SIGINT');

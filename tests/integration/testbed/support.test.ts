@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { cleanUp } from '../../support/clean-up.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { type Program, startProgram } from '../../support/program.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 async function bundle(t: TestContext, code: string): Promise<string> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'program-'));
-  t.after(() => rm(directory, { recursive: true }));
+  const directory = await temporaryDirectory(t, 'program-');
   const file = path.join(directory, 'program.mjs');
   await writeFile(file, code);
   return file;
@@ -59,6 +59,18 @@ test('a test program is killed when its test is over', async (t) => {
     program = startProgram(t, file, { env: {} });
   });
   assert.deepEqual(await program?.exited, { code: null, signal: 'SIGKILL' });
+});
+
+test('a test cleans up in reverse order, and completely even if a step fails', async () => {
+  const hooks: (() => unknown)[] = [];
+  const scope = { after: (hook: () => unknown) => void hooks.push(hook) };
+  const done: string[] = [];
+  cleanUp(scope, () => done.push('first'));
+  cleanUp(scope, () => Promise.reject(new Error('on purpose')));
+  cleanUp(scope, () => done.push('last'));
+  assert.equal(hooks.length, 1);
+  await assert.rejects(async () => await hooks[0]?.(), /on purpose/);
+  assert.deepEqual(done, ['last', 'first']);
 });
 
 test('a test program ends when its owner gets SIGKILL', async (t) => {

@@ -39,6 +39,17 @@ for (const status of [0, 3]) {
 
 const silent = { group: 'unit', flags: [], env: { NODE_TEST_CONTEXT: undefined }, concurrency: 1, silenceMs: 2_000 };
 
+test('a test file that a timer keeps running is ended, and keeps its results', async (t) => {
+  const directory = await makeTemporaryDirectory('left-');
+  t.after(() => directory.remove());
+  const file = path.join(directory.path, 'left.test.cjs');
+  await writeFile(file, `${passing} setInterval(() => {}, 1_000);`);
+  const env = { ...silent.env, TEST_END_MS: '500' };
+  const { passed, failed } = await runNodeTests([file], { ...silent, env, silenceMs: 60_000, print: () => {} });
+  assert.equal(passed, 1);
+  assert.deepEqual(failed, [{ file: path.relative('', file), name: file, error: 'test failed' }]);
+});
+
 test('a test file that neither ends nor prints is named, and killed with the programs that it left', async (t) => {
   const directory = await makeTemporaryDirectory('silent-');
   t.after(() => directory.remove());

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { transfer } from '../../../../agent/git/transfer.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
@@ -124,7 +124,7 @@ suite('messages of git, forged by a server,', () => {
 
   for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
     test(`don't cost the agent the commits that it keeps for rollbacks: ${words}`, { timeout: 60_000 }, async (t) => {
-      const server = await startGitServer();
+      const server = await gitServerFor(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const earlier: string[] = [];
       for (let n = 0; n < 3; n += 1) {
@@ -142,7 +142,7 @@ suite('messages of git, forged by a server,', () => {
   test('make the agent check all objects only once, however often they are repeated', {
     timeout: 60_000,
   }, async (t) => {
-    const server = await startGitServer();
+    const server = await gitServerFor(t);
     const git = new CountingGit(process.env);
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, git });
     const id = await commit({ files: { a: '1' } });
