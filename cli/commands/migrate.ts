@@ -1,5 +1,8 @@
 import { parseAllDocuments, type Tags } from 'yaml';
+import { GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { docsOf } from '../../shared/docs-site.ts';
 import { messageOf } from '../../shared/errors.ts';
+import { version } from '../../shared/version.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { type Document, migrate as migrateDocuments } from '../migrate/migrate.ts';
 import { drawData } from '../terminal/data.ts';
@@ -92,5 +95,10 @@ function asKubectlHasThem(tags: Tags): Tags {
   });
 }
 
-const draw = ({ notes, object }: Document): string =>
-  `${notes.map((note) => `# ${plain(note)}\n`).join('')}${drawData(object, 'yaml')}`;
+/** Names the schema of a GatewaySync for editors. */
+const SCHEMA_COMMENT = `yaml-language-server: $schema=${docsOf(version)}/schemas/sync.io/gatewaysync_v1alpha1.json`;
+
+function draw({ notes, object }: Document): string {
+  const comments = object.kind === GATEWAY_SYNC.kind ? [...notes, SCHEMA_COMMENT] : notes;
+  return `${comments.map((comment) => `# ${plain(comment)}\n`).join('')}${drawData(object, 'yaml')}`;
+}

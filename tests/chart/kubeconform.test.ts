@@ -65,7 +65,10 @@ test('kubeconform rejects an unknown field', async () => {
 /** Reads the documents with a resource of ours in the docs and the examples, by their place. */
 async function readExamples(): Promise<Record<string, string>> {
   const blocks = (await readPages()).flatMap((page) =>
-    blocksOf(page).map(({ language, code }) => ({ file: page.file, text: language === 'yaml' ? code : '' })),
+    blocksOf(page).map(({ language, code }) => ({
+      file: page.file,
+      text: language === 'yaml' ? code : inputsOf(code),
+    })),
   );
   const documents = [...blocks, ...(await readManifests())].flatMap(({ file, text }) =>
     text.split(/^---\n/m).map((document) => ({ file, document })),
@@ -75,6 +78,10 @@ async function readExamples(): Promise<Record<string, string>> {
     own.map(({ file, document }, index) => [`${index}-${file.replaceAll('/', '-')}.yaml`, document]),
   );
 }
+
+/** The documents that the commands of a block read from the shell. */
+const inputsOf = (code: string): string =>
+  [...code.matchAll(/^\$ .*<<'EOF'\n(.*?)^EOF$/gms)].map(([, text]) => text).join('---\n');
 
 /** The address of the schemas as the docs write it, in the directory of this test. */
 async function documentedLocation(): Promise<string> {
