@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
-import { componentsOf, programOf } from './check-operator.ts';
+import { componentsOf } from './check-operator.ts';
 import { type Advice, type Findings, failed, ok, unseen } from './finding.ts';
-import { type Deployment, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import { type Deployment, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorSurvey } from './survey.ts';
 
 /** Key of the serving certificate in its Secret. Certificates are public, so this value can be read. */
@@ -10,7 +10,7 @@ export const CERTIFICATE_KEY = 'tls.crt';
 
 /** Returns the name of the Secret with the serving certificate: self-signed, or made by cert-manager. */
 export function certificateSecretOf(controller: Deployment): string | undefined {
-  const selfSigned = variableOf(programOf(controller), 'WEBHOOK_SELF_SIGNED');
+  const selfSigned = settingOf(controller, 'WEBHOOK_SELF_SIGNED');
   if (selfSigned) return `${selfSigned}-certificate`;
   return controller.spec.template.spec.volumes?.find(({ name }) => name === 'webhook-certs')?.secret?.secretName;
 }
@@ -48,7 +48,7 @@ export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findin
     const what = `the certificate of the controller, in the Secret ${service.namespace}/${name},`;
     if (!result) return [];
     if (result.kind === 'hidden') return unseen(CHECK, `the Secret ${service.namespace}/${name}`, result);
-    const fault = faultOf(certificatesOf(result.value), trust);
+    const fault = faultOf(certificatesOf(result.value ?? ''), trust);
     if (fault) return failed(CHECK, `${what} ${fault}: the API server does not trust it`, trust.advice);
     return ok(CHECK, `${configuration.metadata.name} trusts the certificate of the controller`);
   });

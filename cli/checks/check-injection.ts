@@ -1,8 +1,9 @@
+import type { V1NetworkPolicyPort } from '@kubernetes/client-node';
 import { certificatesOf, checkCertificate, endOf } from './check-certificate.ts';
-import { componentsOf, programOf } from './check-operator.ts';
+import { componentsOf } from './check-operator.ts';
 import { hasEndpoint } from './check-receiver.ts';
 import { type Finding, type Findings, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
-import { fits, type PolicyPort, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import { componentOf, fits, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
@@ -45,7 +46,7 @@ export function checkInjection(survey: Survey): Findings {
 
 function absent({ operator }: Survey): Finding {
   const controllers = componentsOf(operator, 'controller');
-  const isOff = controllers.some((controller) => variableOf(programOf(controller), 'WEBHOOK_PORT') === '0');
+  const isOff = controllers.some((controller) => settingOf(controller, 'WEBHOOK_PORT') === '0');
   const says = 'no webhook injects the sidecar';
   return isOff
     ? warning('webhook/installed', `${says}: webhook.enabled is false`, {
@@ -146,15 +147,13 @@ function checkPolicies(
 ): Findings {
   if (networkPolicies.kind === 'hidden')
     return unseen('webhook/network-policy', `the NetworkPolicies in ${namespace}`, networkPolicies);
-  const controllers = seenOr(pods, []).filter(
-    ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'controller',
-  );
+  const controllers = seenOr(pods, []).filter((pod) => componentOf(pod) === 'controller');
   const own = networkPolicies.value.filter(
     ({ spec: { podSelector, policyTypes = ['Ingress'] } }) =>
       policyTypes.includes('Ingress') && controllers.some(({ metadata }) => fits(podSelector, metadata.labels)),
   );
   const wanted = webhookPortOf(operator, namespace);
-  const isOpen = ({ port, endPort }: PolicyPort) =>
+  const isOpen = ({ port, endPort }: V1NetworkPolicyPort) =>
     typeof port === 'number' ? port <= wanted && wanted <= (endPort ?? port) : port === undefined || port === 'webhook';
   const lets = own.some(({ spec: { ingress = [] } }) => ingress.some(({ ports }) => !ports || ports.some(isOpen)));
   if (own.length === 0 || lets) return [];
@@ -171,5 +170,5 @@ function checkPolicies(
 /** Returns the webhook port of the controllers in a namespace. Default: the port of the chart. */
 function webhookPortOf(operator: OperatorSurvey, namespace: string): number {
   const controller = componentsOf(operator, 'controller').find(({ metadata }) => metadata.namespace === namespace);
-  return Number((controller && variableOf(programOf(controller), 'WEBHOOK_PORT')) ?? 9443);
+  return Number((controller && settingOf(controller, 'WEBHOOK_PORT')) ?? 9443);
 }

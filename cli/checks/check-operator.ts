@@ -1,6 +1,7 @@
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { checkAuthentication, checkService } from './check-receiver.ts';
 import { type Finding, type Findings, failed, flatten, ok, seenOr, unseen, warning } from './finding.ts';
-import { type Deployment, variableOf } from './objects.ts';
+import { componentOf, type Deployment, settingOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
@@ -8,16 +9,11 @@ const INSTALLATION = 'how-to/installation.md';
 
 /** Deployments of one component of the chart. */
 export const componentsOf = (survey: OperatorSurvey, component: 'controller' | 'receiver'): Deployment[] =>
-  seenOr(survey.deployments, []).filter(
-    ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === component,
-  );
-
-/** Container of the program of a Deployment. */
-export const programOf = ({ spec }: Deployment) => spec.template.spec.containers[0] ?? { name: '' };
+  seenOr(survey.deployments, []).filter((each) => componentOf(each) === component);
 
 /** Namespaces that a controller watches. If empty, it watches all. */
 export const watchedBy = (controller: Deployment): string[] =>
-  (variableOf(programOf(controller), 'WATCH_NAMESPACES') ?? '').split(',').filter(Boolean);
+  (settingOf(controller, 'WATCH_NAMESPACES') ?? '').split(',').filter(Boolean);
 
 const addressOf = ({ metadata }: Deployment) => `${metadata.namespace}/${metadata.name}`;
 
@@ -90,10 +86,9 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
       todo: `kubectl scale deployment ${metadata.name} -n ${metadata.namespace} --replicas=1`,
       page: INSTALLATION,
     });
-  const own = seenOr(place?.pods ?? { kind: 'seen', value: [] }, []).filter(
-    ({ metadata: { labels = {} } }) =>
-      labels['app.kubernetes.io/component'] === component &&
-      labels['app.kubernetes.io/instance'] === metadata.labels?.['app.kubernetes.io/instance'],
+  const releaseOf = ({ labels = {} }: ObjectMeta) => labels['app.kubernetes.io/instance'];
+  const own = (place ? seenOr(place.pods, []) : []).filter(
+    (pod) => componentOf(pod) === component && releaseOf(pod.metadata) === releaseOf(metadata),
   );
   const troubles = own.flatMap((pod) => troublesOf(pod).map(({ says }) => `${pod.metadata.name}: ${says}`));
   const why = troubles.length > 0 ? `: ${troubles.slice(0, 2).join('; ')}` : '';
@@ -118,7 +113,7 @@ function checkLease(
 ): Findings {
   const where = `in ${controller.metadata.namespace}`;
   const page = 'explanation/architecture.md';
-  if (variableOf(programOf(controller), 'LEADER_ELECTION') === 'false') {
+  if (settingOf(controller, 'LEADER_ELECTION') === 'false') {
     const { replicas = 1 } = controller.spec;
     return replicas <= 1
       ? ok('operator/leader', 'one controller leads without an election')
@@ -157,7 +152,7 @@ const versionOf = (deployment: Deployment | undefined): string =>
 
 function checkVersion(deployment: Deployment, other: string): Findings {
   const own = versionOf(deployment);
-  const component = deployment.metadata.labels?.['app.kubernetes.io/component'] ?? '';
+  const component = componentOf(deployment);
   if (!own || !other || other === 'dev' || own === other) return [];
   const isReceiver = component === 'receiver';
   return warning(

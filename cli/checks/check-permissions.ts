@@ -1,8 +1,8 @@
 import { GATEWAY_SYNC, GROUP, SYNC_REPORT } from '../../shared/api/group.ts';
 import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
-import { componentsOf, programOf } from './check-operator.ts';
+import { componentsOf } from './check-operator.ts';
 import { type Findings, failed, ok, unseen, warning } from './finding.ts';
-import { type Role, variableOf } from './objects.ts';
+import { type Role, settingOf } from './objects.ts';
 import type { ClusterSurvey, Survey } from './survey.ts';
 
 const SECURITY = 'explanation/security.md';
@@ -75,8 +75,8 @@ function checkPolicies(survey: Survey): Findings {
 function wantedPolicies({ operator }: Survey): string[] {
   const controllers = componentsOf(operator, 'controller').flatMap((controller) => {
     const { name } = controller.metadata;
-    const isSet = (variable: string) => variableOf(programOf(controller), variable) === 'true';
-    const selfSigned = variableOf(programOf(controller), 'WEBHOOK_SELF_SIGNED');
+    const isSet = (variable: string) => settingOf(controller, variable) === 'true';
+    const selfSigned = settingOf(controller, 'WEBHOOK_SELF_SIGNED');
     return [
       ...[`${name}-agent`, `${name}-revisions`],
       ...(isSet('AUTO_BIND_AGENT') ? [`${name}-controller`] : []),
@@ -90,6 +90,4 @@ function wantedPolicies({ operator }: Survey): string[] {
 
 /** Checks whether all visible controllers create RoleBindings for agents. */
 export const bindsAgents = ({ operator }: Survey): boolean =>
-  componentsOf(operator, 'controller').every(
-    (controller) => variableOf(programOf(controller), 'AUTO_BIND_AGENT') !== 'false',
-  );
+  componentsOf(operator, 'controller').every((controller) => settingOf(controller, 'AUTO_BIND_AGENT') !== 'false');

@@ -4,7 +4,7 @@ import { mountedParts } from '../../shared/domain/mounted-parts.ts';
 import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
 import { injectorsOf } from './check-injection.ts';
 import { checkMesh } from './check-mesh.ts';
-import { componentsOf, programOf } from './check-operator.ts';
+import { componentsOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Findings, failed, listed, ok, seenOr, warning } from './finding.ts';
 import {
@@ -14,6 +14,7 @@ import {
   fits,
   newestFirst,
   type Pod,
+  settingOf,
   sidecarOf,
   variableOf,
 } from './objects.ts';
@@ -150,7 +151,7 @@ function checkImage(
   const chosen = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey))?.spec
     .agent?.image;
   const wanted = componentsOf(whole.operator, 'controller').flatMap(
-    (controller) => variableOf(programOf(controller), 'DEFAULT_AGENT_IMAGE') ?? [],
+    (controller) => settingOf(controller, 'DEFAULT_AGENT_IMAGE') ?? [],
   );
   const { securityContext: ofPod } = pod.spec;
   const isUnset = [ofPod?.runAsUser, ofPod?.fsGroup, securityContext?.runAsUser].every((id) => id === undefined);

@@ -1,5 +1,5 @@
 import { type Findings, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
-import { type Deployment, type SecretKeys, variableOf } from './objects.ts';
+import { type Deployment, type SecretKeys, settingOf } from './objects.ts';
 import type { OperatorPlace } from './survey.ts';
 
 const WEBHOOKS = 'how-to/troubleshooting-webhooks.md';
@@ -10,9 +10,8 @@ const METHODS = { hmac: 'WEBHOOK_HMAC_SECRET_FILE', token: 'WEBHOOK_BEARER_TOKEN
 
 /** Checks that a receiver authenticates senders. */
 export function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): Findings {
-  const [container] = receiver.spec.template.spec.containers;
   const methods = Object.entries(METHODS).flatMap(([directory, variable]) => {
-    const file = container && variableOf(container, variable);
+    const file = settingOf(receiver, variable);
     return file ? [{ directory, key: file.split('/').at(-1) ?? '' }] : [];
   });
   if (methods.length === 0)

@@ -64,8 +64,8 @@ export interface OperatorPlace {
   networkPolicies: ReadResult<NetworkPolicy[]>;
   /** Secrets that the receiver mounts, by name. */
   secrets: Record<string, ReadResult<SecretKeys | undefined>>;
-  /** Serving certificates of controllers (PEM) by Secret name; empty if missing. */
-  certificates: Record<string, ReadResult<string>>;
+  /** Serving certificates of controllers (PEM) by Secret name. */
+  certificates: Record<string, ReadResult<string | undefined>>;
 }
 
 export interface NamespaceSurvey {

@@ -3,6 +3,7 @@ import { isNamespaceName } from '../../shared/domain/object-name.ts';
 import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
+import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { version } from '../../shared/version.ts';
 import { loadKubeconfig } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
@@ -68,17 +69,12 @@ export function connect(
   const credentials = new ApiCredentials(config);
   const proxy = proxyFor(credentials.server, cluster.proxyUrl, environment);
   introduce(config);
-  let ahead = 0;
-  const onServerTime = (date = '') => {
-    // The header has a resolution of one second (RFC 9110).
-    const difference = Date.parse(date) + 500 - Date.now();
-    ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
-  };
+  const clock = new ServerClock();
   return {
-    serverTime: () => Date.now() + ahead,
+    serverTime: () => clock.at(performance.now()).getTime(),
     client: new KubernetesClient(credentials, {
       userAgent: `kubectl-stoker/${version}`,
-      onServerTime,
+      onServerTime: (date, started) => clock.observe(date, started),
       proxy: proxy?.href,
     }),
     namespace: chosen,
@@ -87,9 +83,6 @@ export function connect(
     proxy: proxy?.origin,
   };
 }
-
-/** Smaller differences are within the precision of the header and the network latency. */
-const TOLERANCE_MS = 2_000;
 
 /** Passes credential plugins the same environment as client-go (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
 function introduce(config: KubeConfig): void {

@@ -4,7 +4,7 @@ import { type Answer, INSPECTION, type Question, readQuestion, sealedAbout } fro
 import { FIELD_MANAGERS, INSPECT_ANNOTATION } from '../../shared/api/names.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { openAnswer } from '../../shared/io/inspection-answer.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { drawKeys, type QuestionKeys } from '../../shared/io/sealed-box.ts';
 import type { Access } from './connect.ts';
@@ -163,12 +163,7 @@ async function readAnswers(access: Access, { asking, keys, id, deadline }: Readi
 
 function readReport(access: Access, pod: string): Promise<SyncReport | undefined> {
   const { client, namespace } = access;
-  return attempt(access, { doing: `read SyncReports in the namespace ${namespace}`, namespace }, async () => {
-    try {
-      return await client.get<SyncReport>(syncReportPath(namespace, pod));
-    } catch (error) {
-      if (isApiError(error, 404)) return undefined;
-      throw error;
-    }
-  });
+  return attempt(access, { doing: `read SyncReports in the namespace ${namespace}`, namespace }, () =>
+    unlessStatus(404, client.get<SyncReport>(syncReportPath(namespace, pod))),
+  );
 }

@@ -1,7 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import { MERGE_PATCH } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
@@ -26,12 +25,8 @@ export function patchGatewaySync(
   // JSON omits undefined fields.
   const body = { metadata: { resourceVersion, annotations }, spec };
   return attempt(access, { doing: `change GatewaySyncs in the namespace ${namespace}`, name, namespace }, () =>
-    client.request<GatewaySync>({
-      method: 'PATCH',
-      path: gatewaySyncPath(namespace, name),
+    client.mergePatch<GatewaySync>(gatewaySyncPath(namespace, name), body, {
       query: { fieldManager: FIELD_MANAGERS.cli },
-      body,
-      contentType: MERGE_PATCH,
     }),
   );
 }

@@ -1,12 +1,12 @@
 import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
-import { attempt } from './explain.ts';
+import { type Attempt, attempt } from './explain.ts';
 import {
   type GatewayReport,
   gatewayReportOf,
@@ -31,28 +31,27 @@ interface PodState {
 
 /** Lists GatewaySyncs of one or all namespaces, sorted by namespace and name. Throws `Problem`. */
 export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
-  const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
-  return attempt(access, { doing, namespace }, () => list(access, gatewaySyncPath(namespace), withCommands));
+  return attempt(access, listing(namespace), () => list(access, gatewaySyncPath(namespace), withCommands));
 }
 
 /** Checks that the caller can list GatewaySyncs. Throws `Problem`. */
 export async function checkAccess(access: Access, namespace: string | undefined): Promise<void> {
-  const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
   const query = { limit: 1 };
-  await attempt(access, { doing, namespace }, () => access.client.get(gatewaySyncPath(namespace), { query }));
+  await attempt(access, listing(namespace), () => access.client.get(gatewaySyncPath(namespace), { query }));
 }
+
+const listing = (namespace: string | undefined): Attempt => ({
+  doing: `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`,
+  namespace,
+});
 
 /** Checks whether a namespace exists; true if the caller isn't allowed to read it. Throws `Problem`. */
 export function mayExist(access: Access, namespace: string): Promise<boolean> {
   return attempt(access, { doing: `read the namespace ${namespace}`, namespace }, async () => {
-    try {
-      const path = corePath('namespaces', undefined, namespace);
-      await access.client.get(path, { accept: METADATA_ONLY });
-    } catch (error) {
-      if (isApiError(error, 404)) return false;
-      if (!isApiError(error, 403)) throw error;
-    }
-    return true;
+    const path = corePath('namespaces', undefined, namespace);
+    const read = async () =>
+      (await unlessStatus(404, access.client.get(path, { accept: METADATA_ONLY }))) !== undefined;
+    return (await unlessStatus(403, read())) ?? true;
   });
 }
 
@@ -75,7 +74,7 @@ export async function readDetails(
   const doing = `read reports in ${namespace ?? 'all namespaces'}`;
   const [reports, pods, others = []] = await Promise.all([
     attempt(access, { doing, namespace }, () =>
-      unlessForbidden(list(access, syncReportPath(namespace), gatewayReportOf)),
+      unlessStatus(403, list(access, syncReportPath(namespace), gatewayReportOf)),
     ),
     listPods(access, namespace, `${AGENT_LABEL}=true`),
     gatewaySyncs.some(hidesPods) ? listPodsWithoutSidecar(access, namespace) : undefined,
@@ -96,7 +95,7 @@ function listPods(access: Access, namespace: string | undefined, labelSelector: 
   const query = { labelSelector, fieldSelector: PODS_THAT_LIVE };
   const doing = `list pods in ${namespace ?? 'all namespaces'}`;
   return attempt(access, { doing, namespace }, () =>
-    unlessForbidden(list(access, corePath('pods', namespace), podIdentityOf, { accept: METADATA_LIST, query })),
+    unlessStatus(403, list(access, corePath('pods', namespace), podIdentityOf, { accept: METADATA_LIST, query })),
   );
 }
 
@@ -104,18 +103,13 @@ function listPods(access: Access, namespace: string | undefined, labelSelector: 
 export function readPodStates(access: Access, namespace: string): Promise<PodState[] | undefined> {
   const doing = `read pods in the namespace ${namespace}`;
   const query = { labelSelector: `${AGENT_LABEL}=true` };
-  const states: PodState[] = [];
-  const take = ({ metadata, status }: V1Pod) => {
+  const stateOf = ({ metadata, status }: V1Pod): PodState => {
     const agent = status?.initContainerStatuses?.find(({ name }) => name === AGENT_CONTAINER);
     const { name = '', deletionTimestamp } = metadata ?? {};
-    states.push({ name, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state });
+    return { name, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state };
   };
   return attempt(access, { doing, namespace }, () =>
-    unlessForbidden(
-      listObjects<V1Pod>(access.client, corePath('pods', namespace), { pageSize: PAGE_SIZE, query }, take).then(
-        () => states,
-      ),
-    ),
+    unlessStatus(403, list(access, corePath('pods', namespace), stateOf, { query })),
   );
 }
 
@@ -124,7 +118,8 @@ export function listEvents(access: Access, { metadata }: GatewaySync): Promise<O
   const { namespace, name, uid } = metadata;
   const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
   return attempt(access, { doing: `read events in the namespace ${namespace}`, namespace }, () =>
-    unlessForbidden(
+    unlessStatus(
+      403,
       list(access, corePath('events', namespace), (event: ObservedEvent) => event, { query: { fieldSelector } }),
     ),
   );
@@ -142,13 +137,4 @@ async function list<TRaw, T>(
   const objects: T[] = [];
   await listObjects<TRaw>(client, path, { pageSize: PAGE_SIZE, ...options }, (object) => objects.push(project(object)));
   return objects;
-}
-
-async function unlessForbidden<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
 }

@@ -31,7 +31,6 @@ export const approve = makeCommand({
     // Commits with the same first characters can be created within a second.
     if (args.commit !== undefined && !isCommitHash(args.commit))
       throw new Problem('--commit must be a full commit hash of 40 or 64 characters', EXIT.usage);
-    const next = { command: `status ${args.name}`, does: 'shows the progress' };
-    return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit), next });
+    return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit) });
   },
 });

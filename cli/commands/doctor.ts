@@ -78,7 +78,5 @@ async function examine(access: ReturnType<typeof connect>, scope: Scope): Promis
   } catch (error) {
     if (error instanceof Problem) return { diagnosis: unreachable(error.message), status: error.status };
     throw error;
-  } finally {
-    access.client.close();
   }
 }

@@ -24,9 +24,7 @@ export const history = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    const access = connect(args, host);
-    const gatewaySync = await getGatewaySync(access, args.name);
-    access.client.close();
+    const gatewaySync = await getGatewaySync(connect(args, host), args.name);
     const items = historyView(gatewaySync);
     if (format) {
       host.print(drawData({ items }, format));

@@ -69,29 +69,25 @@ export async function inspect(
 ): Promise<Inspected> {
   const timeoutMs = timeoutOf(args);
   const access = connect(args, host);
-  try {
-    const gatewaySync = await getGatewaySync(access, args.name);
-    const asked = ask(gatewaySync);
-    const details = await readDetails(access, access.namespace, [gatewaySync]);
-    if (!details.reports)
-      throw new Problem(
-        `not allowed to list SyncReports in the namespace ${access.namespace}: request the role view there`,
-        EXIT.unavailable,
-      );
-    const pods = (await readPodStates(access, access.namespace)) ?? [];
-    const agentPods = new Map(pods.map((pod) => [pod.name, pod]));
-    const all = askableGateways(gatewaySync, details, agentPods);
-    const isAll = args.all || all.length <= few;
-    const chosen = chooseGateways(all, { gateway: args.gateway, isAll });
-    check(chosen, { args, all, host });
-    const found = await askInBatches(access, { name: args.name, asked, gateways: chosen.gateways, timeoutMs, host });
-    const { namespace, name } = gatewaySync.metadata;
-    const { kind } = asked;
-    const view = { namespace, name, kind, ...(kind === 'diff' && { ref: asked.ref }), total: all.length };
-    return { gatewaySync, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
-  } finally {
-    access.client.close();
-  }
+  const gatewaySync = await getGatewaySync(access, args.name);
+  const asked = ask(gatewaySync);
+  const details = await readDetails(access, access.namespace, [gatewaySync]);
+  if (!details.reports)
+    throw new Problem(
+      `not allowed to list SyncReports in the namespace ${access.namespace}: request the role view there`,
+      EXIT.unavailable,
+    );
+  const pods = (await readPodStates(access, access.namespace)) ?? [];
+  const agentPods = new Map(pods.map((pod) => [pod.name, pod]));
+  const all = askableGateways(gatewaySync, details, agentPods);
+  const isAll = args.all || all.length <= few;
+  const chosen = chooseGateways(all, { gateway: args.gateway, isAll });
+  check(chosen, { args, all, host });
+  const found = await askInBatches(access, { name: args.name, asked, gateways: chosen.gateways, timeoutMs, host });
+  const { namespace, name } = gatewaySync.metadata;
+  const { kind } = asked;
+  const view = { namespace, name, kind, ...(kind === 'diff' && { ref: asked.ref }), total: all.length };
+  return { gatewaySync, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
 }
 
 /** Prints the gateways that didn't respond, with the reason. */

@@ -20,30 +20,28 @@ export interface Order {
   args: AccessOptions & { name: string; yes?: boolean | undefined };
   host: Host;
   plan: Planner;
-  /** Suggested next command and its effect. */
-  next: { command: string; does: string };
+  /** Suggested next command and its effect. If omitted, `status`. */
+  next?: { command: string; does: string };
 }
 
 /**
  * Shows a change, asks for confirmation, and makes exactly this change, or fails if the resource has changed in the
  * meantime.
  */
-export async function carryOut({ args, host, plan, next }: Order): Promise<ExitStatus> {
+export async function carryOut({ args, host, plan, next = progressOf(args) }: Order): Promise<ExitStatus> {
   const access = connect(args, host);
-  try {
-    const { name } = args;
-    const planned = plan(await getGatewaySync(access, name));
-    say(`${placeOf(access)}:`, host);
-    say(planned.says, host);
-    if (planned.kind === 'done') return EXIT.ok;
-    if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
-    await execute(access, { name, plan, agreed: agreementOf(planned) });
-    say(`done (${placeOf(access)}): ${commandWith(next.command, args)} ${next.does}`, host);
-    return EXIT.ok;
-  } finally {
-    access.client.close();
-  }
+  const { name } = args;
+  const planned = plan(await getGatewaySync(access, name));
+  say(`${placeOf(access)}:`, host);
+  say(planned.says, host);
+  if (planned.kind === 'done') return EXIT.ok;
+  if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
+  await execute(access, { name, plan, agreed: agreementOf(planned) });
+  say(`done (${placeOf(access)}): ${commandWith(next.command, args)} ${next.does}`, host);
+  return EXIT.ok;
 }
+
+const progressOf = ({ name }: Order['args']) => ({ command: `status ${name}`, does: 'shows the progress' });
 
 /** Returns a command line for the same cluster and namespace. */
 function commandWith(command: string, { kubeconfig, context, namespace }: AccessOptions): string {

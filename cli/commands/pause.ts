@@ -26,6 +26,5 @@ export const resume = makeCommand({
   ],
   examples: [{ line: 'resume plant -n gateways', does: 'Resume when you are done' }],
   args: orderArgs,
-  run: ({ args, host }) =>
-    carryOut({ args, host, plan: planResume, next: { command: `status ${args.name}`, does: 'shows the progress' } }),
+  run: ({ args, host }) => carryOut({ args, host, plan: planResume }),
 });

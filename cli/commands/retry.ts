@@ -12,6 +12,5 @@ export const retry = makeCommand({
   ],
   examples: [{ line: 'retry plant -n gateways', does: 'Retry after you removed the cause' }],
   args: orderArgs,
-  run: ({ args, host }) =>
-    carryOut({ args, host, plan: planRetry, next: { command: `status ${args.name}`, does: 'shows the progress' } }),
+  run: ({ args, host }) => carryOut({ args, host, plan: planRetry }),
 });

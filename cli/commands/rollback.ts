@@ -23,8 +23,6 @@ export const rollback = makeCommand({
     },
     ...orderArgs,
   },
-  run: ({ args, host }) => {
-    const next = { command: `status ${args.name}`, does: 'shows the progress' };
-    return carryOut({ args, host, plan: (gatewaySync) => planRollback(gatewaySync, args.to ?? 'previous'), next });
-  },
+  run: ({ args, host }) =>
+    carryOut({ args, host, plan: (gatewaySync) => planRollback(gatewaySync, args.to ?? 'previous') }),
 });

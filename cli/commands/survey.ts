@@ -1,8 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { API_VERSION, GROUP } from '../../shared/api/group.ts';
 import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
-import type { SyncReport } from '../../shared/api/sync-report.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { version } from '../../shared/version.ts';
 import { certificateSecretOf } from '../checks/check-certificate.ts';
@@ -10,20 +9,9 @@ import { isGateway, VOLUME_REASONS } from '../checks/check-pod.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
 import { type ReadResult, seenOr } from '../checks/finding.ts';
 import {
-  type CustomResourceDefinition,
+  componentOf,
   type Deployment,
-  type EndpointSlice,
-  type Event,
-  type Lease,
-  type Namespace,
-  type NetworkPolicy,
-  type Pod,
-  type Policy,
-  type PolicyBinding,
-  type Role,
-  type RoleBinding,
-  type Service,
-  variableOf,
+  settingOf,
   type WebhookConfiguration,
   type Workload,
 } from '../checks/objects.ts';
@@ -59,50 +47,40 @@ export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> 
   return { now: access.serverTime(), version, cluster, operator, ...places };
 }
 
+/** Waits for all values of an object. */
+async function allOf<T extends object>(reads: { [Key in keyof T]: Promise<T[Key]> }): Promise<T> {
+  const entries = Object.entries<Promise<unknown>>(reads).map(async ([name, read]) => [name, await read]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
 async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   const { client } = access;
   // Alone and first: if it fails, nothing else is read.
   const server = await tryRead(() => client.get<{ gitVersion: string }>('/version'));
-  const over = <T>(kind: string) => readList<T>(access, groupPath(ADMISSION, kind));
-  const [groupVersions, resources, crds, webhooks, policies, policyBindings, agentRole, receiverBindings] =
-    await Promise.all([
-      tryRead(() => discovered<{ versions: { version: string }[] }>(access, `/apis/${GROUP}`)),
-      tryRead(() => discovered<{ resources: { name: string }[] }>(access, `/apis/${API_VERSION}`)),
-      readList<CustomResourceDefinition>(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
-        keep: ({ metadata }) => metadata.name.endsWith(`.${GROUP}`),
-      }),
-      over<WebhookConfiguration>('mutatingwebhookconfigurations'),
-      over<Policy>('validatingadmissionpolicies'),
-      over<PolicyBinding>('validatingadmissionpolicybindings'),
-      readObject<Role>(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
-      readList<RoleBinding>(access, groupPath(RBAC, 'clusterrolebindings'), {
-        query: { labelSelector: 'app.kubernetes.io/component=receiver' },
-      }),
-    ]);
-  return {
-    server,
-    groupVersions: map(groupVersions, (group) => (group?.versions ?? []).map((each) => each.version)),
-    resources: map(resources, (found) => (found?.resources ?? []).map(({ name }) => name)),
-    crds,
-    webhooks,
-    policies,
-    policyBindings,
-    agentRole,
-    receiverBindings,
-  };
-}
-
-function map<T, U>(given: ReadResult<T>, change: (value: T) => U): ReadResult<U> {
-  return given.kind === 'seen' ? { kind: 'seen', value: change(given.value) } : given;
-}
-
-async function discovered<T>({ client }: Access, path: string): Promise<T | undefined> {
-  try {
-    return await client.get<T>(path);
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const discover = <T>(path: string, names: (found: T) => string[]) =>
+    tryRead(async () => {
+      const found = await unlessStatus(404, client.get<T>(path));
+      return found ? names(found) : [];
+    });
+  const rest = await allOf<Omit<ClusterSurvey, 'server'>>({
+    groupVersions: discover(`/apis/${GROUP}`, ({ versions }: { versions: { version: string }[] }) =>
+      versions.map((each) => each.version),
+    ),
+    resources: discover(`/apis/${API_VERSION}`, ({ resources }: { resources: { name: string }[] }) =>
+      resources.map(({ name }) => name),
+    ),
+    crds: readList(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
+      keep: ({ metadata }) => metadata.name.endsWith(`.${GROUP}`),
+    }),
+    webhooks: readList(access, groupPath(ADMISSION, 'mutatingwebhookconfigurations')),
+    policies: readList(access, groupPath(ADMISSION, 'validatingadmissionpolicies')),
+    policyBindings: readList(access, groupPath(ADMISSION, 'validatingadmissionpolicybindings')),
+    agentRole: readObject(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
+    receiverBindings: readList(access, groupPath(RBAC, 'clusterrolebindings'), {
+      query: { labelSelector: 'app.kubernetes.io/component=receiver' },
+    }),
+  });
+  return { server, ...rest };
 }
 
 async function surveyOperator(
@@ -122,23 +100,25 @@ async function surveyOperator(
     searched === undefined && everywhere
       ? everywhere
       : joined(await Promise.all((searched ?? []).map((namespace) => listDeployments(access, namespace))));
-  const places = new Set([...seenOr(deployments, []).map(({ metadata }) => metadata.namespace), ...called]);
-  const surveyed = await Promise.all(
-    [...places].map(
-      async (namespace) => [namespace, await surveyPlace(access, namespace, seenOr(deployments, []))] as const,
-    ),
-  );
-  return { deployments, searched, places: Object.fromEntries(surveyed) };
+  const found = seenOr(deployments, []);
+  const namespaces = new Set([...found.map(({ metadata }) => metadata.namespace), ...called]);
+  const places = [...namespaces].map((namespace) => {
+    const own = found.filter(({ metadata }) => metadata.namespace === namespace);
+    return [namespace, surveyPlace(access, namespace, own)] as const;
+  });
+  return { deployments, searched, places: await allOf(Object.fromEntries(places)) };
 }
 
 /** Checks whether labels are from the chart. The label is the same for all releases and values of `nameOverride`. */
 const isOfChart = (labels: Record<string, string> = {}): boolean =>
   labels['helm.sh/chart']?.startsWith('stoker-operator-') ?? false;
 
-/** Lists Deployments of the chart by labels, which don't depend on the release name. */
+/** Selects the programs of the chart by labels, which don't depend on the release name. */
+const PROGRAMS = { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' };
+
 const listDeployments = (access: Access, namespace: string | undefined): Promise<ReadResult<Deployment[]>> =>
   readList<Deployment>(access, groupPath('apps/v1', 'deployments', namespace), {
-    query: { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' },
+    query: PROGRAMS,
     keep: ({ metadata }) => isOfChart(metadata.labels),
   });
 
@@ -149,51 +129,30 @@ function joined<T>(results: readonly ReadResult<T[]>[]): ReadResult<T[]> {
   return seen.length === 0 && hidden ? hidden : { kind: 'seen', value: seen.flat() };
 }
 
-async function surveyPlace(
-  access: Access,
-  namespace: string,
-  deployments: readonly Deployment[],
-): Promise<OperatorPlace> {
-  const query = { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' };
-  const programs = (component: string) =>
-    deployments
-      .filter(({ metadata }) => metadata.namespace === namespace)
-      .filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === component);
-  const served = programs('controller').flatMap((controller) => certificateSecretOf(controller) ?? []);
-  const mounted = programs('receiver').flatMap(({ spec }) =>
-    (spec.template.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []),
-  );
-  const [pods, lease, services, endpoints, networkPolicies, secrets, certificates] = await Promise.all([
-    readList<Pod>(access, corePath('pods', namespace), { query }),
-    readObject<Lease>(
-      access,
-      groupPath('coordination.k8s.io/v1', 'leases', namespace, leaseOf(programs('controller'))),
-    ),
-    readList<Service>(access, corePath('services', namespace)),
-    readList<EndpointSlice>(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
-    readList<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
-    eachSecret(namespace, mounted, (path) => readSecretKeys(access, path)),
-    eachSecret(namespace, served, (path) => readCertificate(access, path)),
-  ]);
-  return { pods, lease, services, endpoints, networkPolicies, secrets, certificates };
-}
-
-function leaseOf(controllers: readonly Deployment[]): string {
-  const containers = controllers.flatMap(({ spec }) => spec.template.spec.containers);
-  return containers.map((container) => variableOf(container, 'LEASE_NAME')).find(Boolean) ?? LEASE_NAME;
+function surveyPlace(access: Access, namespace: string, programs: readonly Deployment[]): Promise<OperatorPlace> {
+  const controllers = programs.filter((each) => componentOf(each) === 'controller');
+  const served = controllers.flatMap((controller) => certificateSecretOf(controller) ?? []);
+  const mounted = programs
+    .filter((each) => componentOf(each) === 'receiver')
+    .flatMap(({ spec }) => spec.template.spec.volumes ?? [])
+    .flatMap(({ secret }) => secret?.secretName ?? []);
+  const lease = controllers.map((controller) => settingOf(controller, 'LEASE_NAME')).find(Boolean) ?? LEASE_NAME;
+  return allOf<OperatorPlace>({
+    pods: readList(access, corePath('pods', namespace), { query: PROGRAMS }),
+    lease: readObject(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, lease)),
+    services: readList(access, corePath('services', namespace)),
+    endpoints: readList(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
+    networkPolicies: readList(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
+    secrets: eachSecret(namespace, mounted, (path) => readSecretKeys(access, path)),
+    certificates: eachSecret(namespace, served, (path) => readCertificate(access, path)),
+  });
 }
 
 /** Reads Secrets of a namespace into an object by name. */
-async function eachSecret<T>(
-  namespace: string,
-  names: readonly string[],
-  readOne: (path: string) => Promise<T>,
-): Promise<Record<string, T>> {
-  const results = [...new Set(names)].map(
-    async (name) => [name, await readOne(corePath('secrets', namespace, name))] as const,
+const eachSecret = <T>(namespace: string, names: readonly string[], readOne: (path: string) => Promise<T>) =>
+  allOf<Record<string, T>>(
+    Object.fromEntries([...new Set(names)].map((name) => [name, readOne(corePath('secrets', namespace, name))])),
   );
-  return Object.fromEntries(await Promise.all(results));
-}
 
 async function surveyNamespaces(
   access: Access,
@@ -210,48 +169,36 @@ async function surveyNamespaces(
 
 async function readGatewaySyncs(access: Access, namespace?: string): Promise<ReadResult<GatewaySync[]>> {
   const found = await readList<GatewaySync>(access, gatewaySyncPath(namespace));
-  return map(found, (gatewaySyncs) => gatewaySyncs.map(withCommands));
+  return found.kind === 'hidden' ? found : { kind: 'seen', value: found.value.map(withCommands) };
 }
 
 async function surveyNamespace(access: Access, name: string, asked: string | undefined): Promise<NamespaceSurvey> {
-  const [namespace, gatewaySyncs, reports, pods, roleBindings, workloads, networkPolicies, events] = await Promise.all([
-    readObject<Namespace>(access, corePath('namespaces', undefined, name)),
-    readGatewaySyncs(access, name),
-    readList<SyncReport>(access, syncReportPath(name)),
-    readList<Pod>(access, corePath('pods', name), { keep: isGateway }),
-    readList<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),
-    surveyWorkloads(access, name),
-    readList<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', name)),
-    readList<Event>(access, corePath('events', name), {
+  const found = await allOf<Omit<NamespaceSurvey, 'name' | 'asked' | 'secrets'>>({
+    namespace: readObject(access, corePath('namespaces', undefined, name)),
+    gatewaySyncs: readGatewaySyncs(access, name),
+    reports: readList(access, syncReportPath(name)),
+    pods: readList(access, corePath('pods', name), { keep: isGateway }),
+    roleBindings: readList(access, groupPath(RBAC, 'rolebindings', name)),
+    workloads: surveyWorkloads(access, name),
+    networkPolicies: readList(access, groupPath(NETWORKING, 'networkpolicies', name)),
+    events: readList(access, corePath('events', name), {
       query: { fieldSelector: 'type=Warning' },
       keep: ({ reason = '' }) => reason === 'FailedCreate' || VOLUME_REASONS.includes(reason),
     }),
-  ]);
-  const wanted = seenOr(gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
+  });
+  const wanted = seenOr(found.gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
   const names = wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name));
   const secrets = await eachSecret(name, names, (path) => readSecretKeys(access, path));
-  return {
-    name,
-    asked,
-    namespace,
-    gatewaySyncs,
-    reports,
-    pods,
-    roleBindings,
-    workloads,
-    networkPolicies,
-    events,
-    secrets,
-  };
+  return { name, asked, ...found, secrets };
 }
 
 const WORKLOADS = { Deployment: 'deployments', StatefulSet: 'statefulsets', DaemonSet: 'daemonsets' };
 
 async function surveyWorkloads(access: Access, namespace: string): Promise<ReadResult<Workload[]>> {
-  const results = Object.entries(WORKLOADS).map(async ([kind, plural]) =>
-    map(await readList<Omit<Workload, 'kind'>>(access, groupPath('apps/v1', plural, namespace)), (found) =>
-      found.map((each) => ({ ...each, kind })),
-    ),
-  );
+  const results = Object.entries(WORKLOADS).map(async ([kind, plural]) => {
+    const found = await readList<Workload>(access, groupPath('apps/v1', plural, namespace));
+    // The API server omits the kind of listed objects.
+    return found.kind === 'seen' ? { ...found, value: found.value.map((each) => ({ ...each, kind })) } : found;
+  });
   return joined(await Promise.all(results));
 }

@@ -66,19 +66,15 @@ export const sync = makeCommand({
     if (args.request !== undefined && (!args.wait || args.ref !== undefined))
       throw new Problem('--request needs --wait, and excludes --ref', EXIT.usage);
     const access = connect(args, host);
-    try {
-      if (args.request !== undefined) {
-        const asked = openRequestOf(await getRequested(access, args.name), args.request);
-        return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
-      }
-      const asked = await requestSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
-      if (!asked) return EXIT.failed;
-      say(`requested ${asked.ref} (${placeOf(access)})`, host);
-      if (!args.wait) return EXIT.ok;
+    if (args.request !== undefined) {
+      const asked = openRequestOf(await getRequested(access, args.name), args.request);
       return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
-    } finally {
-      access.client.close();
     }
+    const asked = await requestSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
+    if (!asked) return EXIT.failed;
+    say(`requested ${asked.ref} (${placeOf(access)})`, host);
+    if (!args.wait) return EXIT.ok;
+    return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
   },
 });
 

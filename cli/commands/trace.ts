@@ -42,16 +42,12 @@ export const trace = makeCommand({
     if (timeoutMs === undefined)
       throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
     const access = connect(args, host);
-    try {
-      if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
-      const gatewaySync = await getGatewaySync(access, args.name);
-      const view = traceView(gatewaySync, await listEvents(access, gatewaySync));
-      if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`);
-      host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
-      return EXIT.ok;
-    } finally {
-      access.client.close();
-    }
+    if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
+    const gatewaySync = await getGatewaySync(access, args.name);
+    const view = traceView(gatewaySync, await listEvents(access, gatewaySync));
+    if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`);
+    host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
+    return EXIT.ok;
   },
 });
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../shared/errors.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
 import { CERTIFICATE_KEY } from '../checks/check-certificate.ts';
 import type { ReadResult } from '../checks/finding.ts';
@@ -24,14 +24,7 @@ export async function tryRead<T>(reading: () => Promise<T>): Promise<ReadResult<
 
 /** Reads one object; undefined if it doesn't exist. */
 export const readObject = <T>({ client }: Access, path: string): Promise<ReadResult<T | undefined>> =>
-  tryRead(async () => {
-    try {
-      return await client.get<T>(path);
-    } catch (error) {
-      if (isApiError(error, 404)) return undefined;
-      throw error;
-    }
-  });
+  tryRead(() => unlessStatus(404, client.get<T>(path)));
 
 /** Reads a list; empty if the resource type doesn't exist. Keeps only objects that match `keep` in memory. */
 export const readList = <T>(
@@ -44,26 +37,22 @@ export const readList = <T>(
     const add = (object: T) => {
       if (keep(object)) objects.push(object);
     };
-    try {
-      await listObjects<T>(client, path, { pageSize: PAGE_SIZE, query }, add);
-    } catch (error) {
-      if (!isApiError(error, 404)) throw error;
-    }
+    await unlessStatus(404, listObjects<T>(client, path, { pageSize: PAGE_SIZE, query }, add));
     return objects;
   });
 
 /** Reads the keys of a Secret and the length of their values. Drops the values at once. */
-export async function readSecretKeys(access: Access, path: string): Promise<ReadResult<SecretKeys | undefined>> {
-  const secret = await readObject<{ data?: Record<string, string> }>(access, path);
-  if (secret.kind === 'hidden') return secret;
-  const { data = {} } = secret.value ?? {};
-  const lengths = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.length]));
-  return { kind: 'seen', value: secret.value && lengths };
-}
+export const readSecretKeys = (access: Access, path: string): Promise<ReadResult<SecretKeys | undefined>> =>
+  readSecret(access, path, (data) =>
+    Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.length])),
+  );
 
-/** Reads the certificate in a Secret (PEM, empty if missing). Drops its key at once. */
-export async function readCertificate(access: Access, path: string): Promise<ReadResult<string>> {
-  const secret = await readObject<{ data?: Record<string, string> }>(access, path);
-  if (secret.kind === 'hidden') return secret;
-  return { kind: 'seen', value: Buffer.from(secret.value?.data?.[CERTIFICATE_KEY] ?? '', 'base64').toString() };
-}
+/** Reads the certificate in a Secret (PEM, empty without one). Drops its key at once. */
+export const readCertificate = (access: Access, path: string): Promise<ReadResult<string | undefined>> =>
+  readSecret(access, path, (data) => Buffer.from(data[CERTIFICATE_KEY] ?? '', 'base64').toString());
+
+const readSecret = <T>({ client }: Access, path: string, pick: (data: Record<string, string>) => T) =>
+  tryRead(async () => {
+    const secret = await unlessStatus(404, client.get<{ data?: Record<string, string> }>(path));
+    return secret && pick(secret.data ?? {});
+  });

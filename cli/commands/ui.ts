@@ -39,20 +39,14 @@ export const ui = makeCommand({
       throw new Problem(`--port must be a number from 1 to ${MAX_PORT}`, EXIT.usage);
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
-    try {
-      await checkAccess(access, namespace);
-      const page = await servePage({ access, namespace, port, now: host.now });
-      host.print(`${page.address}\n`);
-      const where = namespace ? `namespace ${namespace}` : 'all namespaces';
-      host.note(
-        `showing ${plain(`context ${access.context}, ${where}`)} with your permissions; press Ctrl-C to stop\n`,
-      );
-      if (args.open) host.openBrowser?.(page.makeTicket());
-      await host.untilEnded?.();
-      await page.stop();
-      return EXIT.ok;
-    } finally {
-      access.client.close();
-    }
+    await checkAccess(access, namespace);
+    const page = await servePage({ access, namespace, port, now: host.now });
+    host.print(`${page.address}\n`);
+    const where = namespace ? `namespace ${namespace}` : 'all namespaces';
+    host.note(`showing ${plain(`context ${access.context}, ${where}`)} with your permissions; press Ctrl-C to stop\n`);
+    if (args.open) host.openBrowser?.(page.makeTicket());
+    await host.untilEnded?.();
+    await page.stop();
+    return EXIT.ok;
   },
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LabelSelector, Wave } from '../api/wave.ts';
+import { fitsSelector } from './fits-selector.ts';
 
 /** A boundary that includes all keys. */
 export const ALL = 'all';
@@ -16,35 +17,8 @@ export const rolloutKey = (gatewayName: string, podName: string): string => digi
 /** Checks whether a key is within a boundary. */
 export const isWithin = (key: string, boundary: string): boolean => boundary === ALL || key <= boundary;
 
-type Labels = ReadonlyMap<string, string>;
-type Expression = Omit<NonNullable<LabelSelector['matchExpressions']>[number], 'operator'> & { operator: string };
-
-/** Matches labels with the rules of Kubernetes; without a selector, all objects match. */
-export function fitsSelector(
-  selector: (Pick<LabelSelector, 'matchLabels'> & { matchExpressions?: readonly Expression[] | undefined }) | undefined,
-  labels: Labels,
-): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
-  const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels.get(key) === value);
-  return hasLabels && matchExpressions.every((expression) => fitsExpression(expression, labels));
-}
-
-function fitsExpression({ key, operator, values = [] }: Expression, labels: Labels): boolean {
-  const value = labels.get(key);
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    default:
-      return value === undefined;
-  }
-}
-
 /** The waves whose selectors match a pod's labels. */
-export const fittingWaves = (waves: readonly Wave[], labels: Labels): boolean[] =>
+export const fittingWaves = (waves: readonly Wave[], labels: ReadonlyMap<string, string>): boolean[] =>
   waves.map(({ selector }) => fitsSelector(selector, labels));
 
 /**

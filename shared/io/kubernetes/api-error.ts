@@ -44,6 +44,16 @@ export function isApiError(error: unknown, ...statuses: number[]): error is ApiE
   return error instanceof ApiError && (statuses.length === 0 || statuses.includes(error.status));
 }
 
+/** Returns the result of a call, or undefined if the API server responds with this status. */
+export async function unlessStatus<T>(status: number, call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isApiError(error, status)) return undefined;
+    throw error;
+  }
+}
+
 /** Returns the pause that the API server requests (ms), at most a minute, or 0. */
 export function askedPauseMs(error: unknown): number {
   return isApiError(error) ? Math.min(error.retryAfterMs ?? 0, MAX_WAIT_MS) : 0;
