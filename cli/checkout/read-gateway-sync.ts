@@ -1,8 +1,6 @@
 import * as v from 'valibot';
-import { parseAllDocuments } from 'yaml';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { messageOf } from '../../shared/errors.ts';
 import { Problem } from '../client/problem.ts';
 
 const kindSchema = v.object({ kind: v.literal(GATEWAY_SYNC.kind), spec: v.optional(v.unknown()) });
@@ -15,9 +13,9 @@ const schema = v.object({
 /** A GatewaySync in a file, with the defaults that the API server would set. */
 export type GatewaySyncManifest = v.InferOutput<typeof schema>;
 
-/** Returns the only GatewaySync of a manifest, which can contain other objects. Throws `Problem`. */
-export function readGatewaySync(text: string): GatewaySyncManifest {
-  const [first, ...others] = parseObjects(text).filter((object) => v.is(kindSchema, object));
+/** Returns the only GatewaySync among the objects of a manifest. Throws `Problem`. */
+export function readGatewaySync(objects: readonly unknown[]): GatewaySyncManifest {
+  const [first, ...others] = objects.filter((object) => v.is(kindSchema, object));
   if (others.length > 0) throw new Problem('the manifest contains several GatewaySyncs: specify a file with one');
   if (first === undefined) throw new Problem('the manifest contains no GatewaySync');
   const parsed = v.safeParse(schema, first);
@@ -40,15 +38,3 @@ function unknownFields(given: unknown, parsed: unknown, path: string): string[] 
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-function parseObjects(text: string): unknown[] {
-  try {
-    return [...parseAllDocuments(text, { logLevel: 'silent' })].map((document) => {
-      const [error] = document.errors;
-      if (error) throw error;
-      return document.toJS();
-    });
-  } catch (error) {
-    throw new Problem(`the manifest is not valid YAML: ${messageOf(error)}`, undefined, { cause: error });
-  }
-}

@@ -1,4 +1,5 @@
 import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from 'citty';
+import { parseDuration } from '../../shared/domain/duration.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 
@@ -73,4 +74,11 @@ export const outputArgs = {
 export function formatOf({ output }: { output?: string | undefined }): 'json' | 'yaml' | undefined {
   if (output === undefined || output === 'json' || output === 'yaml') return output;
   throw new Problem(`--output must be json or yaml, not ${output}`, EXIT.usage);
+}
+
+/** Returns the maximum time to wait (ms). Throws `Problem`. */
+export function timeoutOf({ timeout }: { timeout: string }): number {
+  const timeoutMs = parseDuration(timeout);
+  if (timeoutMs !== undefined) return timeoutMs;
+  throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
 }

@@ -1,7 +1,7 @@
 import { type Access, placeOf } from '../client/connect.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
-import { plain, wrap } from '../terminal/text.ts';
+import { linesOf, plain } from '../terminal/text.ts';
 
 /** Option of all commands that ask for confirmation. */
 export const yesArg = {
@@ -10,7 +10,7 @@ export const yesArg = {
 
 /** Prints a note, wrapped to the terminal's width. */
 export function say(text: string, { note, columns }: Host): void {
-  note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
+  note(`${linesOf(text, columns).join('\n')}\n`);
 }
 
 /** Asks for confirmation unless `yes` is set. Throws `Problem` without a terminal. */

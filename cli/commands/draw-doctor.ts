@@ -2,7 +2,7 @@ import type { Diagnosis } from '../checks/diagnose.ts';
 import type { Finding, Level } from '../checks/finding.ts';
 import type { Host } from '../terminal/host.ts';
 import { type Colour, type Ink, inkFor } from '../terminal/ink.ts';
-import { plain, wrap } from '../terminal/text.ts';
+import { linesOf, plain } from '../terminal/text.ts';
 
 const MARKS: Record<Level, { glyph: string; colour: Colour }> = {
   ok: { glyph: '✓', colour: 'green' },
@@ -34,7 +34,7 @@ function drawFinding({ level, says, todo, page }: Finding, { host, ink }: { host
 }
 
 const wrapped = (text: string, { columns }: Host, indentation = 0): string[] =>
-  columns === undefined ? [plain(text)] : wrap(plain(text), Math.max(columns - indentation, 20));
+  linesOf(text, columns && Math.max(columns - indentation, 20));
 
 function verdictOf({ ok, warning, failed }: Diagnosis['totals']): string {
   const counts = `${ok} ✓, ${warning} !, ${failed} ✗`;

@@ -1,7 +1,6 @@
-import { parseAllDocuments, type Tags } from 'yaml';
+import type { Tags } from 'yaml';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { docsOf } from '../../shared/docs-site.ts';
-import { messageOf } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { type Document, migrate as migrateDocuments } from '../migrate/migrate.ts';
@@ -50,7 +49,8 @@ export const migrate = makeCommand({
     if (repo === undefined && (ref !== undefined || path !== undefined))
       throw new Problem('--ref and --path require --repo', EXIT.usage);
     const named = repo === undefined ? undefined : { repo, ref, directory: path ?? '.' };
-    const result = migrateDocuments(parseManifest(await readManifest(args.file, host)), named);
+    const objects = await readManifest(args.file, host, { version: '1.1', customTags: asKubectlHasThem });
+    const result = migrateDocuments(objects, named);
     if (result.kind === 'refused') throw new Problem(`nothing was printed: ${result.why}`);
     const { documents, stays, untouched } = result;
     host.print(documents.map(draw).join('---\n'));
@@ -64,24 +64,6 @@ export const migrate = makeCommand({
     return stays.length === 0 ? EXIT.ok : EXIT.failed;
   },
 });
-
-/** Parses the documents of a manifest. Throws `Problem`. */
-function parseManifest(text: string): unknown[] {
-  try {
-    const documents = parseAllDocuments(text, { version: '1.1', logLevel: 'silent', customTags: asKubectlHasThem });
-    if (!Array.isArray(documents)) return [];
-    return documents.map((document) => {
-      const [error] = document.errors;
-      if (error) throw error;
-      const value: unknown = document.toJS();
-      // Throws for a value that contains itself through an alias, which the API server would reject.
-      JSON.stringify(value);
-      return value;
-    });
-  } catch (error) {
-    throw new Problem(`the manifest is not valid YAML: ${messageOf(error)}`, EXIT.failed, { cause: error });
-  }
-}
 
 /**
  * Matches the parser of kubectl: YAML 1.1, where 0400 is octal and `on` is true, but with times, dates, and a single

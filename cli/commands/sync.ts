@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
@@ -15,7 +14,7 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { Screen } from '../terminal/screen.ts';
 import { cut, plain } from '../terminal/text.ts';
-import { accessArgs, makeCommand } from './command.ts';
+import { accessArgs, makeCommand, timeoutOf } from './command.ts';
 import { say, yesArg } from './confirm.ts';
 import { requestSync } from './request-sync.ts';
 
@@ -58,9 +57,7 @@ export const sync = makeCommand({
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
-    const timeoutMs = parseDuration(args.timeout);
-    if (timeoutMs === undefined)
-      throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
+    const timeoutMs = timeoutOf(args);
     if (args.ref !== undefined && !isValidRefName(args.ref))
       throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
     if (args.request !== undefined && (!args.wait || args.ref !== undefined))

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, connect } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
@@ -9,9 +8,9 @@ import { lastDelivery, type TraceView, traceView } from '../fleet/trace.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
-import { plain, wrap } from '../terminal/text.ts';
+import { linesOf } from '../terminal/text.ts';
 import { drawTimeline } from '../terminal/timeline.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs, timeoutOf } from './command.ts';
 
 const LOOK_MS = 300;
 /** Delay of events after the status (ms). */
@@ -38,9 +37,7 @@ export const trace = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    const timeoutMs = parseDuration(args.timeout);
-    if (timeoutMs === undefined)
-      throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
+    const timeoutMs = timeoutOf(args);
     const access = connect(args, host);
     if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
     const gatewaySync = await getGatewaySync(access, args.name);
@@ -86,10 +83,10 @@ function drawTrace({ namespace, name, delivery, followed, moments, missing }: Tr
   const id = delivery.id ? `, request ${delivery.id}` : '';
   const range = followed?.tag === delivery.ref ? ` (newest in ${followed.range})` : '';
   const head = `${namespace}/${name}: ${delivery.ref}${range} at ${delivery.at}${id}`;
-  const lines = (text: string) => (columns ? wrap(plain(text), columns) : [plain(text)]);
   const timeline = drawTimeline(
     moments.map(({ what, ms }) => ({ what, atMs: ms })),
     { columns, ink },
   );
-  return [...lines(head), ...timeline, ...missing.flatMap((text) => lines(text).map((line) => ink('dim', line)))];
+  const gaps = missing.flatMap((text) => linesOf(text, columns));
+  return [...linesOf(head, columns), ...timeline, ...gaps.map((line) => ink('dim', line))];
 }

@@ -1,7 +1,7 @@
 import { gatewayFor } from './hooks.ts';
 import type { Container } from './manifest.ts';
 import { cleaned, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, nameFor, parseOctal, readMode, readTarget, todo } from './source.ts';
+import { type Found, Notes, nameFor, parseOctal, readMode, readTarget } from './source.ts';
 
 /** The repository with the source of ConfigMaps, specified by the user. */
 export interface NamedRepository {
@@ -31,35 +31,31 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
     return stays(
       `it copies ${what} of unknown origin. If they are generated from files in git, specify these files with --repo URL --ref REF --path DIRECTORY. If charts or operators generate them, keep this container`,
     );
-  const target = readTarget(named.repo, named.ref ?? 'HEAD');
+  const notes = new Notes();
+  const target = readTarget(named.repo, named.ref ?? 'HEAD', notes);
   if (target.kind !== 'target') return { title, ...target };
   const directory = variable('FOLDER');
   const place = directory ? placeOf(container, directory) : undefined;
   if (!place) return stays(`no volume is mounted at its FOLDER ${directory}`);
-  const notes: Note[] = [
-    ...target.notes,
-    todo(
-      `it copied ${what}: compare them with the files in ${cleaned(named.directory) || 'the repository'}, because only these are delivered now`,
-    ),
-    differs(
-      `a ConfigMap could specify a different directory in the annotation ${variable('FOLDER_ANNOTATION') || 'k8s-sidecar-target-directory'}, and keys with the suffix .url were downloaded: add mappings for such files`,
-    ),
-  ];
+  notes.todo(
+    `it copied ${what}: compare them with the files in ${cleaned(named.directory) || 'the repository'}, because only these are delivered now`,
+  );
+  notes.differs(
+    `a ConfigMap could specify a different directory in the annotation ${variable('FOLDER_ANNOTATION') || 'k8s-sidecar-target-directory'}, and keys with the suffix .url were downloaded: add mappings for such files`,
+  );
   if (variable('SCRIPT'))
-    notes.push(todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent does not run programs`));
+    notes.todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent does not run programs`);
   const permissions = variable('DEFAULT_FILE_MODE');
   const mode = permissions ? readMode(parseOctal(permissions), `DEFAULT_FILE_MODE ${permissions}`, notes) : undefined;
   const url = variable('REQ_URL');
   const gateway = url ? gatewayFor({ url, method: variable('REQ_METHOD') || 'GET' }, notes) : undefined;
   const secrets = ['REQ_USERNAME', 'REQ_PASSWORD'].filter((name) => container.env?.some((each) => each.name === name));
   if (gateway && secrets.length > 0)
-    notes.push(
-      todo(
-        `${secrets.join(' and ')}: store the value of the header Authorization in a Secret, and specify it in headersFrom of spec.gateway.reload.requests`,
-      ),
+    notes.todo(
+      `${secrets.join(' and ')}: store the value of the header Authorization in a Secret, and specify it in headersFrom of spec.gateway.reload.requests`,
     );
   const others = (container.env ?? []).map(({ name }) => name).filter((name) => !READ.has(name));
-  if (others.length > 0) notes.push(dropped(`variables of the removed container: ${others.join(', ')}`));
+  if (others.length > 0) notes.dropped(`variables of the removed container: ${others.join(', ')}`);
   return {
     kind: 'source',
     title,

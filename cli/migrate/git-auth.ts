@@ -2,13 +2,13 @@ import { parseRepository } from '../../shared/domain/repository.ts';
 import { type GitSyncOptions, textOf } from './git-sync-options.ts';
 import type { Container, PodSpec } from './manifest.ts';
 import { sourceOf } from './pod-paths.ts';
-import { differs, dropped, type Note, nameFor, type Spec, todo } from './source.ts';
+import { type Notes, nameFor, type Spec } from './source.ts';
 
 type Auth = NonNullable<Spec['git']['auth']>;
 
 /** Credentials of git-sync in the form of the operator. */
 export type AuthResult =
-  | { kind: 'auth'; auth: Auth | undefined; caSecretRef: Spec['git']['caSecretRef']; notes: Note[] }
+  | { kind: 'auth'; auth: Auth | undefined; caSecretRef: Spec['git']['caSecretRef'] }
   | { kind: 'stays'; why: string };
 
 /** A container with its pod and repository. */
@@ -25,28 +25,27 @@ interface SecretKey {
 }
 
 /** Reads the credentials of git-sync: names of Secrets, never their values. */
-export function readAuth(caller: Caller): AuthResult {
+export function readAuth(caller: Caller, notes: Notes): AuthResult {
   const { settings } = caller.options;
   if (isGiven(settings, 'credential'))
     return {
       kind: 'stays',
       why: '--credential cannot be converted: specify the password with --username and --password-file, or with GITSYNC_PASSWORD from a Secret',
     };
-  const notes: Note[] = [];
   const auth = readMethod(caller, notes);
   if (typeof auth === 'string') return { kind: 'stays', why: auth };
-  return { kind: 'auth', auth, caSecretRef: readCa(caller, notes), notes };
+  return { kind: 'auth', auth, caSecretRef: readCa(caller, notes) };
 }
 
-function readMethod(caller: Caller, notes: Note[]): Auth | string | undefined {
+function readMethod(caller: Caller, notes: Notes): Auth | string | undefined {
   const { options, repo } = caller;
   const { settings } = options;
   const transport = parseRepository(repo)?.transport;
   for (const name of ['askpass-url', 'cookie-file'])
     if (isGiven(settings, name) && settings.get(name)?.kind === 'value')
-      notes.push(todo(`--${name} has no counterpart: specify a token, an SSH key, or a GitHub App in spec.git.auth`));
+      notes.todo(`--${name} has no counterpart: specify a token, an SSH key, or a GitHub App in spec.git.auth`);
   if (transport === 'ssh') return { sshKey: readSshKey(caller, notes) };
-  if (isGiven(settings, 'ssh')) notes.push(dropped('--ssh: the URL of the repository does not use ssh'));
+  if (isGiven(settings, 'ssh')) notes.dropped('--ssh: the URL of the repository does not use ssh');
   const hasApp = GITHUB.some((name) => isGiven(settings, name));
   const hasToken = isGiven(settings, 'password') || isGiven(settings, 'password-file');
   if (!hasApp && !hasToken) return undefined;
@@ -55,14 +54,14 @@ function readMethod(caller: Caller, notes: Note[]): Auth | string | undefined {
   return hasApp ? readApp(caller, notes) : { token: { secretRef: readToken(caller, notes) } };
 }
 
-function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> {
+function readSshKey(caller: Caller, notes: Notes): NonNullable<Auth['sshKey']> {
   const { settings } = caller.options;
   const keyFile = chooseKeyFile(caller, notes);
   const secretRef = secretOf(caller, keyFile, { key: 'ssh-privatekey', what: 'the private key', notes });
   if (['username', 'password', 'password-file'].some((name) => isGiven(settings, name)))
-    notes.push(dropped('user name and password: the URL of the repository uses ssh'));
+    notes.dropped('user name and password: the URL of the repository uses ssh');
   if (/^(false|f|0)$/i.test(textOf(settings, 'ssh-known-hosts') ?? '')) {
-    notes.push(todo('host keys are still not checked: specify the known_hosts in spec.git.auth.sshKey.knownHosts'));
+    notes.todo('host keys are still not checked: specify the known_hosts in spec.git.auth.sshKey.knownHosts');
     return { secretRef, insecureIgnoreHostKey: true };
   }
   const hostsFile = textOf(settings, 'ssh-known-hosts-file') || '/etc/git-secret/known_hosts';
@@ -71,29 +70,25 @@ function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> 
 }
 
 /** Returns the first key from a Secret. git-sync 4 tries several keys, but the operator only one. */
-function chooseKeyFile({ options, container, spec }: Caller, notes: Note[]): string {
+function chooseKeyFile({ options, container, spec }: Caller, notes: Notes): string {
   const text = textOf(options.settings, 'ssh-key-file') || '/etc/git-secret/ssh';
   const files = options.version === 4 ? text.split(':').filter(Boolean) : [text];
   const chosen = files.find((file) => sourceOf(container, spec, file)?.kind === 'Secret') ?? files[0] ?? text;
   const others = files.filter((file) => file !== chosen);
   if (others.length > 0)
-    notes.push(
-      todo(
-        `git-sync tries ${files.length} SSH keys, but spec.git.auth.sshKey has only one: check that the git server accepts ${chosen}. Not converted: ${others.join(', ')}`,
-      ),
+    notes.todo(
+      `git-sync tries ${files.length} SSH keys, but spec.git.auth.sshKey has only one: check that the git server accepts ${chosen}. Not converted: ${others.join(', ')}`,
     );
   return chosen;
 }
 
-function readToken(caller: Caller, notes: Note[]): SecretKey {
+function readToken(caller: Caller, notes: Notes): SecretKey {
   const { settings } = caller.options;
   const password = settings.get('password');
   const userName = settings.get('username');
   if (userName)
-    notes.push(
-      differs(
-        'the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most git servers accept with any token: if yours does not, store user:token in the Secret',
-      ),
+    notes.differs(
+      'the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most git servers accept with any token: if yours does not, store user:token in the Secret',
     );
   if (password?.kind === 'secret') return { name: password.name, key: password.key };
   const file = textOf(settings, 'password-file') ?? '';
@@ -108,7 +103,7 @@ const GITHUB = [
   'github-app-installation-id',
 ];
 
-function readApp(caller: Caller, notes: Note[]): Auth | string {
+function readApp(caller: Caller, notes: Notes): Auth | string {
   const { settings } = caller.options;
   const [appId, installationId] = ['github-app-application-id', 'github-app-installation-id'].map((name) =>
     Number(textOf(settings, name)),
@@ -122,7 +117,7 @@ function readApp(caller: Caller, notes: Note[]): Auth | string {
       ? { name: key.name, key: key.key }
       : secretOf(caller, file, { key: 'private-key', what: 'the private key of the App', notes });
   const base = textOf(settings, 'github-base-url')?.replace(/\/+$/, '');
-  notes.push(todo('a GitHub App requires the chart value githubApp.enabled of the operator'));
+  notes.todo('a GitHub App requires the chart value githubApp.enabled of the operator');
   const isOther = base !== undefined && base !== '' && base !== 'https://api.github.com';
   return { githubApp: { appId, installationId, privateKeySecretRef, ...(isOther && { apiBaseURL: base }) } };
 }
@@ -131,16 +126,14 @@ function readApp(caller: Caller, notes: Note[]): Auth | string {
 function secretOf(
   { container, spec, repo }: Caller,
   file: string,
-  { key, what, notes }: { key: string; what: string; notes: Note[] },
+  { key, what, notes }: { key: string; what: string; notes: Notes },
 ): SecretKey {
   const source = sourceOf(container, spec, file);
   if (source?.kind === 'Secret') return { name: source.name, key: source.key };
   const name = `${nameFor(repo)}-git`;
   const where = source ? `in the ConfigMap ${source.name}` : 'not in a mounted Secret';
-  notes.push(
-    todo(
-      `${what} (${file || 'no file specified'}) is ${where}: run kubectl create secret generic ${name} --from-file=${key}=FILE, with all other keys of this Secret that are used here`,
-    ),
+  notes.todo(
+    `${what} (${file || 'no file specified'}) is ${where}: run kubectl create secret generic ${name} --from-file=${key}=FILE, with all other keys of this Secret that are used here`,
   );
   return { name, key };
 }
@@ -148,13 +141,13 @@ function secretOf(
 /** Variables of git and curl with CA files. */
 const CA_VARIABLES = ['GIT_SSL_CAINFO', 'SSL_CERT_FILE'];
 
-function readCa(caller: Caller, notes: Note[]): Spec['git']['caSecretRef'] {
+function readCa(caller: Caller, notes: Notes): Spec['git']['caSecretRef'] {
   const { environment } = caller.options;
   const name = CA_VARIABLES.find((each) => environment.get(each)?.kind === 'value');
   const setting = environment.get(name ?? '');
   if (setting?.kind !== 'value') return undefined;
   if (!/^https:/i.test(caller.repo)) {
-    notes.push(dropped(`${name}: the URL of the repository does not use https`));
+    notes.dropped(`${name}: the URL of the repository does not use https`);
     return undefined;
   }
   return secretOf(caller, setting.value, { key: 'ca.crt', what: 'the CA of the git server', notes });

@@ -20,48 +20,52 @@ interface Option {
   isFlag?: true;
   /** Repeatable in version 4; values are joined with this separator, as in its variable. */
   joinedBy?: string;
-  /** Variables of version 3. Default: GIT_SYNC_ and the name. Null: none, or unknown option. */
+  /** Only in version 4, with the variable GITSYNC_ and the name. */
+  isNew?: true;
+  /** Deprecated in version 4, which has the same variable as version 3. */
+  isOld?: true;
+  /** Variables of version 3. Default: GIT_SYNC_ and the name. Null: only in version 4. */
   v3?: readonly string[] | null;
-  /** Variables of version 4; the first one wins. Default: GITSYNC_ and GIT_SYNC_ with the name. */
-  v4?: readonly string[] | null;
+  /** Variables of version 4; the first one wins. Default: GITSYNC_ and GIT_SYNC_ with the name, then those of `v3`. */
+  v4?: readonly string[];
 }
 
 /** Options by name, from main.go in https://github.com/kubernetes/git-sync of 3.6, 4.7, and the main branch of 2026. */
 const OPTIONS: Record<string, Option> = {
   repo: {},
-  ref: { v3: null, v4: ['GITSYNC_REF'] },
-  branch: { v4: ['GIT_SYNC_BRANCH'] },
-  rev: { v4: ['GIT_SYNC_REV'] },
+  ref: { isNew: true },
+  branch: { isOld: true },
+  rev: { isOld: true },
   depth: {},
-  filter: { v3: null, v4: ['GITSYNC_FILTER'] },
+  filter: { isNew: true },
   submodules: {},
   'sparse-checkout-file': {},
   root: {},
   link: { v3: null },
-  dest: { v4: ['GIT_SYNC_DEST'] },
+  dest: { isOld: true },
   'error-file': {},
   period: { v3: null },
-  'init-period': { v3: null, v4: ['GITSYNC_INIT_PERIOD'] },
-  wait: { v4: ['GIT_SYNC_WAIT'] },
+  'init-period': { isNew: true },
+  wait: { isOld: true },
   'sync-timeout': { v3: null },
-  timeout: { v4: ['GIT_SYNC_TIMEOUT'] },
+  timeout: { isOld: true },
   'one-time': { isFlag: true },
   'sync-on-signal': { v3: null },
   'max-failures': { v3: null },
-  'init-max-failures': { v3: null, v4: ['GITSYNC_INIT_MAX_FAILURES'] },
-  'max-sync-failures': { v4: ['GIT_SYNC_MAX_SYNC_FAILURES'] },
+  'init-max-failures': { isNew: true },
+  'max-sync-failures': { isOld: true },
   'touch-file': { v3: null },
   'add-user': { isFlag: true },
   'group-write': { isFlag: true, v3: null },
-  'change-permissions': { v3: ['GIT_SYNC_PERMISSIONS'], v4: ['GIT_SYNC_PERMISSIONS'] },
-  'stale-worktree-timeout': { v3: null, v4: ['GITSYNC_STALE_WORKTREE_TIMEOUT'] },
+  'change-permissions': { isOld: true, v3: ['GIT_SYNC_PERMISSIONS'] },
+  'stale-worktree-timeout': { isNew: true },
   'exechook-command': {},
   'exechook-timeout': {},
   'exechook-backoff': {},
-  'pre-publish-exechook-command': { v3: null, v4: ['GITSYNC_PRE_PUBLISH_EXECHOOK_COMMAND'] },
-  'pre-publish-exechook-timeout': { v3: null, v4: ['GITSYNC_PRE_PUBLISH_EXECHOOK_TIMEOUT'] },
-  'pre-publish-exechook-backoff': { v3: null, v4: ['GITSYNC_PRE_PUBLISH_EXECHOOK_BACKOFF'] },
-  'sync-hook-command': { v3: ['GIT_SYNC_HOOK_COMMAND'], v4: ['GIT_SYNC_HOOK_COMMAND'] },
+  'pre-publish-exechook-command': { isNew: true },
+  'pre-publish-exechook-timeout': { isNew: true },
+  'pre-publish-exechook-backoff': { isNew: true },
+  'sync-hook-command': { isOld: true, v3: ['GIT_SYNC_HOOK_COMMAND'] },
   'hooks-async': { isFlag: true, v3: null },
   'hooks-before-symlink': { isFlag: true, v3: null },
   'webhook-url': {},
@@ -74,63 +78,48 @@ const OPTIONS: Record<string, Option> = {
   'password-file': {},
   credential: { v3: null, joinedBy: '\n' },
   ssh: { isFlag: true },
-  'ssh-key-file': {
-    joinedBy: ':',
-    v3: ['GIT_SSH_KEY_FILE'],
-    v4: ['GITSYNC_SSH_KEY_FILE', 'GIT_SYNC_SSH_KEY_FILE', 'GIT_SSH_KEY_FILE'],
-  },
+  'ssh-key-file': { joinedBy: ':', v3: ['GIT_SSH_KEY_FILE'] },
   'ssh-known-hosts': {
     isFlag: true,
     v3: ['GIT_KNOWN_HOSTS'],
     v4: ['GITSYNC_SSH_KNOWN_HOSTS', 'GIT_SYNC_KNOWN_HOSTS', 'GIT_KNOWN_HOSTS'],
   },
-  'ssh-known-hosts-file': {
-    v3: ['GIT_SSH_KNOWN_HOSTS_FILE'],
-    v4: ['GITSYNC_SSH_KNOWN_HOSTS_FILE', 'GIT_SYNC_SSH_KNOWN_HOSTS_FILE', 'GIT_SSH_KNOWN_HOSTS_FILE'],
-  },
-  'cookie-file': {
-    isFlag: true,
-    v3: ['GIT_COOKIE_FILE'],
-    v4: ['GITSYNC_COOKIE_FILE', 'GIT_SYNC_COOKIE_FILE', 'GIT_COOKIE_FILE'],
-  },
-  'askpass-url': {
-    v3: ['GIT_ASKPASS_URL'],
-    v4: ['GITSYNC_ASKPASS_URL', 'GIT_SYNC_ASKPASS_URL', 'GIT_ASKPASS_URL'],
-  },
-  'github-base-url': { v3: null, v4: ['GITSYNC_GITHUB_BASE_URL'] },
-  'github-app-private-key': { v3: null, v4: ['GITSYNC_GITHUB_APP_PRIVATE_KEY'] },
-  'github-app-private-key-file': { v3: null, v4: ['GITSYNC_GITHUB_APP_PRIVATE_KEY_FILE'] },
-  'github-app-client-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_CLIENT_ID'] },
-  'github-app-application-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_APPLICATION_ID'] },
-  'github-app-installation-id': { v3: null, v4: ['GITSYNC_GITHUB_APP_INSTALLATION_ID'] },
+  'ssh-known-hosts-file': { v3: ['GIT_SSH_KNOWN_HOSTS_FILE'] },
+  'cookie-file': { isFlag: true, v3: ['GIT_COOKIE_FILE'] },
+  'askpass-url': { v3: ['GIT_ASKPASS_URL'] },
+  'github-base-url': { isNew: true },
+  'github-app-private-key': { isNew: true },
+  'github-app-private-key-file': { isNew: true },
+  'github-app-client-id': { isNew: true },
+  'github-app-application-id': { isNew: true },
+  'github-app-installation-id': { isNew: true },
   git: {},
   'git-config': {},
-  'git-config-add': { v3: null, v4: ['GITSYNC_GIT_CONFIG_ADD'], joinedBy: '\n' },
+  'git-config-add': { isNew: true, joinedBy: '\n' },
   'git-gc': {},
   'http-bind': {},
   'http-metrics': { isFlag: true },
   'http-pprof': { isFlag: true },
-  version: { isFlag: true, v3: null, v4: null },
-  help: { isFlag: true, v3: null, v4: null },
-  man: { isFlag: true, v3: null, v4: null },
-  verbose: { v3: null, v4: ['GITSYNC_VERBOSE'] },
-  v: { v3: null, v4: null },
-  logtostderr: { isFlag: true, v3: null, v4: null },
-  alsologtostderr: { isFlag: true, v3: null, v4: null },
+  version: { isFlag: true, v3: null, v4: [] },
+  help: { isFlag: true, v3: null, v4: [] },
+  man: { isFlag: true, v3: null, v4: [] },
+  verbose: { isNew: true },
+  v: { v3: [], v4: [] },
+  logtostderr: { isFlag: true, v3: [], v4: [] },
+  alsologtostderr: { isFlag: true, v3: [], v4: [] },
 };
 
-/** Options of version 3 without a variable. */
-const ONLY_FLAGS = new Set(['v', 'logtostderr', 'alsologtostderr']);
-
 function variablesOf(name: string, version: 3 | 4): readonly string[] {
-  const { v3, v4 } = OPTIONS[name] ?? {};
+  const { isNew, isOld, v3, v4 } = OPTIONS[name] ?? {};
   const upper = name.toUpperCase().replaceAll('-', '_');
-  if (version === 3) return v3 ?? (v3 === null ? [] : [`GIT_SYNC_${upper}`]);
-  return v4 ?? (v4 === null ? [] : [`GITSYNC_${upper}`, `GIT_SYNC_${upper}`]);
+  if (version === 3 || isOld) return v3 ?? [`GIT_SYNC_${upper}`];
+  return isNew ? [`GITSYNC_${upper}`] : (v4 ?? [`GITSYNC_${upper}`, `GIT_SYNC_${upper}`, ...(v3 ?? [])]);
 }
 
-const isOption = (name: string, version: 3 | 4): boolean =>
-  name in OPTIONS && (version === 4 || OPTIONS[name]?.v3 !== null || ONLY_FLAGS.has(name));
+function isOption(name: string, version: 3 | 4): boolean {
+  const option = OPTIONS[name];
+  return option !== undefined && (version === 4 || (option.v3 !== null && !option.isNew));
+}
 
 function namesIn(version: 3 | 4): string[] {
   const names = Object.keys(OPTIONS).filter((name) => isOption(name, version));
@@ -155,7 +144,7 @@ export function readOptions(container: Container): GitSyncOptions | { kind: 'unr
   if (typeof words === 'string') return { kind: 'unreadable', why: words };
   const settings = new Map<string, Setting>();
   const used = new Set<string>();
-  for (const name of Object.keys(OPTIONS)) {
+  for (const name of Object.keys(OPTIONS).filter((each) => isOption(each, version))) {
     const variables = variablesOf(name, version).filter((each) => isSet(environment.get(each)));
     for (const variable of variables) used.add(variable);
     const first = environment.get(variables[0] ?? '');

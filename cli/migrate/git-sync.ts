@@ -6,7 +6,7 @@ import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sy
 import { readReload } from './hooks.ts';
 import type { Container, PodSpec } from './manifest.ts';
 import { mountOf, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, nameFor, parseOctal, readMode, readTarget, todo } from './source.ts';
+import { type Found, Notes, nameFor, parseOctal, readMode, readTarget } from './source.ts';
 
 /** Limits of spec.polling.interval and spec.git.timeout (ms). */
 const SHORTEST_MS = 5_000;
@@ -30,21 +30,21 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
   if (elsewhere) return stays(`the value of ${elsewhere[1].by} is not in the manifest: add it`);
   const url = textOf(settings, 'repo');
   if (!url) return stays('its --repo is not in the manifest');
-  const target = readTarget(url, refOf(options));
+  const notes = new Notes();
+  const target = readTarget(url, refOf(options), notes);
   if (target.kind !== 'target')
     return target.kind === 'stays' ? stays(target.why) : { title, ...target, kind: 'refused' };
   const { repo, ref } = target;
-  const auth = readAuth({ options, container, spec, repo });
+  const auth = readAuth({ options, container, spec, repo }, notes);
   if (auth.kind !== 'auth') return stays(auth.why);
   const place = placeOf(container, linkOf(options, url));
   if (!place) return stays(whyNoPlace(container, linkOf(options, url)));
-  const notes: Note[] = [...target.notes, ...auth.notes];
   const submodules = readSubmodules(options, notes);
   const timeout = readTimeout(options, notes);
   const interval = readPeriod(options, notes);
   const reload = readReload({ options, container, place }, notes);
   const mode = readPermissions(options, notes);
-  notes.push(...restOf(options, container));
+  noteRest(options, container, notes);
   return {
     kind: 'source',
     title,
@@ -103,25 +103,22 @@ function whyNoPlace(container: Container, link: string): string {
   return `no volume is mounted at ${link}, the path of its link`;
 }
 
-function readSubmodules({ settings }: GitSyncOptions, notes: Note[]): boolean {
+function readSubmodules({ settings }: GitSyncOptions, notes: Notes): boolean {
   const mode = textOf(settings, 'submodules') || 'recursive';
-  if (mode === 'shallow') notes.push(differs('--submodules=shallow: nested submodules are also fetched'));
+  if (mode === 'shallow') notes.differs('--submodules=shallow: nested submodules are also fetched');
   if (mode === 'off')
-    notes.push(
-      differs('--submodules=off left an empty directory for a submodule: exclude it, because the agent rejects it'),
-    );
+    notes.differs('--submodules=off left an empty directory for a submodule: exclude it, because the agent rejects it');
   return mode !== 'off';
 }
 
 /** git-sync also changed directories. */
-function readPermissions({ version, settings }: GitSyncOptions, notes: Note[]): string | undefined {
+function readPermissions({ version, settings }: GitSyncOptions, notes: Notes): string | undefined {
   const permissions = textOf(settings, 'change-permissions') || '0';
   const bits = permissionBits(permissions, version);
   if (bits === 0) return undefined;
   const setting = `--change-permissions ${permissions}`;
   const mode = readMode(bits, setting, notes);
-  if (mode !== undefined)
-    notes.push(differs(`${setting}: mode in the mapping applies to files, and not to directories`));
+  if (mode !== undefined) notes.differs(`${setting}: mode in the mapping applies to files, and not to directories`);
   return mode;
 }
 
@@ -131,74 +128,74 @@ function permissionBits(text: string, version: GitSyncOptions['version']): numbe
   return version === 4 && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-function readPeriod({ version, settings }: GitSyncOptions, notes: Note[]): string | undefined {
+function readPeriod({ version, settings }: GitSyncOptions, notes: Notes): string | undefined {
   const seconds = Number(textOf(settings, 'wait') || Number.NaN);
   const period = textOf(settings, 'period');
   const ms = seconds > 0 || (version === 3 && seconds === 0) ? seconds * 1000 : parseDuration(period ?? '');
   if (ms === undefined) {
     const usual = version === 3 ? '1 s' : '10 s';
     const given = period || textOf(settings, 'wait');
-    if (given) notes.push(differs(`its poll interval (${given}) is invalid: the operator polls every 60 s`));
+    if (given) notes.differs(`its poll interval (${given}) is invalid: the operator polls every 60 s`);
     else if (!isOn(settings, 'one-time'))
-      notes.push(
-        differs(
-          `git-sync polled every ${usual} by default, and the operator polls every 60 s: set up a webhook, or set spec.polling.interval`,
-        ),
+      notes.differs(
+        `git-sync polled every ${usual} by default, and the operator polls every 60 s: set up a webhook, or set spec.polling.interval`,
       );
     return undefined;
   }
-  const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
-  if (bounded !== ms) notes.push(differs(`it polled every ${formatDuration(ms)}; spec.polling.interval is 5s to 24h`));
-  return shortOf(bounded);
+  return inLimits(ms, (given) => notes.differs(`it polled every ${given}; spec.polling.interval is 5s to 24h`));
 }
 
-function readTimeout({ settings }: GitSyncOptions, notes: Note[]): string | undefined {
+function readTimeout({ settings }: GitSyncOptions, notes: Notes): string | undefined {
   const seconds = Number(textOf(settings, 'timeout') || Number.NaN);
   const text = textOf(settings, 'sync-timeout');
   const ms = seconds > 0 ? seconds * 1000 : parseDuration(text ?? '');
   if (ms === undefined) {
     const given = text || textOf(settings, 'timeout');
-    if (given) notes.push(dropped(`the timeout of a sync (${given}): spec.git.timeout is an hour by default`));
+    if (given) notes.dropped(`the timeout of a sync (${given}): spec.git.timeout is an hour by default`);
     return undefined;
   }
-  const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
-  if (bounded !== ms)
-    notes.push(differs(`the timeout of a sync was ${formatDuration(ms)}; spec.git.timeout is 5s to 24h`));
-  return shortOf(bounded);
+  return inLimits(ms, (given) => notes.differs(`the timeout of a sync was ${given}; spec.git.timeout is 5s to 24h`));
 }
 
-/** Formats a Go duration without zero parts. */
-const shortOf = (ms: number): string => formatDuration(ms).replace(/(?<=\D)0s$|(?<=h)0m/g, '');
+/** Returns a time within the limits, as a Go duration without zero parts. */
+function inLimits(ms: number, onChange: (given: string) => void): string {
+  const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
+  if (bounded !== ms) onChange(formatDuration(ms));
+  return formatDuration(bounded).replace(/(?<=\D)0s$|(?<=h)0m/g, '');
+}
 
 /** Notes about options that are set. Other code handles options that aren't listed. */
-const REST: Record<string, (value: string) => Note> = {
-  depth: () => dropped('--depth: the agent fetches one commit, and the volume has no history'),
-  filter: () => dropped('--filter: the agent fetches only the files that it needs'),
-  'init-period': () => dropped('--init-period: the agent retries a first sync within seconds, with growing delays'),
-  'pre-publish-exechook-command': (command) =>
-    todo(
+const REST: Record<string, (notes: Notes, value: string) => void> = {
+  depth: (notes) => notes.dropped('--depth: the agent fetches one commit, and the volume has no history'),
+  filter: (notes) => notes.dropped('--filter: the agent fetches only the files that it needs'),
+  'init-period': (notes) =>
+    notes.dropped('--init-period: the agent retries a first sync within seconds, with growing delays'),
+  'pre-publish-exechook-command': (notes, command) =>
+    notes.todo(
       `--pre-publish-exechook-command ${command.trim().split(/\s/)[0]} has no counterpart: the agent does not run programs, so files are not checked before the delivery. Check them before the commit, or use spec.rollout and spec.gateway.verify to stop a bad commit on the first gateways`,
     ),
-  'sparse-checkout-file': (file) =>
-    todo(
+  'sparse-checkout-file': (notes, file) =>
+    notes.todo(
       `--sparse-checkout-file ${file}: the whole repository is mapped now; map only the directories in this file, or exclude others in spec.sync`,
     ),
-  'error-file': (file) => dropped(`--error-file ${file}: errors are in the SyncReport and in the status`),
-  'sync-on-signal': (signal) => dropped(`--sync-on-signal ${signal}: use kubectl stoker sync or a webhook`),
-  'max-failures': (count) => dropped(maxFailuresText('max-failures', count)),
-  'init-max-failures': (count) => dropped(maxFailuresText('init-max-failures', count)),
-  'max-sync-failures': (count) => dropped(maxFailuresText('max-sync-failures', count)),
-  'add-user': () => dropped('--add-user: the agent does not need an entry in /etc/passwd'),
-  'stale-worktree-timeout': () => dropped('--stale-worktree-timeout: there are no worktrees'),
-  git: () => dropped('--git: the image of the agent contains git'),
-  'git-config': () => todo('--git-config has no counterpart: check whether the repository needs these settings'),
-  'git-config-add': () =>
-    todo('--git-config-add has no counterpart: check whether the repository needs these settings'),
-  'git-gc': () => dropped('--git-gc: the agent limits the size of its clone'),
-  'http-bind': () =>
-    dropped('--http-bind: the agent serves /healthz on its port sync-health, and metrics on sync-metrics'),
-  'http-metrics': () => dropped('--http-metrics: the metrics of the agent have other names'),
-  'http-pprof': () => dropped('--http-pprof has no counterpart'),
+  'error-file': (notes, file) => notes.dropped(`--error-file ${file}: errors are in the SyncReport and in the status`),
+  'sync-on-signal': (notes, signal) =>
+    notes.dropped(`--sync-on-signal ${signal}: use kubectl stoker sync or a webhook`),
+  'max-failures': (notes, count) => notes.dropped(maxFailuresText('max-failures', count)),
+  'init-max-failures': (notes, count) => notes.dropped(maxFailuresText('init-max-failures', count)),
+  'max-sync-failures': (notes, count) => notes.dropped(maxFailuresText('max-sync-failures', count)),
+  'add-user': (notes) => notes.dropped('--add-user: the agent does not need an entry in /etc/passwd'),
+  'stale-worktree-timeout': (notes) => notes.dropped('--stale-worktree-timeout: there are no worktrees'),
+  git: (notes) => notes.dropped('--git: the image of the agent contains git'),
+  'git-config': (notes) =>
+    notes.todo('--git-config has no counterpart: check whether the repository needs these settings'),
+  'git-config-add': (notes) =>
+    notes.todo('--git-config-add has no counterpart: check whether the repository needs these settings'),
+  'git-gc': (notes) => notes.dropped('--git-gc: the agent limits the size of its clone'),
+  'http-bind': (notes) =>
+    notes.dropped('--http-bind: the agent serves /healthz on its port sync-health, and metrics on sync-metrics'),
+  'http-metrics': (notes) => notes.dropped('--http-metrics: the metrics of the agent have other names'),
+  'http-pprof': (notes) => notes.dropped('--http-pprof has no counterpart'),
 };
 
 const maxFailuresText = (name: string, count: string): string =>
@@ -215,39 +212,35 @@ const OWN_PARTS = [
   'lifecycle',
 ];
 
-function restOf(
+function noteRest(
   { version, isVersionKnown, settings, foreign, unknown, environment }: GitSyncOptions,
   container: Container,
-): Note[] {
-  const notes = [...settings].flatMap(([name, setting]) => {
+  notes: Notes,
+): void {
+  for (const [name, setting] of settings) {
     const value = setting.kind === 'value' ? setting.value : '';
     // No note for flags that are off, and for empty options.
-    return /^(|false|f|0)$/i.test(value) && !/failures|depth/.test(name) ? [] : (REST[name]?.(value) ?? []);
-  });
-  if (!isVersionKnown) notes.push(todo(`its image has no version: it was converted as git-sync v${version}`));
-  if (foreign.length > 0) notes.push(dropped(`not supported by git-sync v${version}: ${foreign.join(', ')}`));
+    if (!/^(|false|f|0)$/i.test(value) || /failures|depth/.test(name)) REST[name]?.(notes, value);
+  }
+  if (!isVersionKnown) notes.todo(`its image has no version: it was converted as git-sync v${version}`);
+  if (foreign.length > 0) notes.dropped(`not supported by git-sync v${version}: ${foreign.join(', ')}`);
   if (unknown.length > 0)
-    notes.push(todo(`unknown to kubectl stoker migrate: ${unknown.join(', ')}; check the manual of git-sync`));
+    notes.todo(`unknown to kubectl stoker migrate: ${unknown.join(', ')}; check the manual of git-sync`);
   const proxies = [...environment.keys()].filter((name) => /^(https?|all|no)_proxy$/i.test(name));
   if (proxies.length > 0)
-    notes.push(todo(`${proxies.join(', ')}: agents use the proxy of the operator, set with the chart value extraEnv`));
+    notes.todo(`${proxies.join(', ')}: agents use the proxy of the operator, set with the chart value extraEnv`);
   const rest = [...environment.keys()].filter((name) => !proxies.includes(name) && !READ_VARIABLES.includes(name));
   const ofGit = rest.filter((name) => name.startsWith('GIT_'));
   if (ofGit.length > 0)
-    notes.push(
-      todo(
-        `${ofGit.join(', ')} have no counterpart: check whether git needs these settings. If a private CA signed the server's certificate, specify spec.git.caSecretRef`,
-      ),
+    notes.todo(
+      `${ofGit.join(', ')} have no counterpart: check whether git needs these settings. If a private CA signed the server's certificate, specify spec.git.caSecretRef`,
     );
   const others = rest.filter((name) => !ofGit.includes(name));
-  if (others.length > 0) notes.push(dropped(`variables of the removed container: ${others.join(', ')}`));
-  if (container.envFrom?.length) notes.push(todo('envFrom: check whether it sets options of git-sync'));
+  if (others.length > 0) notes.dropped(`variables of the removed container: ${others.join(', ')}`);
+  if (container.envFrom?.length) notes.todo('envFrom: check whether it sets options of git-sync');
   const parts = OWN_PARTS.filter((part) => container[part]);
   if (parts.length > 0)
-    notes.push(
-      dropped(
-        `${parts.join(', ')} of the container: the operator sets them for the sidecar; use spec.agent.resources for its resources`,
-      ),
+    notes.dropped(
+      `${parts.join(', ')} of the container: the operator sets them for the sidecar; use spec.agent.resources for its resources`,
     );
-  return notes;
 }

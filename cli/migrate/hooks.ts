@@ -2,7 +2,7 @@ import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
 import { type GitSyncOptions, pathFromRoot, textOf } from './git-sync-options.ts';
 import type { Container } from './manifest.ts';
 import { type Place, placeOf } from './pod-paths.ts';
-import { differs, dropped, type Note, type Spec, todo } from './source.ts';
+import type { Notes, Spec } from './source.ts';
 
 type Gateway = NonNullable<Spec['gateway']>;
 type Request = NonNullable<NonNullable<Gateway['reload']>['requests']>[number];
@@ -19,17 +19,15 @@ export interface Call {
 /** Reads the hooks of git-sync. Paths of files are relative to the volume. */
 export function readReload(
   from: { options: GitSyncOptions; container: Container; place: Place },
-  notes: Note[],
+  notes: Notes,
 ): Gateway | undefined {
   const { settings } = from.options;
   const command = textOf(settings, 'exechook-command') || textOf(settings, 'sync-hook-command');
   // The arguments may contain a secret.
   const [program] = command?.trim().split(/\s/) ?? [];
   if (program)
-    notes.push(
-      todo(
-        `--exechook-command ${program} has no counterpart: the agent does not run programs. Use spec.gateway.reload.signal if the application reloads on a signal, spec.gateway.reload.touchFile if it can watch a file, or spec.gateway.reload.requests`,
-      ),
+    notes.todo(
+      `--exechook-command ${program} has no counterpart: the agent does not run programs. Use spec.gateway.reload.signal if the application reloads on a signal, spec.gateway.reload.touchFile if it can watch a file, or spec.gateway.reload.requests`,
     );
   const url = textOf(settings, 'webhook-url');
   const status = Number(textOf(settings, 'webhook-success-status') || 200);
@@ -41,9 +39,9 @@ export function readReload(
   };
   const gateway = call ? gatewayFor(call, notes) : undefined;
   if (gateway && textOf(settings, 'webhook-backoff'))
-    notes.push(dropped('--webhook-backoff: the agent sets the delay before a retry'));
-  if (gateway) notes.push(differs('the request has the header X-Sync-Commit instead of Gitsync-Hash'));
-  if (gateway && !(status >= 100 && status < 600)) notes.push(differs('any response was accepted, and now only 2xx'));
+    notes.dropped('--webhook-backoff: the agent sets the delay before a retry');
+  if (gateway) notes.differs('the request has the header X-Sync-Commit instead of Gitsync-Hash');
+  if (gateway && !(status >= 100 && status < 600)) notes.differs('any response was accepted, and now only 2xx');
   const touched = textOf(settings, 'touch-file');
   const touchFile = touched ? touchFileOf(touched, from, notes) : undefined;
   if (!gateway && !touchFile) return undefined;
@@ -53,21 +51,21 @@ export function readReload(
 function touchFileOf(
   file: string,
   { options, container, place }: { options: GitSyncOptions; container: Container; place: Place },
-  notes: Note[],
+  notes: Notes,
 ): string | undefined {
   const touched = placeOf(container, pathFromRoot(options, file));
   if (touched?.volume === place.volume) {
-    notes.push(differs(`--touch-file ${file} now contains the commit and the time`));
+    notes.differs(`--touch-file ${file} now contains the commit and the time`);
     return touched.path;
   }
-  notes.push(todo(`--touch-file ${file} is not on the data volume, which spec.gateway.reload.touchFile requires`));
+  notes.todo(`--touch-file ${file} is not on the data volume, which spec.gateway.reload.touchFile requires`);
   return undefined;
 }
 
 /** Converts a request, which has to go to the same pod. Otherwise adds a note and returns undefined. */
-export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes: Note[]): Gateway | undefined {
+export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes: Notes): Gateway | undefined {
   const no = (why: string) => {
-    notes.push(todo(`the request to ${placeOfUrl(url)} after a change has no counterpart: ${why}`));
+    notes.todo(`the request to ${placeOfUrl(url)} after a change has no counterpart: ${why}`);
     return undefined;
   };
   if (!URL.canParse(url)) return no('it is not a URL');
@@ -76,7 +74,7 @@ export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes
   const name = method.toUpperCase();
   if (!['GET', 'POST', 'PUT'].includes(name)) return no(`the method is ${name}, not GET, POST, or PUT`);
   if (username)
-    notes.push(todo('the request had a user and a password: specify a Secret in headersFrom of spec.gateway.reload'));
+    notes.todo('the request had a user and a password: specify a Secret in headersFrom of spec.gateway.reload');
   const tls = protocol === 'https:';
   const timeout = timeoutMs && formatDuration(Math.min(Math.max(timeoutMs, 1000), 300_000));
   const request: Request = {

@@ -1,8 +1,8 @@
 import path from 'node:path/posix';
-import { type MountingPod, mountedParts } from '../../shared/domain/mounted-parts.ts';
+import { mountedParts } from '../../shared/domain/mounted-parts.ts';
 import { isWithin } from '../../shared/domain/relative-path.ts';
 import type { PodSpec } from './manifest.ts';
-import { differs, type Note, type Source, todo } from './source.ts';
+import type { Notes, Source } from './source.ts';
 
 export interface Mapping {
   source: string;
@@ -14,7 +14,6 @@ export interface KeptLink {
   mapping: Mapping;
   /** Value of the annotation with the directory of the agent's own files, if the pod needs one. */
   stateDirectory?: string;
-  notes: Note[];
 }
 
 /** Name of the agent's directory in a part of the volume that containers mount. */
@@ -24,24 +23,33 @@ const STATE_DIRECTORY = '.sync-state';
 export function keepLink(
   mapping: Mapping,
   root: string,
-  { source, spec }: { source: Source; spec: PodSpec },
+  { source, spec, notes }: { source: Source; spec: PodSpec; notes: Notes },
 ): KeptLink {
   const { place, groupWrite, gateway } = source;
   const touchFile = gateway?.reload?.touchFile;
   const { destination } = mapping;
-  if (!source.hasLink) return { mapping, notes: [] };
-  if (destination === '.') return { mapping, notes: [changeSingly(place.volume)] };
-  const parts = mountedParts(mountsOf(spec), { name: place.volume, subPath: root });
-  if (parts.some((part) => isWithin(part.path, destination))) return { mapping, notes: [changeSingly(place.volume)] };
-  if (touchFile !== undefined && isWithin(path.relative(`/${root}`, `/${touchFile}`), destination))
-    return { mapping, notes: [differs('files change one at a time, because --touch-file is one of them')] };
+  if (!source.hasLink) return { mapping };
+  const parts = mountedParts(spec, { name: place.volume, subPath: root });
+  if (destination === '.' || parts.some((part) => isWithin(part.path, destination))) {
+    notes.differs(
+      `files change one at a time, because the application mounts them with subPath: to change all files at once, mount the whole volume ${place.volume}, and add publish: atomic to the mapping`,
+    );
+    return { mapping };
+  }
+  if (touchFile !== undefined && isWithin(path.relative(`/${root}`, `/${touchFile}`), destination)) {
+    notes.differs('files change one at a time, because --touch-file is one of them');
+    return { mapping };
+  }
+  if (groupWrite)
+    notes.todo(
+      'the delivered directories are read-only, so the group can write to files, but not create or remove any: if the application does that, remove publish from the mapping',
+    );
   const around = parts.map((part) => part.path).filter((part) => isWithin(destination, part));
   const inner = around.sort((a, b) => b.length - a.length)[0];
   const stateDirectory = inner === undefined ? undefined : stateIn(inner, destination);
   return {
     mapping: { ...mapping, publish: 'atomic' },
     ...(stateDirectory !== undefined && { stateDirectory: path.join(root, stateDirectory) }),
-    notes: groupWrite ? [readOnlyDirectories] : [],
   };
 }
 
@@ -50,19 +58,3 @@ function stateIn(part: string, destination: string): string {
   const usual = path.join(part, STATE_DIRECTORY);
   return isWithin(destination, usual) ? `${usual}-2` : usual;
 }
-
-/** Returns the mounts of the containers that run next to the sidecar. */
-const mountsOf = ({ containers, initContainers }: PodSpec): MountingPod => {
-  const sidecars = (initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  const running = [...containers, ...sidecars];
-  return { containers: running.map(({ name, volumeMounts }) => ({ name, volumeMounts: volumeMounts ?? [] })) };
-};
-
-const changeSingly = (volume: string): Note =>
-  differs(
-    `files change one at a time, because the application mounts them with subPath: to change all files at once, mount the whole volume ${volume}, and add publish: atomic to the mapping`,
-  );
-
-const readOnlyDirectories = todo(
-  'the delivered directories are read-only, so the group can write to files, but not create or remove any: if the application does that, remove publish from the mapping',
-);

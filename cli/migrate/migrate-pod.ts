@@ -14,7 +14,7 @@ import { isGitSync } from './git-sync-options.ts';
 import { keepLink, type Mapping } from './keep-link.ts';
 import type { Container, Pod, PodSpec } from './manifest.ts';
 import { cleaned, dataRootOf, isInside } from './pod-paths.ts';
-import { differs, dropped, type Found, type Note, type Source, type Spec, todo } from './source.ts';
+import { type Found, Notes, type Source, type Spec } from './source.ts';
 
 /** A converted pod. */
 export interface MovedPod {
@@ -24,7 +24,7 @@ export interface MovedPod {
   spec: Spec;
   /** Returns the pod for a GatewaySync with this name. */
   podFor(name: string): Pod;
-  notes: Note[];
+  notes: string[];
   /** Unchanged parts with the reason. */
   stays: string[];
 }
@@ -48,20 +48,25 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const next = rebuild(pod, chosen, gone);
   const fit = fitInto(next.spec, chosen);
   if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} is unchanged: ${fit.why}`] };
-  const link = keepLink(fit.mapping, fit.root, { source: chosen, spec: next.spec });
-  const { stateDirectory } = link;
-  const notes = [
-    ...sameNotes(same),
-    ...pathNotes(chosen, next.spec),
-    ...link.notes,
-    ...chosen.notes,
-    ...timeNotes(chosen, same),
-    ...podNotes({ pod, chosen, root: fit.container, next }),
-    ...(stale.length > 0 ? [dropped(`annotations about removed containers: ${stale.join(', ')}`)] : []),
-    ...stateNotes(pod, stateDirectory),
-  ];
+  const notes = new Notes();
+  for (const { title } of same)
+    notes.dropped(`${title}: it delivered the same files, and the sidecar delivers them before the containers start`);
+  notePaths(chosen, next.spec, notes);
+  const { mapping, stateDirectory } = keepLink(fit.mapping, fit.root, { source: chosen, spec: next.spec, notes });
+  notes.lines.push(...chosen.notes.lines);
+  noteTime(chosen, same, notes);
+  notePod({ pod, chosen, root: fit.container, next }, notes);
+  if (stale.length > 0) notes.dropped(`annotations about removed containers: ${stale.join(', ')}`);
+  noteState(pod, stateDirectory, notes);
   const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stateDirectory, stale });
-  return { kind: 'moved', name: chosen.name, spec: specFor(chosen, link.mapping, fit.root), podFor, notes, stays };
+  return {
+    kind: 'moved',
+    name: chosen.name,
+    spec: specFor(chosen, mapping, fit.root),
+    podFor,
+    notes: notes.lines,
+    stays,
+  };
 }
 
 type Fit = { kind: 'fit'; mapping: Mapping; container: Container; root: string } | { kind: 'none'; why: string };
@@ -184,24 +189,16 @@ function annotate(pod: Pod, { name, volume, stateDirectory, stale }: Annotated):
 }
 
 /** Notes that the pod's own annotation is replaced: the link must lead to files that containers mount with it. */
-function stateNotes({ metadata }: Pod, stateDirectory: string | undefined): Note[] {
+function noteState({ metadata }: Pod, stateDirectory: string | undefined, notes: Notes): void {
   const own = metadata?.annotations?.[POD_ANNOTATIONS.stateDirectory];
-  if (own === undefined || stateDirectory === undefined || own === stateDirectory) return [];
-  return [
-    todo(
-      `the annotation ${POD_ANNOTATIONS.stateDirectory} was ${own}, and is now ${stateDirectory}, which containers mount together with the link: if an agent has already used the volume, move the directory`,
-    ),
-  ];
-}
-
-function sameNotes(same: readonly Source[]): Note[] {
-  return same.map(({ title }) =>
-    dropped(`${title}: it delivered the same files, and the sidecar delivers them before the containers start`),
+  if (own === undefined || stateDirectory === undefined || own === stateDirectory) return;
+  notes.todo(
+    `the annotation ${POD_ANNOTATIONS.stateDirectory} was ${own}, and is now ${stateDirectory}, which containers mount together with the link: if an agent has already used the volume, move the directory`,
   );
 }
 
 /** Notes the paths of the files in the applications, which don't change. */
-function pathNotes({ place }: Source, { containers }: PodSpec): Note[] {
+function notePaths({ place }: Source, { containers }: PodSpec, notes: Notes): void {
   const seen = containers.flatMap(({ name, volumeMounts }) =>
     (volumeMounts ?? []).flatMap(({ name: volume, mountPath, subPath = '', subPathExpr }) => {
       if (volume !== place.volume || subPathExpr) return [];
@@ -211,16 +208,14 @@ function pathNotes({ place }: Source, { containers }: PodSpec): Note[] {
         : [];
     }),
   );
-  return [{ kind: 'same', text: `the files keep their paths: ${seen.join(', ')}` }];
+  notes.same(`the files keep their paths: ${seen.join(', ')}`);
 }
 
-function timeNotes({ isOneTime, git, title }: Source, same: readonly Source[]): Note[] {
-  if (!isOneTime || isCommitHash(git.ref ?? '') || same.some((each) => !each.isOneTime)) return [];
-  return [
-    differs(
-      `${title} delivered the files once, but the operator keeps following ${git.ref}: to pin one state, set spec.git.ref to a full commit hash`,
-    ),
-  ];
+function noteTime({ isOneTime, git, title }: Source, same: readonly Source[], notes: Notes): void {
+  if (!isOneTime || isCommitHash(git.ref ?? '') || same.some((each) => !each.isOneTime)) return;
+  notes.differs(
+    `${title} delivered the files once, but the operator keeps following ${git.ref}: to pin one state, set spec.git.ref to a full commit hash`,
+  );
 }
 
 interface Change {
@@ -231,49 +226,37 @@ interface Change {
   next: Pod;
 }
 
-function podNotes({ pod, chosen, root, next }: Change): Note[] {
+function notePod({ pod, chosen, root, next }: Change, notes: Notes): void {
   const { volume } = chosen.place;
-  const notes: Note[] = [];
   const user = root.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
   if (user === 0)
-    notes.push(
-      todo(
-        `container ${root.name} runs as user 0, which the sidecar is not allowed to by default: set securityContext.runAsUser to a different user, or the chart value agent.allowRoot`,
-      ),
+    notes.todo(
+      `container ${root.name} runs as user 0, which the sidecar is not allowed to by default: set securityContext.runAsUser to a different user, or the chart value agent.allowRoot`,
     );
   const early = (next.spec.initContainers ?? [])
     .filter((each) => mountedBy([each]).has(volume))
     .map(({ name }) => name);
   if (early.length > 0)
-    notes.push(
-      todo(
-        `init container ${early.join(', ')} mounts volume ${volume}: init containers of the pod run before the first sync, so the files are not there yet`,
-      ),
+    notes.todo(
+      `init container ${early.join(', ')} mounts volume ${volume}: init containers of the pod run before the first sync, so the files are not there yet`,
     );
   const left = [...(next.spec.initContainers ?? []), ...next.spec.containers].filter(
     (each) => isGitSync(each) && mountedBy([each]).has(volume),
   );
   if (left.length > 0)
-    notes.push(
-      todo(
-        `container ${left.map(({ name }) => name).join(', ')} is unchanged and also writes to volume ${volume}: remove it if it delivers the same files`,
-      ),
+    notes.todo(
+      `container ${left.map(({ name }) => name).join(', ')} is unchanged and also writes to volume ${volume}: remove it if it delivers the same files`,
     );
   const kept = (pod.spec.volumes ?? []).find(({ name }) => name === volume);
   if (chosen.containers.length > 0 && !(kept && ('emptyDir' in kept || 'ephemeral' in kept)))
-    notes.push(
-      todo(
-        `volume ${volume} is persistent: remove the link ${chosen.place.path} and the worktrees of git-sync once, because the agent does not replace a link of another program`,
-      ),
+    notes.todo(
+      `volume ${volume} is persistent: remove the link ${chosen.place.path} and the worktrees of git-sync once, because the agent does not replace a link of another program`,
     );
   if (kept && 'persistentVolumeClaim' in kept)
-    notes.push(
-      todo(
-        `only one agent at a time delivers to volume ${volume}, and other pods wait: if pods share the claim, for example in a rolling update, set the strategy Recreate, or give each pod a separate claim`,
-      ),
+    notes.todo(
+      `only one agent at a time delivers to volume ${volume}, and other pods wait: if pods share the claim, for example in a rolling update, set the strategy Recreate, or give each pod a separate claim`,
     );
   const volumes = new Set((next.spec.volumes ?? []).map(({ name }) => name));
   const unused = (pod.spec.volumes ?? []).map(({ name }) => name).filter((name) => !volumes.has(name));
-  if (unused.length > 0) notes.push(dropped(`unused volumes: ${unused.join(', ')}`));
-  return notes;
+  if (unused.length > 0) notes.dropped(`unused volumes: ${unused.join(', ')}`);
 }

@@ -7,15 +7,30 @@ import type { Place } from './pod-paths.ts';
 
 export type Spec = v.InferInput<typeof gatewaySyncSpecSchema>;
 
-/** A note for the user: a task, an unchanged setting, a change of behaviour, or a setting that is no longer needed. */
-export interface Note {
-  kind: 'todo' | 'same' | 'differs' | 'dropped';
-  text: string;
-}
+/** Notes for the user, which become comments. */
+export class Notes {
+  readonly lines: string[] = [];
 
-export const todo = (text: string): Note => ({ kind: 'todo', text });
-export const differs = (text: string): Note => ({ kind: 'differs', text });
-export const dropped = (text: string): Note => ({ kind: 'dropped', text });
+  /** Adds a task. */
+  todo(text: string): void {
+    this.lines.push(`TODO: ${text}`);
+  }
+
+  /** Adds an unchanged setting. */
+  same(text: string): void {
+    this.lines.push(`same: ${text}`);
+  }
+
+  /** Adds a change of behaviour. */
+  differs(text: string): void {
+    this.lines.push(`differs: ${text}`);
+  }
+
+  /** Adds a setting that is no longer needed. */
+  dropped(text: string): void {
+    this.lines.push(`dropped: ${text}`);
+  }
+}
 
 /** A source of files from git in a pod. */
 export interface Source {
@@ -40,7 +55,7 @@ export interface Source {
   isOneTime: boolean;
   /** Containers to remove with it. */
   containers: string[];
-  notes: Note[];
+  notes: Notes;
 }
 
 export type Found =
@@ -55,20 +70,18 @@ export const parseOctal = (text: string): number | undefined =>
   /^(0o)?[0-7]+$/i.test(text) ? Number.parseInt(text.replace(/^0o/i, ''), 8) : undefined;
 
 /** Returns the mode of files if a mapping can have it, and otherwise adds a task. `setting` names its origin. */
-export function readMode(bits: number | undefined, setting: string, notes: Note[]): string | undefined {
+export function readMode(bits: number | undefined, setting: string, notes: Notes): string | undefined {
   const mode = formatFileMode(bits ?? 0);
   if (parseFileMode(mode) !== undefined) return mode;
-  notes.push(todo(`${setting}: mode in the mapping ${FILE_MODE_RULE.message}`));
+  notes.todo(`${setting}: mode in the mapping ${FILE_MODE_RULE.message}`);
   return undefined;
 }
 
 /** A supported repository and ref, or the reason why not. */
-export type Target =
-  | { kind: 'target'; repo: string; ref: string; notes: Note[] }
-  | { kind: 'stays' | 'refused'; why: string };
+export type Target = { kind: 'target'; repo: string; ref: string } | { kind: 'stays' | 'refused'; why: string };
 
 /** Reads the repository and the ref. */
-export function readTarget(url: string, ref: string): Target {
+export function readTarget(url: string, ref: string, notes: Notes): Target {
   const { repo, user, password } = withoutUser(url);
   if (password || isToken(user))
     return { kind: 'refused', why: `the URL of its repository contains a password: ${SECRET_HELP}` };
@@ -80,13 +93,10 @@ export function readTarget(url: string, ref: string): Target {
     };
   if (!isValidRefName(ref))
     return { kind: 'stays', why: `${JSON.stringify(ref)} is not a valid branch, tag, or commit` };
-  const notes = [
-    ...(user && place.transport === 'http' ? [dropped('the user name in the URL of the repository')] : []),
-    ...(/^[0-9a-f]{7,39}$/.test(ref)
-      ? [todo(`spec.git.ref: ${ref} looks like an abbreviated commit: the operator requires the full hash`)]
-      : []),
-  ];
-  return { kind: 'target', repo, ref, notes };
+  if (user && place.transport === 'http') notes.dropped('the user name in the URL of the repository');
+  if (/^[0-9a-f]{7,39}$/.test(ref))
+    notes.todo(`spec.git.ref: ${ref} looks like an abbreviated commit: the operator requires the full hash`);
+  return { kind: 'target', repo, ref };
 }
 
 /** git servers also accept a token as the user name. Names of users don't have these prefixes or this length. */
@@ -110,15 +120,15 @@ function scpUrl(url: string): string {
   return host === undefined ? url : `ssh://${host}${path}`;
 }
 
+/** Returns the directory that git clone creates for a URL: its last part without .git (git-clone(1)). */
+export function leafOf(url: string): string {
+  const path = url.replace(/(?:\/+\.git)?\/*$/, '');
+  return (path.split(/[/:]/).at(-1) ?? '').replace(/\.git$/, '');
+}
+
 /** Returns a Kubernetes name (RFC 1123) from the last part of a repository URL. */
 export function nameFor(repo: string): string {
-  const last =
-    repo
-      .replace(/\/+$/, '')
-      .replace(/\.git$/, '')
-      .split(/[/:]/)
-      .at(-1) ?? '';
-  const name = last
+  const name = leafOf(repo)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 50)

@@ -75,6 +75,10 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** Returns the lines of an untrusted text: wrapped on a terminal, otherwise one. */
+export const linesOf = (text: string, columns: number | undefined): string[] =>
+  columns ? wrap(plain(text), columns) : [plain(text)];
+
 function piecesOf(word: string, width: number): string[] {
   const pieces: string[] = [''];
   for (const character of word) {

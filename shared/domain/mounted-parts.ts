@@ -11,13 +11,13 @@ interface Mount {
 interface MountingContainer {
   name: string;
   restartPolicy?: string | undefined;
-  volumeMounts?: Mount[] | undefined;
+  volumeMounts?: readonly Mount[] | null | undefined;
 }
 
 /** The mounts of a pod's containers. */
 export interface MountingPod {
-  containers: MountingContainer[];
-  initContainers?: MountingContainer[] | undefined;
+  containers: readonly MountingContainer[];
+  initContainers?: readonly MountingContainer[] | null | undefined;
 }
 
 /** A part of the data volume that a container mounts by `subPath` or `subPathExpr`. */
@@ -32,11 +32,11 @@ export interface MountedPart {
  * mount by themselves. Such a mount is bound to the file or directory that exists when the container starts: it
  * shows nothing that is put in its place later (https://github.com/kubernetes/kubernetes/issues/50345).
  */
-export function mountedParts({ containers, initContainers = [] }: MountingPod, data: Mount): MountedPart[] {
-  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')];
+export function mountedParts({ containers, initContainers }: MountingPod, data: Mount): MountedPart[] {
+  const running = [...containers, ...(initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')];
   const root = normal(data.subPath);
-  return running.flatMap(({ name: container, volumeMounts = [] }) =>
-    volumeMounts.flatMap((mount) => {
+  return running.flatMap(({ name: container, volumeMounts }) =>
+    (volumeMounts ?? []).flatMap((mount) => {
       const path = mount.name === data.name ? pathBelow(root, mount) : '';
       return path === '' ? [] : [{ container, path }];
     }),

@@ -222,7 +222,7 @@ suite('the pod of an application', () => {
     const result = migratePod(pod, undefined);
     if (result.kind !== 'moved') return result;
     const { podFor, notes, ...rest } = result;
-    return { ...rest, notes: linesOf(notes), pod: podFor('site').spec };
+    return { ...rest, notes: linesOf({ lines: notes }), pod: podFor('site').spec };
   };
   const place = 'same: the files keep their paths: container app at /html/site.git';
   const spec = (mapping: object = { source: '.', destination: 'site.git', publish: 'atomic' }, more: object = {}) => ({
@@ -443,7 +443,7 @@ suite('the pod of an application', () => {
       const result = migratePod({ metadata, spec: { containers, volumes: [emptyDir] } }, undefined);
       assert.ok(result.kind === 'moved');
       const chosen = result.podFor('site').metadata?.annotations?.['sync.io/state-directory'];
-      return [chosen, ...linesOf(result.notes).filter((line) => line.includes('state-directory'))];
+      return [chosen, ...linesOf({ lines: result.notes }).filter((line) => line.includes('state-directory'))];
     };
     assert.deepEqual(stateFor('site'), ['deep/.sync-state']);
     assert.deepEqual(stateFor('.sync-state'), ['deep/.sync-state-2']);

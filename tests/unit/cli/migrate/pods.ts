@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml';
-import type { Note } from '../../../../cli/migrate/source.ts';
+import type { Notes } from '../../../../cli/migrate/source.ts';
 import type { SpecInput } from '../../../support/objects.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
@@ -36,4 +36,4 @@ export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: 
 export const specOf = (output: string) => (parseAllDocuments(output)[0] as { toJS(): { spec: SpecInput } }).toJS().spec;
 
 /** Formats notes as in the output. */
-export const linesOf = (notes: readonly Note[]) => notes.map(({ kind, text }) => `${kind}: ${text}`);
+export const linesOf = ({ lines }: Pick<Notes, 'lines'>) => lines.map((line) => line.replace(/^TODO/, 'todo'));
