@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { formatFileMode } from '../../shared/domain/file-mode.ts';
 import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
 import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
@@ -43,6 +42,7 @@ export const check = makeCommand({
     pod: { type: 'string', valueHint: 'NAME', description: 'Name of the pod, for {{ .PodName }}. Default: gateway-0.' },
     label: {
       type: 'string',
+      isRepeatable: true,
       valueHint: 'KEY=VALUE',
       description: 'Label of the pod, for {{ .Labels.KEY }}. Can be repeated.',
     },
@@ -58,9 +58,9 @@ export const check = makeCommand({
       description: 'Write the files to this directory, which must be empty.',
     },
   },
-  run: async ({ args, words, host }): Promise<ExitStatus> => {
+  run: async ({ args, host }): Promise<ExitStatus> => {
     const { directory, output, ref, profile = 'default', pod = 'gateway-0' } = args;
-    const labels = readLabels(words);
+    const labels = readLabels(args.label);
     const gatewaySync = readGatewaySync(await readManifest(args.file, host));
     const gatewayName = args.gateway ?? labels.get('app.kubernetes.io/name') ?? pod;
     const { semver } = gatewaySync.spec.git;
@@ -84,13 +84,10 @@ export const check = makeCommand({
   },
 });
 
-/** citty keeps only the last of several options with the same name. */
-function readLabels(words: readonly string[]): ReadonlyMap<string, string> {
-  const options = { label: { type: 'string', multiple: true } } as const;
-  const { values } = parseArgs({ args: [...words], options, strict: false });
+function readLabels(labels: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
-    (values.label ?? []).map((label) => {
-      const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(String(label)) ?? [];
+    labels.map((label) => {
+      const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(label) ?? [];
       if (key === '') throw new Problem(`--label must be KEY=VALUE, not ${label}`, EXIT.usage);
       return [key, value] as const;
     }),

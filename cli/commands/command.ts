@@ -1,4 +1,3 @@
-import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from 'citty';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
@@ -10,40 +9,51 @@ export interface Example {
   does: string;
 }
 
+/** An option or argument of a command. */
+export interface Arg {
+  type: 'string' | 'boolean' | 'positional';
+  /** Letter of the short form. */
+  alias?: string;
+  required?: boolean;
+  default?: string | boolean;
+  /** All values of a repeated option count, not only the last one. */
+  isRepeatable?: boolean;
+  valueHint?: string;
+  description: string;
+}
+
+export type ArgsDef = Readonly<Record<string, Arg>>;
+
+type ValueOf<T> = T extends { type: 'boolean' } ? boolean : T extends { isRepeatable: true } ? string[] : string;
+
+/** Values by the names of options and arguments. */
+export type ParsedArgs<T extends ArgsDef = ArgsDef> = {
+  [Key in keyof T]: T[Key] extends { required: true } | { default: unknown }
+    ? ValueOf<T[Key]>
+    : ValueOf<T[Key]> | undefined;
+};
+
+/** Input of a command. */
+interface Invocation<TArgs extends ArgsDef> {
+  args: ParsedArgs<TArgs>;
+  host: Host;
+}
+
 /** A command of `kubectl stoker` with its help texts. */
-export interface Command {
+export interface Command<TArgs extends ArgsDef = ArgsDef> {
   name: string;
   /** Short description in the list of commands. */
   summary: string;
   /** Paragraphs of its help. */
   details: readonly string[];
   examples: readonly Example[];
-  args: ArgsDef;
-  definition: CommandDef;
-}
-
-/** Input of a command; citty passes the host as `data`. */
-interface Invocation<TArgs extends ArgsDef> {
-  args: ParsedArgs<TArgs>;
-  /** The words of the command line after the command. */
-  words: readonly string[];
-  host: Host;
-}
-
-interface CommandText<TArgs extends ArgsDef> extends Omit<Command, 'args' | 'definition'> {
   args: TArgs;
-  run: (invocation: Invocation<TArgs>) => Promise<ExitStatus>;
+  // A method, so that a command with certain arguments is a command.
+  run(invocation: Invocation<TArgs>): Promise<ExitStatus>;
 }
 
 /** Defines a command. Add it to `commands.ts`. */
-export function makeCommand<const TArgs extends ArgsDef>({ args, run, ...text }: CommandText<TArgs>): Command {
-  const definition = defineCommand({
-    meta: { name: text.name, description: text.summary },
-    args,
-    run: (context) => run({ args: context.args, words: context.rawArgs, host: context.data as Host }),
-  });
-  return { ...text, args, definition: definition as unknown as CommandDef };
-}
+export const makeCommand = <const TArgs extends ArgsDef>(command: Command<TArgs>): Command => command;
 
 /** Options of all commands that access a cluster, as in kubectl. */
 export const accessArgs = {

@@ -1,4 +1,3 @@
-import type { ArgsDef } from 'citty';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION } from '../../shared/api/inspection.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
@@ -15,7 +14,7 @@ import {
   SharedAnswers,
 } from '../fleet/inspection.ts';
 import type { Host } from '../terminal/host.ts';
-import { accessArgs } from './command.ts';
+import { type ArgsDef, accessArgs } from './command.ts';
 import { say } from './confirm.ts';
 
 /** Options of commands that query agents. */

@@ -1,11 +1,10 @@
-import type { ArgsDef } from 'citty';
 import { type AccessOptions, connect, placeOf } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { carryOut as execute } from '../orders/carry-out.ts';
 import { agreementOf, type Planner } from '../orders/plan.ts';
 import type { Host } from '../terminal/host.ts';
-import { accessArgs } from './command.ts';
+import { type ArgsDef, accessArgs } from './command.ts';
 import { isConfirmed, say, yesArg } from './confirm.ts';
 
 /** Arguments of all commands that change a GatewaySync. */

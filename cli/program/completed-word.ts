@@ -1,5 +1,4 @@
-import type { ArgDef, ArgsDef } from 'citty';
-import { accessArgs, outputArgs } from '../commands/command.ts';
+import { type Arg, type ArgsDef, accessArgs, outputArgs } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 
 /** A word that the shell can offer. */
@@ -74,24 +73,22 @@ function readPlace(line: Line, word: string): void {
 /** Finds the argument that an option such as `--namespace`, `-n` or `--no-open` sets. */
 function keyOf(args: ArgsDef, option: string): string | undefined {
   const name = option.replace(/^--?(no-)?/, '');
-  return Object.keys(args).find((key) => key === name || aliasesOf(args[key]).includes(name));
+  return Object.keys(args).find((key) => key === name || args[key]?.alias === name);
 }
-
-const aliasesOf = (arg: ArgDef | undefined): string[] => (arg && 'alias' in arg ? [arg.alias ?? []].flat() : []);
 
 const commands = (): Candidate[] => COMMANDS.map(({ name, summary }) => ({ value: name, description: summary }));
 
 function optionsOf(args: ArgsDef, given: Given): Candidate[] {
   const open = Object.entries(args).filter(([key, { type }]) => type !== 'positional' && !(key in given));
-  const options = open.map(([key, { type, default: preset, description }]) => ({
-    value: `--${type === 'boolean' && preset === true ? 'no-' : ''}${key}`,
+  const options = open.map(([key, { default: preset, description }]) => ({
+    value: `--${preset === true ? 'no-' : ''}${key}`,
     description,
   }));
   return [...options, { value: '--help', description: 'Show the help' }];
 }
 
-function wordFor(key: string, arg: ArgDef | undefined, given: Given): CompletedWord {
-  const hint = (arg && 'valueHint' in arg && arg.valueHint) || '';
+function wordFor(key: string, arg: Arg | undefined, given: Given): CompletedWord {
+  const hint = arg?.valueHint ?? '';
   if (hint === 'FILE' || hint === 'DIR' || key === 'directory') return { kind: 'file' };
   if (hint.includes('|')) return { kind: 'listed', candidates: hint.split('|').map((value) => ({ value })) };
   return { kind: 'value', key, given };

@@ -1,5 +1,4 @@
-import type { ArgDef, ArgsDef } from 'citty';
-import type { Command, Example } from '../commands/command.ts';
+import type { Arg, Command, Example } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { wrap } from '../terminal/text.ts';
 
@@ -35,7 +34,7 @@ export function describeProgram(columns: number = USUAL_WIDTH): string {
 }
 
 export function describeCommand({ name, details, examples, args }: Command, columns: number = USUAL_WIDTH): string {
-  const all = Object.entries(args as ArgsDef);
+  const all = Object.entries(args);
   const positional = all.filter(([, { type }]) => type === 'positional');
   const options = all.filter(([, { type }]) => type !== 'positional');
   const usage = positional.map(([key, { required }]) => (required === false ? ` [${upper(key)}]` : ` ${upper(key)}`));
@@ -47,12 +46,12 @@ export function describeCommand({ name, details, examples, args }: Command, colu
     '',
     ...drawSection(
       'Arguments:',
-      positional.map(([key, arg]) => [upper(key), arg.description ?? '']),
+      positional.map(([key, arg]) => [upper(key), arg.description]),
       columns,
     ),
     ...drawSection(
       'Options:',
-      options.map(([key, arg]) => [optionOf(key, arg), arg.description ?? '']),
+      options.map(([key, arg]) => [optionOf(key, arg), arg.description]),
       columns,
     ),
     'Examples:',
@@ -64,10 +63,9 @@ const lines = (parts: readonly string[]): string => `${parts.join('\n')}\n`;
 const upper = (key: string): string => key.toUpperCase();
 
 /** A boolean option with the default true is shown as `--no-…`. */
-function optionOf(key: string, arg: ArgDef & { alias?: string | string[] }): string {
-  const { alias, valueHint, type } = arg;
-  const short = alias === undefined ? '    ' : `-${[alias].flat()[0]}, `;
-  const no = type === 'boolean' && arg.default === true ? 'no-' : '';
+function optionOf(key: string, { alias, valueHint, type, default: preset }: Arg): string {
+  const short = alias === undefined ? '    ' : `-${alias}, `;
+  const no = preset === true ? 'no-' : '';
   return `${short}--${no}${key}${type === 'boolean' ? '' : ` ${valueHint ?? 'VALUE'}`}`;
 }
 

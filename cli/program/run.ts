@@ -1,4 +1,3 @@
-import { type ArgsDef, parseArgs, runCommand } from 'citty';
 import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
@@ -9,6 +8,7 @@ import type { Host } from '../terminal/host.ts';
 import { plain } from '../terminal/text.ts';
 import { COMPLETE, complete } from './complete.ts';
 import { describeCommand, describeProgram } from './help.ts';
+import { parseWords } from './parse-words.ts';
 
 /** Runs a command line (without `kubectl stoker`), and returns the exit status. Prints errors in one line. */
 export async function runProgram(line: readonly string[], host: Host): Promise<ExitStatus> {
@@ -39,10 +39,7 @@ async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus
   }
   const command = find(name);
   if (wantsHelp) return show(describeCommand(command, host.columns), host);
-  const words = splitValues(command, rest);
-  checkArguments(command, words);
-  const { result } = await runCommand(command.definition, { rawArgs: words, data: host });
-  return result as ExitStatus;
+  return await command.run({ args: readArguments(command, rest), host });
 }
 
 function show(text: string, host: Host): ExitStatus {
@@ -70,15 +67,6 @@ function splitCommand(line: readonly string[]): { name: string | undefined; rest
   return index === -1 ? { name: undefined, rest: [...line] } : { name: line[index], rest: line.toSpliced(index, 1) };
 }
 
-/** Splits `-n=NAME` into two words: kubectl accepts it, and citty would take `=NAME` as the value. */
-function splitValues({ args }: Command, words: readonly string[]): string[] {
-  const letters = Object.values(args).flatMap((arg) => (arg.type === 'string' && arg.alias ? arg.alias : []));
-  const end = words.includes('--') ? words.indexOf('--') : words.length;
-  const split = (word: string) =>
-    letters.includes(word[1] ?? '') && /^-.=/.test(word) ? [word.slice(0, 2), word.slice(3)] : [word];
-  return [...words.slice(0, end).flatMap(split), ...words.slice(end)];
-}
-
 /** Arguments with object names, which become parts of URL paths. */
 const OBJECTS = {
   name: { what: 'GatewaySync', isName: isObjectName },
@@ -86,42 +74,17 @@ const OBJECTS = {
   'operator-namespace': { what: 'namespace', isName: isNamespaceName },
 };
 
-/** Rejects unknown options, which citty ignores. */
-function checkArguments({ name, args }: Command, rest: string[]): void {
-  const wrong = (message: string) => new Problem(`${message}: see kubectl stoker ${name} --help`, EXIT.usage);
-  const parsed = parse(args, rest, wrong);
-  for (const [key, arg] of Object.entries(args)) {
-    if (arg.type === 'string' && parsed[key] === '') throw wrong(`--${key} needs a value`);
-    // citty treats all values except `false` as true.
-    const odd = rest.find(
-      (word) => arg.type === 'boolean' && word.startsWith(`--${key}=`) && !/=(true|false)$/.test(word),
-    );
-    if (odd !== undefined) throw wrong(`--${key} must be true or false, not ${odd}`);
-  }
-  for (const [key, { what, isName }] of Object.entries(OBJECTS)) {
-    const named: unknown = parsed[key];
-    if (key in args && typeof named === 'string' && !isName(named))
-      throw wrong(`${JSON.stringify(named)} is not a valid name of a ${what}`);
-  }
-  const known = new Set(Object.entries(args).flatMap(([key, arg]) => namesOf(key, 'alias' in arg ? arg.alias : [])));
-  const [unknown] = Object.keys(parsed).filter((key) => key !== '_' && !known.has(key));
-  if (unknown !== undefined) throw wrong(`unknown option ${unknown.length === 1 ? '-' : '--'}${unknown}`);
-  const places = Object.values(args).filter(({ type }) => type === 'positional').length;
-  const [extra] = parsed._.slice(places);
-  if (extra !== undefined) throw wrong(`unexpected argument ${extra}`);
-}
-
-function parse(args: ArgsDef, rest: string[], wrong: (message: string) => Problem) {
+/** Throws `Problem`, with a reference to the help. */
+function readArguments({ name, args }: Command, words: readonly string[]) {
   try {
-    return parseArgs(rest, args);
+    const parsed = parseWords(args, words);
+    for (const [key, { what, isName }] of Object.entries(OBJECTS)) {
+      const named = parsed[key];
+      if (typeof named === 'string' && !isName(named))
+        throw new Problem(`${JSON.stringify(named)} is not a valid name of a ${what}`, EXIT.usage);
+    }
+    return parsed;
   } catch (error) {
-    const [, missing] = /argument: (?:--)?(.+)$/.exec(messageOf(error)) ?? [];
-    throw wrong(missing ? `${missing} is missing` : messageOf(error));
+    throw new Problem(`${messageOf(error)}: see kubectl stoker ${name} --help`, EXIT.usage, { cause: error });
   }
 }
-
-const namesOf = (key: string, alias: string | string[] = []): string[] => [
-  key,
-  key.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
-  ...[alias].flat(),
-];

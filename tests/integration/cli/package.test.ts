@@ -85,7 +85,7 @@ suite('a release of kubectl stoker', () => {
       await access(path.join(root, directory, published.bin[name]), constants.X_OK);
     const licences = await readFile(path.join(root, directory, 'kubectl-stoker.mjs.LEGAL.txt'), 'utf8');
     assert.match(licences, /^diff 9\S+ \(BSD-3-Clause\)$.*?Redistributions in binary form must reproduce/ms);
-    for (const name of ['@kubernetes/client-node', 'citty', 'h3', 'listhen', 'valibot', 'yaml'])
+    for (const name of ['@kubernetes/client-node', 'h3', 'listhen', 'valibot', 'yaml'])
       assert.match(licences, new RegExp(`^${name} \\d\\S+ \\(.+\\)\\n\\n.*[Cc]opyright`, 'ms'), name);
 
     const { kubeconfig } = await connectCluster();
