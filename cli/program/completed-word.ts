@@ -1,5 +1,6 @@
-import { type Arg, type ArgsDef, accessArgs, outputArgs } from '../commands/command.ts';
+import type { Arg, ArgsDef } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
+import { commonArgs, splitCommand, tokensOf } from './parse-words.ts';
 
 /** A word that the shell can offer. */
 export interface Candidate {
@@ -41,33 +42,18 @@ interface Line {
 }
 
 function readWords(words: readonly string[]): Line {
-  const line: Line = { name: undefined, args: { ...outputArgs, ...accessArgs }, given: {}, places: 0, open: undefined };
-  for (const word of words) {
-    if (line.open !== undefined) {
-      line.given[line.open] = word;
-      line.open = undefined;
-    } else if (word.startsWith('-')) readOption(line, word);
-    else if (line.name === undefined) {
-      line.name = word;
-      line.args = COMMANDS.find(({ name }) => name === word)?.args ?? {};
-    } else readPlace(line, word);
+  const { name, rest } = splitCommand(words);
+  const args = name === undefined ? commonArgs : (COMMANDS.find((command) => command.name === name)?.args ?? {});
+  const line: Line = { name, args, given: {}, places: 0, open: undefined };
+  const positional = Object.keys(args).filter((key) => args[key]?.type === 'positional');
+  for (const token of tokensOf(args, rest)) {
+    const key = token.kind === 'option' ? keyOf(args, token.rawName) : positional[line.places];
+    if (token.kind === 'positional') line.places += 1;
+    if (key === undefined || token.kind === 'option-terminator') continue;
+    if (token.value === undefined && args[key]?.type === 'string') line.open = key;
+    else line.given[key] = token.value?.replace(/^=/, '') ?? '';
   }
   return line;
-}
-
-function readOption(line: Line, word: string): void {
-  const [option = '', ...value] = word.split('=');
-  const key = keyOf(line.args, option);
-  if (key === undefined) return;
-  if (value.length === 0 && line.args[key]?.type === 'string') line.open = key;
-  else line.given[key] = value.join('=');
-}
-
-function readPlace(line: Line, word: string): void {
-  const positional = Object.keys(line.args).filter((key) => line.args[key]?.type === 'positional');
-  const key = positional[line.places];
-  if (key !== undefined) line.given[key] = word;
-  line.places += 1;
 }
 
 /** Finds the argument that an option such as `--namespace`, `-n` or `--no-open` sets. */

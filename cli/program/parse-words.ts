@@ -1,16 +1,34 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
 import { EXIT, Problem } from '../client/problem.ts';
-import type { Arg, ArgsDef, ParsedArgs } from '../commands/command.ts';
+import { type ArgsDef, accessArgs, outputArgs, type ParsedArgs } from '../commands/command.ts';
 
 type Value = string | boolean | string[];
-type OptionToken = Extract<NonNullable<ReturnType<typeof parseArgs>['tokens']>[number], { kind: 'option' }>;
+type OptionToken = Extract<ReturnType<typeof tokensOf>[number], { kind: 'option' }>;
+
+/** Options that may come before the command. */
+export const commonArgs: ArgsDef = { ...outputArgs, ...accessArgs };
+
+const VALUED = Object.entries(commonArgs).flatMap(([name, { alias }]) => [`--${name}`, `-${alias}`]);
+
+/** Separates the command from a command line: the first word that is neither an option nor its value. */
+export function splitCommand(line: readonly string[]): { name: string | undefined; rest: readonly string[] } {
+  const index = line.findIndex((word, at) => !word.startsWith('-') && !VALUED.includes(line[at - 1] ?? ''));
+  return index === -1 ? { name: undefined, rest: line } : { name: line[index], rest: line.toSpliced(index, 1) };
+}
+
+/** Splits words into options and others; the value of `-n=NAME` still has the equals sign. */
+export function tokensOf(args: ArgsDef, words: readonly string[]) {
+  const options = Object.entries(args).flatMap(([key, { type, alias }]) =>
+    type === 'positional' ? [] : [[key, { type, ...(alias && { short: alias }) }] as const],
+  );
+  return parseArgs({ args: [...words], options: Object.fromEntries(options), strict: false, tokens: true }).tokens;
+}
 
 /** Parses the words of a command line after the command. Throws `Problem`. */
 export function parseWords(args: ArgsDef, words: readonly string[]): ParsedArgs {
   const places = Object.keys(args).filter((key) => args[key]?.type === 'positional');
   const parsed: Record<string, Value> = {};
-  const { tokens } = parseArgs({ args: [...words], options: optionsOf(args), strict: false, tokens: true });
-  for (const token of tokens) {
+  for (const token of tokensOf(args, words)) {
     if (token.kind === 'positional') parsed[nextOf(places, token.value)] = token.value;
     if (token.kind === 'option') readOption(args, token, parsed);
   }
@@ -23,13 +41,6 @@ export function parseWords(args: ArgsDef, words: readonly string[]): ParsedArgs 
   return parsed as ParsedArgs;
 }
 
-function optionsOf(args: ArgsDef): ParseArgsOptionsConfig {
-  const options = Object.entries(args).flatMap(([key, { type, alias }]) =>
-    type === 'positional' ? [] : [[key, { type, ...(alias && { short: alias }) }] as const],
-  );
-  return Object.fromEntries(options);
-}
-
 function nextOf(places: string[], word: string): string {
   const place = places.shift();
   if (place === undefined) throw new Problem(`unexpected argument ${word}`, EXIT.usage);
@@ -38,15 +49,14 @@ function nextOf(places: string[], word: string): string {
 
 function readOption(args: ArgsDef, { name, rawName, value }: OptionToken, parsed: Record<string, Value>): void {
   const key = name in args ? name : name.replace(/^no-/, '');
-  const arg: Arg | undefined = args[key];
-  if (!arg || arg.type === 'positional' || (key !== name && arg.type !== 'boolean'))
-    throw new Problem(`unknown option ${rawName}`, EXIT.usage);
-  if (arg.type === 'boolean') {
+  const arg = args[key];
+  if (arg?.type === 'boolean') {
     if (value !== undefined && !/^(true|false)$/.test(value))
       throw new Problem(`--${key} must be true or false, not ${rawName}=${value}`, EXIT.usage);
     parsed[key] = (value !== 'false') === (key === name);
     return;
   }
+  if (arg?.type !== 'string' || key !== name) throw new Problem(`unknown option ${rawName}`, EXIT.usage);
   // kubectl accepts `-n=NAME`, but Node takes `=NAME` as the value.
   const text = rawName.startsWith('--') ? value : value?.replace(/^=/, '');
   if (!text) throw new Problem(`--${key} needs a value`, EXIT.usage);

@@ -2,13 +2,13 @@ import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.t
 import { messageOf } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { accessArgs, type Command, outputArgs } from '../commands/command.ts';
+import type { Command } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import type { Host } from '../terminal/host.ts';
 import { plain } from '../terminal/text.ts';
 import { COMPLETE, complete } from './complete.ts';
 import { describeCommand, describeProgram } from './help.ts';
-import { parseWords } from './parse-words.ts';
+import { parseWords, splitCommand } from './parse-words.ts';
 
 /** Runs a command line (without `kubectl stoker`), and returns the exit status. Prints errors in one line. */
 export async function runProgram(line: readonly string[], host: Host): Promise<ExitStatus> {
@@ -51,20 +51,6 @@ function find(name: string): Command {
   const command = COMMANDS.find((each) => each.name === name);
   if (!command) throw new Problem(`unknown command ${name}: list the commands with kubectl stoker --help`, EXIT.usage);
   return command;
-}
-
-/** Options that take a value and may come before the command. */
-const VALUED = new Set(
-  Object.entries({ ...accessArgs, ...outputArgs }).flatMap(([name, arg]) => [
-    `--${name}`,
-    ...('alias' in arg ? [`-${arg.alias}`] : []),
-  ]),
-);
-
-/** Separates the command from a command line: the first word that is neither an option nor its value. */
-function splitCommand(line: readonly string[]): { name: string | undefined; rest: string[] } {
-  const index = line.findIndex((word, at) => !word.startsWith('-') && !VALUED.has(line[at - 1] ?? ''));
-  return index === -1 ? { name: undefined, rest: [...line] } : { name: line[index], rest: line.toSpliced(index, 1) };
 }
 
 /** Arguments with object names, which become parts of URL paths. */

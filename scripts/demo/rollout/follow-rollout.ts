@@ -1,17 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Screen } from '../../../cli/terminal/screen.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { ink, isTerminal } from '../console.ts';
 import { follow } from '../follow.ts';
 import { NAMESPACE } from '../objects.ts';
 import type { Stage } from '../start-stage.ts';
+import { drawLine, drawPicture, WIDTH } from './draw.ts';
 import { type Frame, type GatewayPod, type Picture, pictureOf } from './picture.ts';
-import type { Screen } from './screen.ts';
 
 /** Makes a frame of every change of the GatewaySync or of a report, and shows frames that differ. */
 export class RolloutFollower {
   readonly #pods: readonly GatewayPod[];
-  readonly #screen: Screen;
+  #screen = openScreen();
   readonly #reports = new Map<string, SyncReportStatus>();
   #gatewaySync: GatewaySync | undefined;
   #picture: Picture | undefined;
@@ -21,9 +23,8 @@ export class RolloutFollower {
   #frames: Frame[] = [];
   #onFrame: (frame: Frame) => void = () => {};
 
-  constructor(pods: readonly GatewayPod[], screen: Screen) {
+  constructor(pods: readonly GatewayPod[]) {
     this.#pods = pods;
-    this.#screen = screen;
   }
 
   /** Follows until the signal aborts. */
@@ -55,10 +56,10 @@ export class RolloutFollower {
     for (const frame of this.#frames) this.#onFrame(frame);
     try {
       await found.promise;
-      await this.#screen.settle();
       return this.#frames;
     } finally {
       clearTimeout(timer);
+      this.#screen = openScreen();
       this.#onFrame = () => {};
     }
   }
@@ -70,7 +71,14 @@ export class RolloutFollower {
     this.#picture = picture;
     const frame = { atMs: performance.now() - this.#startedAt, picture };
     this.#frames.push(frame);
-    this.#screen.show(frame);
+    const seconds = frame.atMs / 1000;
+    this.#screen.show(drawPicture(picture, { seconds, soaked: 0, ink }), drawLine(picture, { seconds, ink }));
     this.#onFrame(frame);
   }
+}
+
+/** Opens a screen whose pictures replace each other, or lines if there is no terminal or if it is too narrow. */
+function openScreen(): Screen {
+  const columns = isTerminal && process.stdout.columns >= WIDTH ? WIDTH : undefined;
+  return new Screen({ print: (text) => void process.stdout.write(text), columns });
 }

@@ -1,9 +1,9 @@
-import { isBackwards, lookOf, markOf } from '../../../cli/fleet/waves.ts';
+import { isBackwards, placeInWaves, waveViews } from '../../../cli/fleet/waves.ts';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
+import { NAMESPACE } from '../objects.ts';
 
 /** A rollout at one moment. */
 export interface Picture {
@@ -31,21 +31,17 @@ export interface GatewayPod {
 
 /** Makes a picture of the objects; undefined if the status doesn't show these waves. */
 export function pictureOf(
-  { spec, status }: GatewaySync,
+  gatewaySync: GatewaySync,
   pods: readonly GatewayPod[],
   reports: ReadonlyMap<string, SyncReportStatus>,
 ): Picture | undefined {
-  const { rollout } = status ?? {};
-  const { waves = [] } = spec.rollout ?? {};
-  if (!rollout || rollout.plan !== planOf(waves)) return undefined;
-  const placed = pods
-    .map(({ name, labels }) => {
-      const key = rolloutKey(name, name);
-      const wave = waveOf(fittingWaves(waves, new Map(Object.entries(labels))), key, rollout.admission);
-      const isAdmitted = isWithin(key, rollout.admission[wave]?.admitted ?? '');
-      return { name, key, wave, look: lookOf({ podName: name, isAdmitted }, reports.get(name), rollout) };
-    })
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const { rollout } = gatewaySync.status ?? {};
+  const gateways = pods.map(({ name }) => ({ ...GATEWAY, name, podName: name }));
+  const placed = placeInWaves(gatewaySync, gateways, {
+    labelsOf: new Map(pods.map(({ name, labels }) => [name, labels])),
+    reportOf: ({ podName }) => reports.get(podName),
+  });
+  if (!rollout || !placed) return undefined;
   const { number, phase, commit, summary, admitted, verified, failed } = rollout;
   return {
     number,
@@ -53,9 +49,9 @@ export function pictureOf(
     commit,
     summary,
     inProgress: isBackwards(rollout) ? 0 : Math.max(0, admitted - verified - failed),
-    waves: rollout.admission.map((entry, index) => {
-      const gateways = placed.filter(({ wave }) => wave === index).map(({ name, look }) => ({ name, look }));
-      return { name: entry.wave, mark: markOf(index, gateways, rollout), gateways };
-    }),
+    waves: waveViews(rollout, placed).map(({ name, state: mark, gateways = [] }) => ({ name, mark, gateways })),
   };
 }
+
+/** The state of a gateway in the status, which its report overrides. */
+const GATEWAY = { namespace: NAMESPACE, syncStatus: 'Pending' } as const;

@@ -18,7 +18,6 @@ import { drawAnimation } from './animation.ts';
 import { RolloutFollower } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES, WITHOUT_PREVIEW } from './objects.ts';
 import type { Frame } from './picture.ts';
-import { openScreen } from './screen.ts';
 import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
 
 interface Running extends Stage {
@@ -34,7 +33,7 @@ export async function runRollout({ once, record }: { once: boolean; record?: str
   const stage = await startStage({ files: COMMITS.first.files, gatewaySync: rolloutObject });
   const gateways = await showGateways(stage);
   const pods = podObjects.map(({ metadata: { name, labels } }) => ({ name, labels }));
-  const rollout = new RolloutFollower(pods, openScreen(SOAK_SECONDS * 1000));
+  const rollout = new RolloutFollower(pods);
   const following = new AbortController();
   rollout.run(stage, following.signal);
   const running = { ...stage, gateways, rollout };
