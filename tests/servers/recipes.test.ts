@@ -74,7 +74,13 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
   await (await controllerStarter(t, address.namespace)).start();
   const { sync, gateway, rollout } = recipe.spec;
   const verify = { ...gateway.verify, for: '3s', interval: '1s' };
-  await applyGatewaySync(address, { repo: repository.url }, { sync, rollout, gateway: { ...gateway, verify } });
+  const configure = (previews: 'with previews' | 'without previews') => {
+    const waves = previews === 'with previews' ? rollout : { ...rollout, previewTimeout: '0s' };
+    const spec = { sync, rollout: waves, gateway: { ...gateway, verify } };
+    return applyGatewaySync(address, { repo: repository.url }, spec);
+  };
+  // Previews start at most once a minute, so only the commits with mistakes have one.
+  await configure('without previews');
   const pods: ServerPod[] = [];
   for (const name of ['gateway-0', 'gateway-1']) pods.push(await startPod(t, { ...address, name, recipe }));
   const allAnswer = (answer: Answer) => Promise.all(pods.map((pod) => pod.untilAnswers(answer)));
@@ -95,6 +101,7 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
   await deliver(recipe.changed, 'Complete');
   await allAnswer(recipe.after);
 
+  await configure('with previews');
   for (const { files, file, line, message, isDelivered } of recipe.mistakes) {
     const delivered = pods.map(({ data }) => path.join(data, destinationOf(file, recipe)));
     const damaged = watchFiles(t, delivered, line);
@@ -108,11 +115,13 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
     await allAnswer(recipe.after);
   }
 
+  await configure('without previews');
   await deliver(recipe.files, 'Complete');
   await allAnswer(recipe.before);
 }
 
-const recipes = await Promise.all(['nginx', 'haproxy', 'mosquitto', 'prometheus', 'node-red'].map(readRecipe));
+/** The two that wait for a second preview, or for a deadline, come first. */
+const recipes = await Promise.all(['prometheus', 'node-red', 'nginx', 'haproxy', 'mosquitto'].map(readRecipe));
 
 const missing = new Map(
   await Promise.all(
@@ -120,7 +129,7 @@ const missing = new Map(
   ),
 );
 
-suite('a commit changes the server, and a mistake never gets beyond the canary, with', { concurrency: 3 }, () => {
+suite('a commit changes the server, and a mistake never gets beyond the canary, with', { concurrency: 4 }, () => {
   for (const recipe of [...recipes, documentedPrometheus]) {
     const skip = obstacle ?? missing.get(recipe);
     test(recipe.name, { skip }, (t) => testRecipe(t, recipe));
