@@ -103,8 +103,8 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
 
 /**
  * Prints the output of a process, and returns when it ends. A process that prints nothing for too long is interrupted, so
- * that it names the files that didn't end, and killed: what a test left open, such as a timer or the output of a program
- * that survived it, would keep the process running forever.
+ * that it names the files that didn't end, and killed: it would run forever if a test hangs, or if a program that survived
+ * its test still has the output open.
  */
 async function followOutput(
   { child, killAll }: GuardedProcess,
