@@ -54,7 +54,7 @@ export function untilGatewaySync(
   address: Address,
   describe: string,
   accept: (gatewaySync: GatewaySync) => boolean,
-  timeout = 60_000,
+  timeout = 120_000,
 ): Promise<GatewaySync> {
   return until(() => readGatewaySync(address), { describe, accept, timeout });
 }

@@ -10,7 +10,7 @@ export interface Program {
   readonly output: string;
   /** Resolves when the program has exited. */
   exited: Promise<ProcessEnd>;
-  /** Waits until the output matches, for 60,000 ms by default; fails with the output, at once if the program exits. */
+  /** Waits until the output matches, for 120,000 ms by default; fails with the output, at once if the program exits. */
   waitForLog(pattern: RegExp, timeout?: number): Promise<RegExpMatchArray>;
   /** Shuts the program down and waits until it has exited. */
   stop(signal?: NodeJS.Signals): Promise<ProcessEnd>;
@@ -71,7 +71,7 @@ function follow(guarded: GuardedProcess): Program {
     get output() {
       return output;
     },
-    waitForLog: async (pattern, timeout = 60_000) => {
+    waitForLog: async (pattern, timeout = 120_000) => {
       const ended = () => guarded.hasExited() && child.stdout?.readableEnded === true;
       const read = () => ({ match: output.match(pattern), ended: ended(), output });
       const describe = `output that matches ${pattern}`;

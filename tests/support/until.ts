@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 export interface UntilOptions<T> {
   /** Description of the awaited value, for the error message. */
   describe: string;
-  /** Default: 60,000. Ends waits that hang; speed is asserted by other means. */
+  /** Default: 120,000, because the machine may be busy. Ends waits that hang; speed is asserted by other means. */
   timeout?: number;
   /** Default: at first 10, then an eighth of the time so far, at most 100, because most of a run is waiting. */
   interval?: number;
@@ -18,7 +18,7 @@ export interface UntilOptions<T> {
  * Fails with the last value seen, or the last error.
  */
 export async function until<T>(read: () => T | Promise<T>, options: UntilOptions<T>): Promise<T> {
-  const { describe, timeout = 60_000, interval, accept = Boolean } = options;
+  const { describe, timeout = 120_000, interval, accept = Boolean } = options;
   for (const started = Date.now(); ; ) {
     let seen: () => string;
     try {
