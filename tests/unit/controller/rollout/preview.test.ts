@@ -77,6 +77,19 @@ suite('before the first wave', () => {
     assert.equal(fleet.rollout.phase, 'Progressing');
   });
 
+  test('a preview that cannot begin yet waits for its time, although no gateway is ready', () => {
+    const fleet = begin(canary, two);
+    fleet.plan('B', [0, 1], {});
+    fleet.look();
+    for (const index of [0, 1]) fleet.blink(index);
+    fleet.look('C');
+    assert.equal(phaseOf(fleet), 'Previewing canary C A');
+    lookAfter(fleet, 59_999, 'C');
+    assert.deepEqual([phaseOf(fleet), fleet.wakeInMs], ['Previewing canary C A', 1]);
+    lookAfter(fleet, 60_000, 'C');
+    assert.equal(phaseOf(fleet), 'Progressing canary C A');
+  });
+
   test('previews can be off, and a fleet of old agents is not delayed by the one before', () => {
     const fleet = begin(canary, two, { previewMs: 0 });
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview], ['Progressing', undefined]);
