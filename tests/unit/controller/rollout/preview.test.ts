@@ -90,6 +90,17 @@ suite('before the first wave', () => {
     assert.equal(phaseOf(fleet), 'Progressing canary C A');
   });
 
+  test('a preview counts changes by the waves that are chosen when the rollout begins', () => {
+    const fleet = begin({ waves: [{ name: 'half', gateways: '50%' }] }, [[true], [true], [true], [true]], shut);
+    fleet.gateways.shift();
+    fleet.plan('B', [1], {});
+    fleet.look();
+    assert.deepEqual(fleet.rollout.preview?.changedWaves, ['rest']);
+    fleet.look('B', PREVIEW);
+    assert.equal(fleet.rollout.phase, 'Previewing');
+    assert.deepEqual(fleet.rollout.preview?.changedWaves, ['half', 'rest']);
+  });
+
   test('previews can be off, and a fleet of old agents is not delayed by the one before', () => {
     const fleet = begin(canary, two, { previewMs: 0 });
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview], ['Progressing', undefined]);
