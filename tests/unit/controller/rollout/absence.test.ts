@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL } from '../../../../shared/domain/waves.ts';
-import {
-  type Agent,
-  apply,
-  type Commit,
-  control,
-  DEADLINE_MS,
-  deliver,
-  makeWorld,
-  read,
-  type Setup,
-  type World,
-  withAgent,
-} from './model.ts';
+import { sync, withAgent } from './agents.ts';
+import { type Agent, type Commit, control, DEADLINE_MS, makeWorld, type Setup, type World } from './model.ts';
 
 const canary = { waves: [{ name: 'canary' }] };
 const setupOf = (more: object = {}, fits = [[true], [false], [false]]): Setup => ({
@@ -22,8 +11,6 @@ const setupOf = (more: object = {}, fits = [[true], [false], [false]]): Setup =>
   bad: ['B'],
 });
 const gone: Partial<Agent> = { createdAt: undefined, report: undefined, seen: undefined, aim: undefined };
-const sync = (world: World, index: number, setup: Setup) =>
-  deliver(apply(read(world, index, setup), index, setup), index);
 const begun = (setup: Setup, world = makeWorld(setup), commit: Commit = 'A') =>
   control({ ...control(world, setup), wanted: commit }, setup);
 const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];

@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { amountOf, makeAdmission } from '../../../../controller/rollout/admission.ts';
-import {
-  apply,
-  type Commit,
-  control,
-  DEADLINE_MS,
-  deliver,
-  makeWorld,
-  type Plan,
-  read,
-  type Setup,
-  type World,
-  withAgent,
-} from './model.ts';
+import { sync, withAgent } from './agents.ts';
+import { type Commit, control, DEADLINE_MS, makeWorld, type Plan, type Setup, type World } from './model.ts';
 
 const canary: Plan = { spec: { waves: [{ name: 'canary' }] }, fits: [[true], [false], [false]] };
 const pilot: Plan = { ...canary, spec: { waves: [{ name: 'pilot' }] } };
@@ -34,8 +23,6 @@ const setupOf = (other: Plan, more: object = {}): Setup => ({
   others: [{ ...other, spec: { ...other.spec, ...more } }],
   bad: ['B'],
 });
-const sync = (world: World, index: number, setup: Setup) =>
-  deliver(apply(read(world, index, setup), index, setup), index);
 const begun = (setup: Setup, commit: Commit = 'A') =>
   control({ ...control(makeWorld(setup), setup), wanted: commit }, setup);
 const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];

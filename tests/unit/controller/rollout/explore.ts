@@ -61,7 +61,10 @@ export function explore(setup: Setup, limits: Limits): number {
 const short = (text: string): string => hash('sha1', text, 'base64');
 
 const followersOf = (node: Node, setup: Setup) =>
-  movesOf(node, setup).map(([name, to]) => ({ name, to, key: short(keyOf(to)) }));
+  movesOf(node, setup).map(([name, take]) => {
+    const to = take();
+    return { name, to, key: short(keyOf(to)) };
+  });
 
 function wayTo(number: number, { before, moves }: { before: number[]; moves: string[] }): string {
   const way: string[] = [];

@@ -4,8 +4,9 @@ import { heldOrders } from '../../../../controller/rollout/messages.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
+import { sync, withAgent } from './agents.ts';
 import { canary, Fleet, twenty } from './fleet.ts';
-import { apply, control, deliver, makeWorld, read, type Setup, type World, withAgent } from './model.ts';
+import { control, makeWorld, type Setup, type World } from './model.ts';
 
 const setup: Setup = {
   spec: { waves: [{ name: 'canary', gateways: 2, soak: '1s' }] },
@@ -13,15 +14,14 @@ const setup: Setup = {
   bad: ['B'],
 };
 const begun = (world: World) => control({ ...control(world, setup), wanted: 'A' }, setup);
-const sync = (world: World, index: number) => deliver(apply(read(world, index, setup), index, setup), index);
 const said = ({ state }: World) => [state?.rollout.summary, state?.rollout.message?.replace(/\d{4}-\S+Z/, 'then')];
 
 test('a summary names the gateways that are waited for, and since when', () => {
   let world = begun(makeWorld(setup));
   assert.deepEqual(said(world), ['canary 0/2', 'waiting for g0 and g1 in wave canary since then']);
-  world = control(sync(world, 0), setup);
+  world = control(sync(world, 0, setup), setup);
   assert.deepEqual(said(world), ['canary 1/2', 'waiting for g1 in wave canary since then']);
-  world = control(sync(world, 1), setup);
+  world = control(sync(world, 1, setup), setup);
   assert.deepEqual(said(world), ['canary 2/2, soaking 1s', 'wave canary is verified and has been soaking since then']);
 });
 
@@ -31,7 +31,7 @@ test("a summary names skipped gateways that weren't ready before", () => {
     'canary 0/2',
     'waiting for g0 in wave canary since then; skipped because not ready before the rollout: g1',
   ]);
-  assert.equal(said(control(sync(world, 0), setup))[0], 'canary 1/2, soaking 1s');
+  assert.equal(said(control(sync(world, 0, setup), setup))[0], 'canary 1/2, soaking 1s');
 });
 
 test('a summary names the waiting commit, and its obstacle', () => {

@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
-import { isAdmitted } from '../../../../controller/rollout/admission.ts';
 import type {
   GatewayReport,
   PlannedChange,
@@ -8,7 +6,7 @@ import type {
   RolloutState,
 } from '../../../../controller/rollout/rollout-input.ts';
 import { step } from '../../../../controller/rollout/step.ts';
-import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import type { Release } from '../../../../shared/domain/releases.ts';
 
 /** Kubernetes stores times in whole seconds. */
@@ -24,7 +22,7 @@ export const HISTORY = 3;
 export type Commit = 'S' | 'A' | 'B' | 'C';
 
 /** The release that an agent has read from a status, and its rollout. */
-interface Aim {
+export interface Aim {
   commit: Commit;
   /** Undefined for the stable commit, unless all roll back to it: reports about that name no rollout. */
   number: number | undefined;
@@ -39,6 +37,8 @@ export interface Agent {
   /** Read, but not delivered yet. */
   aim: Aim | undefined;
   holds: Commit | undefined;
+  /** The commit that it holds has changed none of its files, as shown in advance. */
+  isNoted: boolean;
   /** Stored in the API server. */
   report: GatewayReport | undefined;
   /** As seen by the controller. */
@@ -71,9 +71,9 @@ export interface Plan {
 }
 
 export interface Setup extends Plan {
-  /** Waves that an edit can set. */
+  /** Specs that an edit can set. */
   others?: Plan[];
-  /** Commits with which no gateway is healthy. */
+  /** Commits whose changes make gateways unhealthy. */
   bad: Commit[];
   /** With previews: the content of each commit, one letter per gateway; `x` can't be delivered. */
   contents?: Partial<Record<Commit, string>>;
@@ -84,7 +84,15 @@ export interface Setup extends Plan {
 /** The current waves. */
 export const planIn = ({ plan }: Pick<World, 'plan'>, setup: Setup): Plan => setup.others?.[plan - 1] ?? setup;
 
-const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
+/** Equal for the same waves. */
+export function planNameOf(world: Pick<World, 'plan'>, setup: Setup): string {
+  const { waves } = planIn(world, setup).spec;
+  return `p${[setup, ...(setup.others ?? [])].findIndex(({ spec }) => spec.waves === waves)}`;
+}
+
+export const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
+/** Returns the index of a gateway by its name. */
+export const indexOf = (name: string): number => Number(name.slice(1));
 const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision: 'r' });
 
 export function makeWorld({ fits }: Setup): World {
@@ -94,6 +102,7 @@ export function makeWorld({ fits }: Setup): World {
     isResting: false,
     aim: undefined,
     holds: 'S',
+    isNoted: false,
     report: undefined,
     seen: undefined,
     plan: undefined,
@@ -134,7 +143,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
   const { spec } = planIn(world, setup);
   return {
     spec,
-    plan: `p${world.plan}`,
+    plan: planNameOf(world, setup),
     gateways: gatewaysOf(world, setup),
     wanted: world.wanted && releaseOf(world.wanted),
     inPlace: undefined,
@@ -144,7 +153,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
     historyLength: HISTORY,
     deadlineMs: DEADLINE_MS,
-    previewMs: setup.contents ? PREVIEW_MS : 0,
+    previewMs: setup.contents && spec.previewTimeout !== '0s' ? PREVIEW_MS : 0,
     previewIntervalMs: PREVIEW_INTERVAL_MS,
     soakMs: (spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
     now: world.now,
@@ -159,31 +168,7 @@ export function control(world: World, setup: Setup): World {
   return { ...world, state: { rollout, history } };
 }
 
-/** The release that the status assigns to a gateway. */
-function aimOf(rollout: RolloutStatus, index: number, { fits }: Plan): Aim {
-  const gateway = { fits: fits[index] ?? [], key: keyOf(index) };
-  const isIn = isAdmitted(gateway, rollout.admission);
-  const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
-  return { commit, number: isIn || rollout.phase.startsWith('Roll') ? rollout.number : undefined };
-}
-
-export const withAgent = (world: World, index: number, change: Partial<Agent>): World => ({
-  ...world,
-  agents: world.agents.map((agent, at) => (at === index ? { ...agent, ...change } : agent)),
-});
-
-/** An agent reads the status. */
-export function read(world: World, index: number, setup: Setup): World {
-  const rollout = world.state?.rollout;
-  // It knows that the waves have changed since it read the status.
-  if (!rollout || rollout.plan !== `p${world.plan}`) return world;
-  const aim = aimOf(rollout, index, planIn(world, setup));
-  const { aim: before, holds, report } = world.agents[index] as Agent;
-  const isDone = report && holds === aim.commit && report.commit === aim.commit && report.rollout === aim.number;
-  return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
-}
-
-const knowsPreviews = (index: number, { contents, old = [] }: Setup): boolean =>
+export const knowsPreviews = (index: number, { contents, old = [] }: Setup): boolean =>
   contents !== undefined && !old.includes(index);
 
 /** Returns the content that a commit has for a gateway. */
@@ -192,36 +177,10 @@ export function contentOf(commit: Commit, index: number, { agents }: World, { co
   return contents[commit]?.[index] ?? commit;
 }
 
-/** An agent previews the release that the status names, and reports it. */
-export function preview(world: World, index: number, setup: Setup): World {
-  const { preview: next, stableCommit } = world.state?.rollout ?? {};
-  const { holds = stableCommit as Commit, plan, isResting } = world.agents[index] as Agent;
-  if (!knowsPreviews(index, setup) || isResting) return world;
-  if (!next) return plan && plan.commit !== holds ? withAgent(world, index, { plan: undefined }) : world;
-  if (next.commit === holds) return world;
-  const content = contentOf(next.commit as Commit, index, world, setup);
-  const isUnchanged = content === contentOf(holds, index, world, setup);
-  const failure = content === 'x' ? 'broken' : undefined;
-  const { commit, revision } = next;
-  const made = { commit, revision, digest: content, isUnchanged, files: isUnchanged ? 0 : 1, failure };
-  return isDeepStrictEqual(plan, made) ? world : withAgent(world, index, { plan: made });
-}
-
-/** An agent delivers the release that it has read, and reports the result. */
-export function apply(world: World, index: number, setup: Setup): World {
-  const { aim, isResting, holds, plan: before } = world.agents[index] as Agent;
-  if (!aim || isResting) return world;
-  const { commit, number } = aim;
-  const isBad = setup.bad.includes(commit) || contentOf(commit, index, world, setup) === 'x';
-  const state = isBad ? 'failed' : 'healthy';
-  const report: GatewayReport = { rollout: number, commit, revision: 'r', state };
-  // With another base, the preview is made again, but a report still shows that it changed nothing.
-  const isKept = commit === holds || (before?.commit === commit && before.isUnchanged);
-  return withAgent(world, index, { aim: undefined, holds: commit, report, plan: isKept ? before : undefined });
-}
-
-/** Delivers the report to the controller's watch. */
-export function deliver(world: World, index: number): World {
-  const { report, seen, plan, seenPlan } = world.agents[index] as Agent;
-  return seen === report && seenPlan === plan ? world : withAgent(world, index, { seen: report, seenPlan: plan });
+/** Whether a commit makes a gateway unhealthy. A gateway whose files it doesn't change stays healthy. */
+export function isBadFor(commit: Commit, index: number, world: World, setup: Setup): boolean {
+  const [content, before, ...bad] = [commit, 'S' as const, ...setup.bad].map((each) =>
+    contentOf(each, index, world, setup),
+  );
+  return content !== before && bad.includes(content ?? '');
 }

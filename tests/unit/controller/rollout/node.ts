@@ -24,6 +24,8 @@ export interface Limits {
   unknown?: number;
   /** The labels of a gateway change, and so its files with every commit. */
   relabel?: number;
+  /** An agent restarts. The note that its release changed no file can get lost. */
+  restart?: number;
   /** `spec.rollout` is removed, and added again. */
   remove?: number;
   /** The status is removed. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
 import { step } from '../../../../controller/rollout/step.ts';
-import { apply, control, deliver, inputOf, makeWorld, read, type Setup, type World } from './model.ts';
+import { sync } from './agents.ts';
+import { control, inputOf, makeWorld, type Setup, type World } from './model.ts';
 
 const setup: Setup = { spec: { waves: [{ name: 'one', gateways: 1 }] }, fits: [[true], [true]], bad: ['B'] };
 
@@ -11,7 +12,7 @@ function settle(world: World): World {
   let next = world;
   for (let turn = 0; turn < 8; turn += 1) {
     next = control(next, setup);
-    for (const index of next.agents.keys()) next = deliver(apply(read(next, index, setup), index, setup), index);
+    for (const index of next.agents.keys()) next = sync(next, index, setup);
   }
   return next;
 }

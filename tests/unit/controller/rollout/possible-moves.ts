@@ -1,78 +1,68 @@
 import assert from 'node:assert/strict';
-import { unchangedIn } from '../../../../controller/rollout/preview.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { waveOf } from '../../../../shared/domain/waves.ts';
-import {
-  type Agent,
-  apply,
-  control,
-  deliver,
-  gatewaysOf,
-  makeWorld,
-  preview,
-  read,
-  type Setup,
-  TICK_MS,
-  type World,
-  withAgent,
-} from './model.ts';
+import { apply, deliver, GONE, preview, read, restarted, sync, withAgent } from './agents.ts';
+import { type Agent, control, gatewaysOf, indexOf, makeWorld, type Setup, TICK_MS, type World } from './model.ts';
 import { AT_REST, type Limits, type Node } from './node.ts';
 import { check } from './rules.ts';
 import { keyOf } from './state-key.ts';
 
-export type Move = [name: string, next: Node];
+/** A possible event, and its result. */
+export type Move = [name: string, take: () => Node];
 
 const GIVEN_UP = ['Stopped', 'RollingBack', 'RolledBack'];
 
 /** All possible moves in a state, starting with the controller's. */
 export function movesOf(node: Node, setup: Setup): Move[] {
-  const { world, left } = node;
-  const moves: Move[] = [['control', controlled(node, setup)]];
-  const to = (name: string, next: World, used?: Partial<Required<Limits>>) => {
-    if (next !== world) moves.push([name, { ...node, world: next, left: used ? { ...left, ...used } : left }]);
-  };
-  for (const [index, agent] of world.agents.entries()) {
-    if (agent.createdAt === undefined) {
-      if (left.join > 0)
-        to(`join ${index}`, withAgent(world, index, { createdAt: world.now }), { join: left.join - 1 });
-      continue;
-    }
-    if (left.relabel > 0 && !agent.isRelabeled)
-      to(`relabel ${index}`, withAgent(world, index, { isRelabeled: true, plan: undefined }), {
-        relabel: left.relabel - 1,
-      });
-    const rests = { isResting: !agent.isResting };
-    if (left.rest > 0) to(`rest ${index}`, withAgent(world, index, rests), { rest: left.rest - 1 });
-    if (left.leave > 0) to(`leave ${index}`, withAgent(world, index, GONE), { leave: left.leave - 1 });
-    if (agent.notReadySince !== undefined) {
-      const ready = withAgent(world, index, { notReadySince: undefined });
-      if (left.recover > 0) to(`recover ${index}`, ready, { recover: left.recover - 1 });
-      continue;
-    }
-    if (left.die > 0) to(`die ${index}`, withAgent(world, index, { notReadySince: world.now }), { die: left.die - 1 });
-    if (index >= world.agents.length - left.slow) {
-      to(`read ${index}`, read(world, index, setup));
-      if (agent.aim) to(`apply ${index}`, apply(world, index, setup));
-      to(`preview ${index}`, preview(world, index, setup));
-      if (agent.seen !== agent.report || agent.seenPlan !== agent.plan) to(`deliver ${index}`, deliver(world, index));
-    } else {
-      to(`sync ${index}`, sync(world, index, setup));
-      to(`preview ${index}`, deliver(preview(world, index, setup), index));
-    }
-  }
-  to('tick', { ...world, now: world.now + TICK_MS });
-  return [...moves, ...peoplesMoves(node, setup)];
+  const { world } = node;
+  const agents = [...world.agents.keys()].flatMap((index) => agentsMoves(index, node, setup));
+  const tick = { ...node, world: { ...world, now: world.now + TICK_MS } };
+  return [['control', () => controlled(node, setup)], ...agents, ['tick', () => tick], ...peoplesMoves(node, setup)];
 }
 
-const sync = (world: World, index: number, setup: Setup): World =>
-  deliver(apply(read(world, index, setup), index, setup), index);
+/** Moves of a gateway. One that isn't ready can still have an agent, unless its node is lost. */
+function agentsMoves(index: number, node: Node, setup: Setup): Move[] {
+  const { world, left } = node;
+  const moves: Move[] = [];
+  const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, isNoted } = world.agents[index] as Agent;
+  const to = (name: string, next: World) => {
+    if (next !== world) moves.push([`${name} ${index}`, () => ({ ...node, world: next })]);
+  };
+  const rare = (name: string, event: keyof Limits, change: Partial<Agent>) => {
+    const used = { ...left, [event]: left[event] - 1 };
+    if (used[event] >= 0)
+      moves.push([`${name} ${index}`, () => ({ ...node, world: withAgent(world, index, change), left: used })]);
+  };
+  if (createdAt === undefined) {
+    rare('join', 'join', { createdAt: world.now, holds: undefined, isNoted: false });
+    if (holds !== undefined) rare('join with the volume', 'join', { createdAt: world.now });
+    return moves;
+  }
+  if (!isRelabeled) rare('relabel', 'relabel', { isRelabeled: true, plan: undefined, isNoted: false });
+  rare(isResting ? 'resume' : 'pause', 'rest', { isResting: !isResting });
+  rare('leave', 'leave', GONE);
+  rare('restart', 'restart', restarted(holds));
+  if (isNoted) rare('restart without a note', 'restart', { ...restarted(holds), isNoted: false });
+  if (notReadySince === undefined) rare('die', 'die', { notReadySince: world.now });
+  else rare('recover', 'recover', { notReadySince: undefined });
+  if (index >= world.agents.length - left.slow) {
+    to('read', read(world, index, setup));
+    if (aim) to('apply', apply(world, index, setup));
+    to('preview', preview(world, index, setup));
+    to('deliver', deliver(world, index));
+  } else {
+    to('sync', sync(world, index, setup));
+    to('preview', deliver(preview(world, index, setup), index));
+  }
+  return moves;
+}
 
 /** Moves of users. */
 function peoplesMoves(node: Node, setup: Setup): Move[] {
   const { world, left } = node;
   const moves: Move[] = [];
   const to = (name: string, next: Partial<World>, used: Partial<Limits>, more: Partial<Node> = {}) =>
-    moves.push([name, { ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more }]);
+    moves.push([name, () => ({ ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more })]);
   const { newer, rollback, goTo, retry, edit, gate, approve, unknown, remove, wipe } = left;
   if (newer > 0) to('newer', { wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: newer - 1 });
   if (world.rollback !== undefined) to('rollback is removed', { rollback: undefined }, {});
@@ -88,14 +78,14 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   if (approve > 0) to('approve', { approved: world.wanted }, { approve: approve - 1 });
   if (unknown > 0 && world.wanted) to('unknown', { wanted: undefined }, { unknown: unknown - 1 });
   if (!world.wanted) to('known', { wanted: 'B' }, {});
+  const forgotten = { givenUp: [], shown: [], had: [] };
   if (remove > 0 && world.wanted)
-    to('remove', without(world, setup), { remove: remove - 1 }, { givenUp: [], shown: [], had: [] });
-  if (wipe > 0 && world.agents.every(({ createdAt, seen }) => createdAt === undefined || seen !== undefined)) {
-    const lost = { ...world, now: world.now + 100 * TICK_MS, state: undefined };
-    const next = { ...node, world: control(lost, setup), givenUp: [], shown: [], had: [] };
-    check(next, lost, setup);
-    to('wipe', next.world, { wipe: wipe - 1 }, { givenUp: [], shown: [], had: [] });
-  }
+    moves.push([
+      'remove',
+      () => ({ world: without(world, setup), left: { ...left, remove: remove - 1 }, ...forgotten }),
+    ]);
+  if (wipe > 0 && world.agents.every(({ createdAt, seen }) => createdAt === undefined || seen !== undefined))
+    moves.push(['wipe', () => wiped({ world, left: { ...left, wipe: wipe - 1 }, ...forgotten }, setup)]);
   return moves;
 }
 
@@ -104,23 +94,21 @@ function without(world: World, setup: Setup): World {
   const { wanted } = world;
   const report = wanted && ({ rollout: undefined, commit: wanted, revision: 'r', state: 'healthy' } as const);
   const agents = world.agents.map((agent) =>
-    agent.createdAt === undefined || !report
-      ? agent
-      : { ...agent, aim: undefined, holds: wanted, report, seen: report, plan: undefined, seenPlan: undefined },
+    agent.createdAt === undefined || !report ? agent : { ...agent, ...FRESH, holds: wanted, report, seen: report },
   );
   return control({ ...world, agents, state: undefined }, setup);
 }
 
-const GONE: Partial<Agent> = {
-  createdAt: undefined,
-  notReadySince: undefined,
-  aim: undefined,
-  holds: undefined,
-  report: undefined,
-  seen: undefined,
-  plan: undefined,
-  seenPlan: undefined,
-};
+const FRESH: Partial<Agent> = { aim: undefined, isNoted: false, plan: undefined, seenPlan: undefined };
+
+/** Loses the status. */
+function wiped(node: Node, setup: Setup): Node {
+  const lost = { ...node.world, now: node.world.now + 100 * TICK_MS, state: undefined };
+  const next = { ...node, world: control(lost, setup) };
+  check(next, lost, setup);
+  return next;
+}
+
 function controlled(node: Node, setup: Setup): Node {
   const world = control(node.world, setup);
   const after = world.state?.rollout as RolloutStatus;
@@ -137,15 +125,14 @@ function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had
   const { rollout } = world.state as NonNullable<World['state']>;
   const waves = new Set(had);
   const well = new Set(shown.filter((each) => each.startsWith(`${rollout.number} `)));
-  const gateways = gatewaysOf(world, setup);
-  const unchanged = unchangedIn(rollout, gateways);
-  for (const gateway of gateways) {
+  for (const gateway of gatewaysOf(world, setup)) {
     const wave = waveOf(gateway.fits, gateway.key, rollout.admission);
     waves.add(`${world.plan} ${wave}`);
-    const { report, notReadySince } = gateway;
+    const { report, notReadySince, name } = gateway;
+    const { isNoted } = world.agents[indexOf(name)] as Agent;
     const isHealthy =
       report?.state === 'healthy' && report.rollout === rollout.number && report.commit === rollout.commit;
-    if (isHealthy && notReadySince === undefined && !unchanged.has(gateway)) well.add(`${rollout.number} ${wave}`);
+    if (isHealthy && notReadySince === undefined && !isNoted) well.add(`${rollout.number} ${wave}`);
   }
   return { had: [...waves].sort(), shown: [...well].sort() };
 }
@@ -190,7 +177,7 @@ function atLast(world: World): World {
 /** A world in which all have the commit `S`, without any events. */
 export function firstNode(setup: Setup, limits: Limits): Node {
   const events = { newer: 0, rollback: 0, goTo: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
-  const edits = { edit: 0, gate: 0, rest: 0, relabel: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
+  const edits = { edit: 0, gate: 0, rest: 0, relabel: 0, restart: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
   const world = control(makeWorld(setup), setup);
   const node = { world, left: { ...events, ...edits, ...limits }, givenUp: [], had: [], shown: [] };
   return { ...node, ...seen(node, world, setup) };

@@ -5,21 +5,32 @@ import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-g
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { standingOf } from '../../../../controller/rollout/standing.ts';
 import { step } from '../../../../controller/rollout/step.ts';
-import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { isSame } from '../../../../shared/domain/releases.ts';
+import { isOnRelease, isSame } from '../../../../shared/domain/releases.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import {
   type Commit,
-  contentOf,
   DEADLINE_MS,
   gatewaysOf,
   HISTORY,
+  indexOf,
   inputOf,
+  isBadFor,
   planIn,
   type Setup,
   type World,
 } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
+import {
+  checkApproval,
+  checkAsked,
+  checkPassedOver,
+  checkPreview,
+  isChanged,
+  isRelabeled,
+  isTrial,
+  isUntried,
+  type Write,
+} from './preview-rules.ts';
 
 /** Checks each write of the controller against the real world, not the controller's view of it. */
 export function check(node: Node, { state: before }: World, setup: Setup): void {
@@ -29,41 +40,21 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
   if (previous && !AT_REST.includes(rollout.phase) && rollout.phase !== 'RollingBack')
     assert.ok(!givenUp.includes(rollout.commit), 'a commit that was given up is tried again');
   const really = gatewaysOf(
-    { ...world, agents: world.agents.map((agent) => ({ ...agent, seen: agent.report })) },
+    // A restart is seen later.
+    {
+      ...world,
+      agents: world.agents.map((agent) => (agent.report?.state === 'busy' ? agent : { ...agent, seen: agent.report })),
+    },
     setup,
   );
   if (rollout.phase === 'Complete' && previous?.stableCommit !== rollout.stableCommit)
     checkComplete({ rollout, previous, really }, world, setup);
   checkHistory(world, before);
   checkPreview(world, previous, setup);
+  for (const index of rollout.admission.keys()) checkApproval(index, { rollout, previous, really }, { world, setup });
   if (!previous || previous.number !== rollout.number || rollout.phase === 'RollingBack') return;
   for (const index of rollout.admission.keys()) checkWave(index, { rollout, previous, really }, node, setup);
 }
-
-/** While a preview is in progress, or after it failed, no gateway is admitted; then the waves begin or it stops. */
-function checkPreview(world: World, previous: RolloutStatus | undefined, setup: Setup): void {
-  const { rollout } = world.state as NonNullable<World['state']>;
-  const { phase, preview, previewFailure, admission, number } = rollout;
-  const isStopped = phase === 'Stopped' && previewFailure !== undefined;
-  const letIn = admission.filter(({ admitted }) => admitted !== '');
-  if (phase === 'Previewing' || isStopped) assert.deepEqual(letIn, [], 'somebody is let in before the preview is over');
-  if (previous?.number === number && previous.phase !== 'Previewing') assert.notEqual(phase, 'Previewing');
-  if (isStopped && previous?.phase !== 'Stopped')
-    assert.ok(
-      gatewaysOf(world, setup).some(({ plan }) => plan?.commit === rollout.commit && plan.failure !== undefined),
-      'it stopped although no gateway reports a failure',
-    );
-  if (!setup.contents) assert.equal(preview, undefined);
-}
-
-const isRelabeled = ({ name }: RolloutGateway, { agents }: World): boolean =>
-  agents[Number(name.slice(1))]?.isRelabeled === true;
-
-/** Whether a commit really changes the files of a gateway that is on the stable release. */
-const isChanged = ({ name }: RolloutGateway, { commit, stableCommit }: RolloutStatus, world: World, setup: Setup) => {
-  const contents = [commit, stableCommit].map((each) => contentOf(each as Commit, Number(name.slice(1)), world, setup));
-  return contents[0] !== contents[1];
-};
 
 /**
  * Orders lose no entry of the history, which contains the current commit, and a named commit is rolled out until the
@@ -90,16 +81,10 @@ function checkHistory({ state, rollback }: World, before: World['state']): void 
   if (rollback !== 'previous') assert.equal(stableCommit, rollback);
 }
 
-interface Write {
-  rollout: RolloutStatus;
-  previous: RolloutStatus | undefined;
-  really: RolloutGateway[];
-}
-
 /** A completed commit isn't a bad one, and earlier healthy gateways have it on disk. */
 function checkComplete({ rollout, previous, really }: Write, world: World, setup: Setup): void {
   const { agents } = world;
-  const { bad, spec } = setup;
+  const { spec } = setup;
   const { stableCommit = '' } = previous ?? {};
   const couldTell = really.filter(
     (gateway) =>
@@ -109,15 +94,17 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
       !(gateway.isResting && setup.contents) &&
       // If its labels were changed, its report may not show that yet.
       !isRelabeled(gateway, world) &&
-      isChanged(gateway, { ...rollout, stableCommit }, world, setup),
+      isChanged(gateway, { ...rollout, stableCommit }, { world, setup }),
   );
-  const isBad = bad.includes(rollout.stableCommit as never);
-  assert.ok(!isBad || couldTell.length <= (spec.maxFailures ?? 0), 'a bad commit is stable');
+  const unhealthy = couldTell.filter(({ name }) =>
+    isBadFor(rollout.stableCommit as Commit, indexOf(name), world, setup),
+  );
+  assert.ok(unhealthy.length <= (spec.maxFailures ?? 0), 'a bad commit is stable');
   const { failures = [] } = rollout;
   // Gateways that were re-created, or aren't ready, get the commit as soon as they can.
   const without = couldTell
     .filter(({ isResting, report, notReadySince }) => !isResting && report && notReadySince === undefined)
-    .filter(({ name }) => !failures.includes(name) && agents[Number(name.slice(1))]?.holds !== rollout.stableCommit);
+    .filter(({ name }) => !failures.includes(name) && agents[indexOf(name)]?.holds !== rollout.stableCommit);
   if (previous?.number === rollout.number) assert.deepEqual(without, [], 'complete without some gateways');
 }
 
@@ -131,12 +118,15 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   const isNew = (gateway: RolloutGateway) =>
     isAdmitted(gateway, rollout.admission) && !isAdmitted(gateway, previous?.admission ?? []);
   const letIn = really.filter((gateway) => waveOfGateway(gateway) === index && isNew(gateway));
-  const isTrial = (gateway: RolloutGateway) =>
-    !gateway.isResting && !skippedBefore(rollout.startedAt)(gateway) && isChanged(gateway, rollout, world, setup);
-  if (!world.isOpen) assert.deepEqual(letIn.filter(isTrial), [], 'somebody is let in with no window open');
+  if (!world.isOpen)
+    assert.deepEqual(
+      letIn.filter((gateway) => isTrial(gateway, rollout, { world, setup })),
+      [],
+      'somebody is let in with no window open',
+    );
   if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
   const isPeopled = (wave: number) => had.includes(`${world.plan} ${wave}`);
-  checkPassedOver(index, { write, isTrial }, node, setup);
+  checkPassedOver(index, write, node, setup);
   const unshown = rollout.admission.filter(
     ({ gateways }, at) => at < index && gateways && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
   );
@@ -144,7 +134,8 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   const standing = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
   const { verified, failing } = standing;
   // A rollout that stopped in this write no longer shows it.
-  const isStillUnchanged = ({ plan }: RolloutGateway) => plan?.isUnchanged === true && isSame(plan, rollout);
+  const isStillUnchanged = ({ plan, report }: RolloutGateway) =>
+    plan?.isUnchanged === true && isSame(plan, rollout) && isOnRelease(report ?? {}, rollout);
   const unchanged = new Set([...standing.unchanged, ...really.filter(isStillUnchanged)]);
   const failures = [...(rollout.failures ?? []), ...failing];
   const open = really
@@ -172,32 +163,6 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} in progress, at most ${most} expected`);
 }
 
-/** Whether earlier waves were passed over because they are unchanged, and no other gateway has tried the commit. */
-function isUntried(index: number, { rollout, really }: Write, { shown }: Node): boolean {
-  const wavesOf = really.map(({ fits, key }) => waveOf(fits, key, rollout.admission));
-  const isUnchanged = rollout.admission.some(({ gateways }, at) => at < index && !gateways && wavesOf.includes(at));
-  return rollout.preview !== undefined && isUnchanged && !shown.some((each) => each.startsWith(`${rollout.number} `));
-}
-
-/** A wave in which no changed gateway was healthy has none, as far as the gateways that the rollout waits for can tell. */
-function checkPassedOver(
-  index: number,
-  { write, isTrial }: { write: Write; isTrial: (gateway: RolloutGateway) => boolean },
-  { world, shown }: Node,
-  setup: Setup,
-): void {
-  const { rollout, really } = write;
-  if (!setup.contents || rollout.admission[index]?.gateways || shown.includes(`${rollout.number} ${index}`)) return;
-  const isEnded =
-    rollout.phase === 'Complete' || index < rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
-  if (!isEnded) return;
-  const changed = really
-    .filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index)
-    .filter((gateway) => isTrial(gateway) && !laterThan(rollout.startedAt)(gateway))
-    .filter((gateway) => !isRelabeled(gateway, world));
-  assert.deepEqual(changed, [], `the wave ${index} is passed over`);
-}
-
 /** A gateway that isn't waited for occupies a place until the deadline. */
 function takesPlace(gateway: RolloutGateway, { rollout, previous }: Write, { now }: World): boolean {
   const { createdAt, notReadySince } = gateway;
@@ -215,6 +180,7 @@ export function checkWaits(world: World, setup: Setup): void {
   const until = wakeInMs === undefined ? 1e9 : wakeInMs - 1;
   const { wakeInMs: _, ...then } = step(world.state, inputOf({ ...world, now: world.now + until }, setup)) ?? {};
   assert.deepEqual(differs(then), undefined, 'nobody wakes the controller');
+  checkAsked(world, setup);
   const { phase, message = '' } = (world.state as NonNullable<World['state']>).rollout;
   if (wakeInMs === undefined && !['Complete', 'RolledBack'].includes(phase)) assert.match(message, NAMED);
 }

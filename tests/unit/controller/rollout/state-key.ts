@@ -1,3 +1,4 @@
+import { shownPlan } from './agents.ts';
 import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
@@ -35,7 +36,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
     ...previewOf(world, left),
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
-    ...agentsOf(world, isAtRest, left.wipe > 0),
+    ...agentsOf(world, isAtRest, left),
     Object.values(left),
     givenUp.filter((each) => canCome.includes(each as never)),
   ].join('|');
@@ -76,7 +77,7 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
 }
 
 /** A lost status is restored from the reports of all agents. */
-function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[] {
+function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { number, startedAt, waveStartedAt = '', admittedAt = '', preview } = rollout;
   const [started, waveStarted, admitted] = [startedAt, waveStartedAt, admittedAt].map(Date.parse) as [
@@ -89,13 +90,14 @@ function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[]
     return each === number ? '=' : '<';
   };
   return world.agents.map((agent) => {
-    const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, report, seen } = agent;
+    const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, isNoted, report, seen } = agent;
     const rests = `${isResting ? 'r' : ''}${isRelabeled ? 'l' : ''}`;
-    if (createdAt === undefined) return rests;
+    const volume = `${holds}${isNoted ? 'n' : ''}`;
+    if (createdAt === undefined) return left.join > 0 ? rests + volume : rests;
     const said = (each: typeof report) =>
       each === undefined
         ? ''
-        : `${each.commit}${about(each.rollout)}${each.rollout === number || mayBeLost ? each.state : ''}`;
+        : `${each.commit}${about(each.rollout)}${each.rollout === number || left.wipe > 0 || each.state === 'busy' ? each.state : ''}`;
     // Compared with these: whether it was created later, and whether it was unready before.
     const relations = isAtRest
       ? ''
@@ -106,13 +108,14 @@ function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[]
     const intent = aim === undefined ? '' : aim.commit + about(aim.number);
     const reports = seen === report ? said(report) : `${said(report)}>${said(seen)}`;
     const age = ticksSince(world, createdAt, !isAtRest && createdAt > admitted ? DEADLINE + 2 : DEADLINE);
-    return `${rests},${relations},${age},${away},${intent},${holds},${reports},${plansOf(agent, isAtRest ? rollout.stableCommit : '')}${isUnreadyBefore}`;
+    return `${rests},${relations},${age},${away},${intent},${volume},${reports},${plansOf(agent, isAtRest ? rollout.stableCommit : '')}${isUnreadyBefore}`;
   });
 }
 
 /** A preview of the release that all gateways have is forgotten. */
-function plansOf({ plan, seenPlan }: Agent, stableCommit: string): string {
+function plansOf(agent: Agent, stableCommit: string): string {
   const words = (each: Agent['plan']) =>
     each && each.commit !== stableCommit ? `${each.commit}${each.isUnchanged}${each.digest}` : '';
-  return plan === seenPlan ? words(plan) : `${words(plan)}>${words(seenPlan)}`;
+  const { plan, seenPlan } = agent;
+  return seenPlan === shownPlan(agent) ? words(plan) : `${words(plan)}>${words(seenPlan)}`;
 }

@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { sync, withAgent } from './agents.ts';
 import { canary, Fleet } from './fleet.ts';
-import type { Commit } from './model.ts';
-import {
-  apply,
-  control,
-  DEADLINE_MS,
-  deliver,
-  makeWorld,
-  read,
-  type Setup,
-  SOAK_MS,
-  type World,
-  withAgent,
-} from './model.ts';
+import { type Commit, control, DEADLINE_MS, makeWorld, type Setup, SOAK_MS, type World } from './model.ts';
 
 const setupOf = (more: object = {}, fits = [[true], [false]]): Setup => ({
   spec: { waves: [{ name: 'canary' }], ...more },
   fits,
   bad: ['B'],
 });
-const sync = (world: World, index: number, setup: Setup) =>
-  deliver(apply(read(world, index, setup), index, setup), index);
 const begun = (setup: Setup, commit: Commit = 'A', world = makeWorld(setup)) =>
   control({ ...control(world, setup), wanted: commit }, setup);
 const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];

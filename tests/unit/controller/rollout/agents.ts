@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isAdmitted } from '../../../../controller/rollout/admission.ts';
+import type { PlannedChange } from '../../../../controller/rollout/rollout-input.ts';
+import {
+  type Agent,
+  type Aim,
+  type Commit,
+  contentOf,
+  isBadFor,
+  keyOf,
+  knowsPreviews,
+  planIn,
+  planNameOf,
+  type Setup,
+  type World,
+} from './model.ts';
+
+export const withAgent = (world: World, index: number, change: Partial<Agent>): World => ({
+  ...world,
+  agents: world.agents.map((agent, at) => (at === index ? { ...agent, ...change } : agent)),
+});
+
+/** A deleted pod. Its volume can remain. */
+export const GONE: Partial<Agent> = {
+  createdAt: undefined,
+  notReadySince: undefined,
+  aim: undefined,
+  report: undefined,
+  seen: undefined,
+  plan: undefined,
+  seenPlan: undefined,
+};
+
+/** The release that the status assigns to a gateway; undefined if the waves have changed since it was written. */
+function aimOf(world: World, index: number, setup: Setup): Aim | undefined {
+  const rollout = world.state?.rollout;
+  if (!rollout || rollout.plan !== planNameOf(world, setup)) return undefined;
+  const isIn = isAdmitted({ fits: planIn(world, setup).fits[index] ?? [], key: keyOf(index) }, rollout.admission);
+  const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
+  return { commit, number: isIn || rollout.phase.startsWith('Roll') ? rollout.number : undefined };
+}
+
+/** An agent reads the status. */
+export function read(world: World, index: number, setup: Setup): World {
+  const aim = aimOf(world, index, setup);
+  if (!aim) return world;
+  const { aim: before, holds, report } = world.agents[index] as Agent;
+  const has = holds === aim.commit && report?.commit === aim.commit;
+  const isDone = report?.rollout === aim.number && (report?.state === 'failed' || (has && report.state === 'healthy'));
+  return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
+}
+
+/** An agent previews the release that the status names, and removes a preview of another one. */
+export function preview(world: World, index: number, setup: Setup): World {
+  const { preview: next } = world.state?.rollout ?? {};
+  const { holds, plan } = world.agents[index] as Agent;
+  if (!knowsPreviews(index, setup)) return world;
+  // If it is admitted to the release, it delivers it even if no other gateway previews it any longer.
+  if (!next && plan && plan.commit === aimOf(world, index, setup)?.commit) return world;
+  const isNeeded = next !== undefined && next.commit !== holds;
+  const made = isNeeded ? previewOf(next.commit as Commit, index, world, setup) : undefined;
+  return isDeepStrictEqual(plan, made) ? world : withAgent(world, index, { plan: made });
+}
+
+/** Compares a commit with the one in the volume, or with the stable one if there is none. */
+function previewOf(commit: Commit, index: number, world: World, setup: Setup): PlannedChange {
+  const stable = world.state?.rollout.stableCommit as Commit;
+  const { holds = stable } = world.agents[index] as Agent;
+  const [content, before, other] = [commit, holds, stable].map((each) => contentOf(each, index, world, setup));
+  const isUnchanged = content === before;
+  const failure = content === 'x' && other !== 'x' ? 'broken' : undefined;
+  return { commit, revision: 'r', digest: content ?? '', isUnchanged, files: isUnchanged ? 0 : 1, failure };
+}
+
+/** An agent delivers the release that it has read, and reports the result. */
+export function apply(world: World, index: number, setup: Setup): World {
+  const { aim, isResting, holds, plan, isNoted } = world.agents[index] as Agent;
+  if (!aim || isResting) return world;
+  const { commit, number: rollout } = aim;
+  const content = contentOf(commit, index, world, setup);
+  if (content === 'x') {
+    const state = rollout === undefined ? 'busy' : 'failed';
+    return withAgent(world, index, { aim: undefined, report: { rollout, ...named(holds), state } });
+  }
+  const isSame = holds !== undefined && content === contentOf(holds, index, world, setup);
+  const isKnown = holds === commit ? isNoted : plan?.commit === commit && plan.isUnchanged;
+  return withAgent(world, index, {
+    aim: undefined,
+    holds: commit,
+    isNoted: isSame && isKnown,
+    report: { rollout, ...named(commit), state: isBadFor(commit, index, world, setup) ? 'failed' : 'healthy' },
+    // With another base, the preview is made again.
+    plan: holds === commit ? plan : undefined,
+  });
+}
+
+const named = (commit: Commit | undefined) => ({ commit, revision: commit && 'r' });
+
+/** Delivers the report to the controller's watch. */
+export function deliver(world: World, index: number): World {
+  const { report, seen, seenPlan } = world.agents[index] as Agent;
+  const plan = shownPlan(world.agents[index] as Agent);
+  return seen === report && seenPlan === plan ? world : withAgent(world, index, { seen: report, seenPlan: plan });
+}
+
+/** The controller sees a release that changed no file like a preview of it. */
+export function shownPlan({ plan, holds, isNoted, report }: Agent): PlannedChange | undefined {
+  return plan ?? (isNoted && report ? NOTED[holds as Commit] : undefined);
+}
+
+const noted = (commit: Commit): PlannedChange => ({ commit, revision: 'r', digest: '', isUnchanged: true, files: 0 });
+const NOTED = { S: noted('S'), A: noted('A'), B: noted('B'), C: noted('C') };
+
+/** An agent reads the status, delivers the release, and reports it. */
+export const sync = (world: World, index: number, setup: Setup): World =>
+  deliver(apply(read(world, index, setup), index, setup), index);
+
+/** An agent has restarted: its first report is about no rollout, and without the preview. */
+export const restarted = (holds: Commit | undefined): Partial<Agent> => ({
+  aim: undefined,
+  plan: undefined,
+  report: { rollout: undefined, ...named(holds), state: 'busy' },
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { isOnRelease } from '../../../../shared/domain/releases.ts';
+import { ALL, isWithin, waveOf } from '../../../../shared/domain/waves.ts';
+import { type Commit, contentOf, gatewaysOf, indexOf, planIn, type Setup, type World } from './model.ts';
+import type { Node } from './node.ts';
+
+/** A write of the controller, with the gateways as they really are. */
+export interface Write {
+  rollout: RolloutStatus;
+  previous: RolloutStatus | undefined;
+  really: RolloutGateway[];
+}
+
+/** While a preview is in progress, or after it failed, no gateway is admitted; then the waves begin or it stops. */
+export function checkPreview(world: World, previous: RolloutStatus | undefined, setup: Setup): void {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { phase, preview, previewFailure, admission, number } = rollout;
+  const isStopped = phase === 'Stopped' && previewFailure !== undefined;
+  const letIn = admission.filter(({ admitted }) => admitted !== '');
+  if (phase === 'Previewing' || isStopped) assert.deepEqual(letIn, [], 'somebody is let in before the preview is over');
+  if (previous?.number === number && previous.phase !== 'Previewing') assert.notEqual(phase, 'Previewing');
+  if (isStopped && previous?.phase !== 'Stopped')
+    assert.ok(
+      gatewaysOf(world, setup).some(({ plan }) => plan?.commit === rollout.commit && plan.failure !== undefined),
+      'it stopped although no gateway reports a failure',
+    );
+  if (!setup.contents) assert.equal(preview, undefined);
+}
+
+interface Circumstances {
+  world: World;
+  setup: Setup;
+}
+
+/** Whether the labels of a gateway were changed, so that its report can be wrong. */
+export const isRelabeled = ({ name }: RolloutGateway, { agents }: World): boolean =>
+  agents[indexOf(name)]?.isRelabeled === true;
+
+/** Whether a commit really changes the files of a gateway that is on the stable release. */
+export function isChanged(
+  { name }: RolloutGateway,
+  { commit, stableCommit }: Pick<RolloutStatus, 'commit' | 'stableCommit'>,
+  { world, setup }: Circumstances,
+): boolean {
+  const contents = [commit, stableCommit].map((each) => contentOf(each as Commit, indexOf(name), world, setup));
+  return contents[0] !== contents[1];
+}
+
+/** Whether earlier waves were passed over because they are unchanged, and no other gateway has tried the commit. */
+export function isUntried(index: number, { rollout, really }: Write, { shown }: Node): boolean {
+  const { admission, preview, number } = rollout;
+  const wavesOf = really.map(({ fits, key }) => waveOf(fits, key, admission));
+  const isUnchanged = admission.some(({ gateways }, at) => at < index && !gateways && wavesOf.includes(at));
+  const isTried = admission.some((entry, at) => !entry.isUnchanged && shown.includes(`${number} ${at}`));
+  return preview !== undefined && isUnchanged && !isTried;
+}
+
+/** Whether a rollout waits for a gateway that its commit changes. If its labels changed, its report can be outdated. */
+export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world, setup }: Circumstances): boolean {
+  const { isResting, plan } = gateway;
+  if (isResting || skippedBefore(rollout.startedAt)(gateway) || !isChanged(gateway, rollout, { world, setup }))
+    return false;
+  return !(plan?.isUnchanged && isRelabeled(gateway, world));
+}
+
+/** A wave begins only with its approval, which must cover all changes that gateways report. */
+export function checkApproval(index: number, { rollout, previous, really }: Write, circumstances: Circumstances): void {
+  const { world, setup } = circumstances;
+  const { commit, stableCommit, admission, number } = rollout;
+  const { wave, admitted = '' } = admission[index] ?? {};
+  const before = previous?.number === number ? previous : undefined;
+  const hasBegun = before?.admission[index]?.admitted || (before?.wave === wave && before?.waveStartedAt !== undefined);
+  const isNeeded = planIn(world, setup).spec.waves?.[index]?.approval === true && commit !== stableCommit;
+  if (!isNeeded || hasBegun) return;
+  const letIn = really.filter(({ fits, key }) => waveOf(fits, key, admission) === index && isWithin(key, admitted));
+  if (!letIn.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
+  assert.equal(world.approved, commit, 'a wave begins without its approval');
+  assert.deepEqual(unapproved(commit, world, setup), [], 'a wave begins with changes that were not approved');
+}
+
+/** Returns the digests that gateways report for a release, and that its approval doesn't cover. */
+function unapproved(commit: string, world: World, setup: Setup): string[] {
+  const { handled } = (world.state as NonNullable<World['state']>).rollout;
+  const { approvedDigests = [ALL] } = handled ?? {};
+  if (approvedDigests.includes(ALL)) return [];
+  const plans = plansFor(commit, world, setup).flatMap((plan) => (plan && !plan.isUnchanged ? plan : []));
+  return plans.map(({ digest }) => digest).filter((digest) => !approvedDigests.includes(digest));
+}
+
+/** Returns the plan of each gateway that counts in a preview, if it is valid. */
+function plansFor(commit: string, world: World, setup: Setup) {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const counted = gatewaysOf(world, setup).filter(({ isResting }) => !isResting);
+  return counted.map(({ plan, report }) =>
+    plan?.commit === commit && isOnRelease(report ?? {}, rollout) ? plan : undefined,
+  );
+}
+
+/** A commit waits for one approval only. If it changes no gateway, it waits for neither an approval nor a window. */
+export function checkAsked(world: World, setup: Setup): void {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { nextCommit, commit, message = '', preview, admission, admittedAt } = rollout;
+  const next = nextCommit ?? commit;
+  const isAsked = message.includes('sync.io/approve');
+  if (isAsked && world.approved === next)
+    assert.notDeepEqual(unapproved(next, world, setup), [], 'it waits for an approval that it has');
+  const isBegun = nextCommit === undefined && admittedAt !== undefined;
+  if (isBegun || preview?.commit !== next || preview.changedWaves) return;
+  if (!isAsked && !message.includes('no window')) return;
+  const gateways = gatewaysOf(world, setup);
+  const present = new Set(gateways.map(({ fits, key }) => waveOf(fits, key, admission)));
+  // A wave that takes a share takes none of paused gateways, so it can be empty.
+  const isGone =
+    admission.some((entry, at) => entry.gateways && !present.has(at)) || gateways.some(({ isResting }) => isResting);
+  const plans = plansFor(next, world, setup);
+  const isForNothing = plans.length > 0 && plans.every((plan) => plan?.isUnchanged);
+  assert.ok(isGone || !isForNothing, 'a commit without changes waits');
+}
+
+/** A wave in which no changed gateway was healthy has no changed gateway that the rollout waits for. */
+export function checkPassedOver(index: number, write: Write, { world, shown }: Node, setup: Setup): void {
+  const { rollout, really } = write;
+  if (!setup.contents || rollout.admission[index]?.gateways || shown.includes(`${rollout.number} ${index}`)) return;
+  const isEnded =
+    rollout.phase === 'Complete' || index < rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
+  if (!isEnded) return;
+  const changed = really
+    .filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index)
+    .filter((gateway) => isTrial(gateway, rollout, { world, setup }) && !laterThan(rollout.startedAt)(gateway))
+    .filter((gateway) => !isRelabeled(gateway, world));
+  assert.deepEqual(changed, [], `the wave ${index} is passed over`);
+}
