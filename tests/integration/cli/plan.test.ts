@@ -180,6 +180,23 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     for (const line of usage) assert.equal((await plan(...line)).status, 64, line.join(' '));
   });
 
+  test('shows the failing gateways after the preview stopped the rollout, without a wait', async (t) => {
+    const { namespace, roll, gateway } = await arrange(t);
+    const kubeconfig = await viewerOf(namespace);
+    await gateway('till-1', { failure: 'etc/a.conf: line 1: no value' });
+    await gateway('till-2');
+    const failed = { phase: 'Stopped', previewFailure: 'no value (till-1)', message: 'it stopped' };
+    await roll(failed, { reported: 1, failing: 1 });
+    for (const line of [[], ['--commit', NEW, '--timeout', '4m']]) {
+      const { status, output } = await runCli(['plan', 'plant', '--kubeconfig', kubeconfig, ...line]);
+      assert.equal(status, 1);
+      assert.match(
+        output,
+        /\ncannot be delivered to 1 gateway \(canary 1\): till-1\n {2}etc\/a\.conf: line 1: no value\n/,
+      );
+    }
+  });
+
   test('waits for the preview of a commit, and reports a timeout', async (t) => {
     const { namespace, roll, gateway } = await arrange(t);
     const kubeconfig = await viewerOf(namespace);

@@ -13,6 +13,7 @@ import {
   type SpecInput,
   syncReportOf,
 } from '../../support/objects.ts';
+import { NEW, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const full = 'the volume is full';
@@ -152,6 +153,14 @@ suite('the data for the page', () => {
     const { detail, gateways } = detailOf(hostileOne, {});
     assert.doesNotMatch(JSON.stringify([detail, gateways]), /\u202e|\\u0000|\\u001b/);
     assert.match(detail.waits[0]?.why ?? '', /<b>x<\/b>/);
+  });
+
+  test('has the failing gateways of a preview that stopped the rollout', () => {
+    const failing = { name: 'a', report: {}, preview: { failure: 'no label' } };
+    const stopped = { phase: 'Stopped' as const, commit: NEW, nextCommit: undefined, previewFailure: 'no label (a)' };
+    const { gatewaySync: given, beyond } = planned([failing, unchanged('b')], { rollout: stopped });
+    const { plan } = detailIn(given, beyond);
+    assert.deepEqual(plan?.failing, [{ who: '1 gateway (shops 1): a', why: 'no label' }]);
   });
 
   test('has totals of exactly its cards', () => {
