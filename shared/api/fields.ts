@@ -20,6 +20,24 @@ export const boundedKeys = <TInput>(maxLength: number) =>
     message: `keys must have at most ${maxLength} characters; shorten the longer ones`,
   });
 
+/** An object with a description for `kubectl explain`. */
+export const object = <TEntries extends v.ObjectEntries>(description: string, entries: TEntries) =>
+  v.pipe(v.object(entries), v.description(description));
+
+/** A bounded list. */
+export const list = <TItem extends v.GenericSchema>(item: TItem, maxLength: number, description: string) =>
+  v.pipe(v.array(item), v.maxLength(maxLength), v.description(description));
+
+/** One of several words. */
+export const oneOf = <const TWords extends readonly string[]>(words: TWords, description: string) =>
+  v.pipe(v.picklist(words), v.description(description));
+
+/** True or false. */
+export const flag = (description: string) => v.pipe(v.boolean(), v.description(description));
+
+/** A number of objects or events. */
+export const count = (description: string) => integer(0, BOUNDS.count, description);
+
 /** A bounded string with a description for `kubectl explain`. */
 export const text = (description: string, maxLength: number = BOUNDS.text) =>
   v.pipe(v.string(), v.maxLength(maxLength), v.description(description));

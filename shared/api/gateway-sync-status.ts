@@ -1,10 +1,9 @@
 import * as v from 'valibot';
 import { UNOBSERVED } from '../domain/is-observed.ts';
 import { BOUNDS } from './bounds.ts';
-import { integer, text, timestamp } from './fields.ts';
+import { count, integer, list, object, oneOf, text, timestamp } from './fields.ts';
 import { historyEntrySchema, rolloutStatusSchema } from './rollout.ts';
 
-const count = (description: string) => integer(0, BOUNDS.count, description);
 const message = (description: string) => text(description, BOUNDS.message);
 
 /** Conditions of a GatewaySync. */
@@ -39,7 +38,7 @@ const discoveredGatewaySchema = v.object({
   podName: text('Name of its pod.'),
   serviceAccountName: v.optional(text('ServiceAccount of its pod.')),
   profile: v.optional(text('Profile of the gateway.')),
-  syncStatus: v.pipe(v.picklist(SYNC_STATUSES), v.description('State of its files.')),
+  syncStatus: oneOf(SYNC_STATUSES, 'State of its files.'),
   syncedCommit: v.optional(text('Commit on its data volume.', 64)),
   syncedRef: v.optional(text('Ref that resolved to that commit.')),
   lastSyncTime: v.optional(timestamp('Time when its files last matched the commit.')),
@@ -75,120 +74,101 @@ const gatewayCountsSchema = v.object({
   skewed: count('Gateways on a commit other than the resolved one.'),
 });
 
-const commitStatusSchema = v.pipe(
-  v.object({
-    commit: text('The commit.', 64),
-    context: text('Name of the status on the git server.', BOUNDS.statusContext),
-    state: v.picklist(['pending', 'success', 'failure']),
-    target: text('Hash of the repository, the API, and the context. A record for another target is ignored.', 16),
-    posts: integer(1, BOUNDS.count, 'Number of statuses posted for this commit.'),
-    time: timestamp('Time of the last post.'),
-  }),
-  v.description('Commit status last posted to the git server, if spec.git.commitStatus is set.'),
-);
+const commitStatusSchema = object('Commit status last posted to the git server, if spec.git.commitStatus is set.', {
+  commit: text('The commit.', 64),
+  context: text('Name of the status on the git server.', BOUNDS.statusContext),
+  state: v.picklist(['pending', 'success', 'failure']),
+  target: text('Hash of the repository, the API, and the context. A record for another target is ignored.', 16),
+  posts: integer(1, BOUNDS.count, 'Number of statuses posted for this commit.'),
+  time: timestamp('Time of the last post.'),
+});
 
 /** The status of a GatewaySync; the controller is its only writer. */
-export const gatewaySyncStatusSchema = v.pipe(
-  v.object({
-    observedGeneration: v.optional(
-      integer(
-        UNOBSERVED,
-        BOUNDS.count,
-        'Generation of the spec that this status describes. -1 until a controller has processed one.',
-      ),
+export const gatewaySyncStatusSchema = object('Last observed state.', {
+  observedGeneration: v.optional(
+    integer(
+      UNOBSERVED,
+      BOUNDS.count,
+      'Generation of the spec that this status describes. -1 until a controller has processed one.',
     ),
-    observedRef: v.optional(text('Last observed spec.git.ref.', BOUNDS.ref)),
-    observedSemver: v.optional(text('Last observed spec.git.semver.', BOUNDS.range)),
-    observedRepo: v.optional(
-      text('Last observed spec.git.repo. A request or push applies to one repository only.', BOUNDS.url),
+  ),
+  observedRef: v.optional(text('Last observed spec.git.ref.', BOUNDS.ref)),
+  observedSemver: v.optional(text('Last observed spec.git.semver.', BOUNDS.range)),
+  observedRepo: v.optional(
+    text('Last observed spec.git.repo. A request or push applies to one repository only.', BOUNDS.url),
+  ),
+  observedRefTime: v.optional(timestamp('Time of the last observed edit of spec.git. Absent if it was never edited.')),
+  observedWebhookFrom: v.optional(text('Last observed spec.webhook.from.', BOUNDS.name)),
+  observedWebhookFromTime: v.optional(
+    timestamp(
+      'Time of the last observed edit of spec.webhook.from. Earlier requests are ignored. Absent if it was never set.',
     ),
-    observedRefTime: v.optional(
-      timestamp('Time of the last observed edit of spec.git. Absent if it was never edited.'),
+  ),
+  target: v.optional(
+    object('The ref that is followed. It changes only together with the commit.', {
+      ref: text('The ref that is followed: with spec.git.semver, a tag.', BOUNDS.ref),
+      range: v.optional(text('The spec.git.semver for which the tag was chosen.', BOUNDS.range)),
+      source: oneOf(['Spec', 'Request', 'Push'], 'Origin of the ref.'),
+      requestId: v.optional(text('ID of the request.', 128)),
+    }),
+  ),
+  pendingRef: v.optional(
+    text('The ref to follow until one has been resolved: spec.git.ref or spec.git.semver.', BOUNDS.ref),
+  ),
+  targetTime: v.optional(
+    timestamp('Time of the request or push that set the target. Absent if the target is spec.git.ref.'),
+  ),
+  lastSyncRef: v.optional(text('The ref that was resolved.', BOUNDS.ref)),
+  lastSyncCommit: v.optional(text('The commit that the ref resolved to, which agents deliver.', 64)),
+  lastSyncCommitShort: v.optional(text('The first characters of that commit.', 16)),
+  lastSyncTime: v.optional(timestamp('Time when that commit was resolved.')),
+  refResolutionStatus: v.optional(v.picklist(['NotResolved', 'Resolving', 'Resolved', 'Error'])),
+  profileCount: v.optional(count('Number of profiles.')),
+  lastRequest: v.optional(
+    object('The last request for a ref, exactly as it was handled.', {
+      id: v.optional(text('ID of the request.', 128)),
+      ref: text('The requested ref.'),
+      by: v.optional(text('Sender of the request.', 64)),
+      repo: v.optional(repository),
+      at: v.optional(text('Time of the request, as in the annotation.', 64)),
+      outcome: requestOutcomeSchema,
+      message: v.optional(message('Explanation of the outcome.')),
+    }),
+  ),
+  lastPush: v.optional(
+    object('The last push to a branch, exactly as it was handled.', {
+      ref: text('The branch.'),
+      repo: v.optional(repository),
+      at: v.optional(text('Time of the push, as in the annotation.', 64)),
+      outcome: requestOutcomeSchema,
+      message: v.optional(message('Explanation of the outcome.')),
+    }),
+  ),
+  discoveredGateways: v.optional(
+    list(
+      discoveredGatewaySchema,
+      BOUNDS.discoveredGateways,
+      'Gateways, ordered by pod name. If the list is full, gateways with an error take precedence.',
     ),
-    observedWebhookFrom: v.optional(text('Last observed spec.webhook.from.', BOUNDS.name)),
-    observedWebhookFromTime: v.optional(
-      timestamp(
-        'Time of the last observed edit of spec.webhook.from. Earlier requests are ignored. Absent if it was never set.',
-      ),
+  ),
+  gateways: v.optional(gatewayCountsSchema),
+  rollout: v.optional(rolloutStatusSchema),
+  history: v.optional(
+    list(
+      historyEntrySchema,
+      BOUNDS.history,
+      'Commits that all gateways had verified, newest first. Each commit is followed by its predecessor. A rollback removes no entry: the current entry is the one that matches rollout.stableCommit and rollout.stableRevision.',
     ),
-    target: v.optional(
-      v.pipe(
-        v.object({
-          ref: text('The ref that is followed: with spec.git.semver, a tag.', BOUNDS.ref),
-          range: v.optional(text('The spec.git.semver for which the tag was chosen.', BOUNDS.range)),
-          source: v.pipe(v.picklist(['Spec', 'Request', 'Push']), v.description('Origin of the ref.')),
-          requestId: v.optional(text('ID of the request.', 128)),
-        }),
-        v.description('The ref that is followed. It changes only together with the commit.'),
-      ),
+  ),
+  commitStatus: v.optional(commitStatusSchema),
+  conditions: v.optional(
+    v.pipe(
+      v.array(conditionSchema),
+      v.maxLength(16),
+      v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
     ),
-    pendingRef: v.optional(
-      text('The ref to follow until one has been resolved: spec.git.ref or spec.git.semver.', BOUNDS.ref),
-    ),
-    targetTime: v.optional(
-      timestamp('Time of the request or push that set the target. Absent if the target is spec.git.ref.'),
-    ),
-    lastSyncRef: v.optional(text('The ref that was resolved.', BOUNDS.ref)),
-    lastSyncCommit: v.optional(text('The commit that the ref resolved to, which agents deliver.', 64)),
-    lastSyncCommitShort: v.optional(text('The first characters of that commit.', 16)),
-    lastSyncTime: v.optional(timestamp('Time when that commit was resolved.')),
-    refResolutionStatus: v.optional(v.picklist(['NotResolved', 'Resolving', 'Resolved', 'Error'])),
-    profileCount: v.optional(count('Number of profiles.')),
-    lastRequest: v.optional(
-      v.pipe(
-        v.object({
-          id: v.optional(text('ID of the request.', 128)),
-          ref: text('The requested ref.'),
-          by: v.optional(text('Sender of the request.', 64)),
-          repo: v.optional(repository),
-          at: v.optional(text('Time of the request, as in the annotation.', 64)),
-          outcome: requestOutcomeSchema,
-          message: v.optional(message('Explanation of the outcome.')),
-        }),
-        v.description('The last request for a ref, exactly as it was handled.'),
-      ),
-    ),
-    lastPush: v.optional(
-      v.pipe(
-        v.object({
-          ref: text('The branch.'),
-          repo: v.optional(repository),
-          at: v.optional(text('Time of the push, as in the annotation.', 64)),
-          outcome: requestOutcomeSchema,
-          message: v.optional(message('Explanation of the outcome.')),
-        }),
-        v.description('The last push to a branch, exactly as it was handled.'),
-      ),
-    ),
-    discoveredGateways: v.optional(
-      v.pipe(
-        v.array(discoveredGatewaySchema),
-        v.maxLength(BOUNDS.discoveredGateways),
-        v.description('Gateways, ordered by pod name. If the list is full, gateways with an error take precedence.'),
-      ),
-    ),
-    gateways: v.optional(gatewayCountsSchema),
-    rollout: v.optional(rolloutStatusSchema),
-    history: v.optional(
-      v.pipe(
-        v.array(historyEntrySchema),
-        v.maxLength(BOUNDS.history),
-        v.description(
-          'Commits that all gateways had verified, newest first. Each commit is followed by its predecessor. A rollback removes no entry: the current entry is the one that matches rollout.stableCommit and rollout.stableRevision.',
-        ),
-      ),
-    ),
-    commitStatus: v.optional(commitStatusSchema),
-    conditions: v.optional(
-      v.pipe(
-        v.array(conditionSchema),
-        v.maxLength(16),
-        v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
-      ),
-    ),
-  }),
-  v.description('Last observed state.'),
-);
+  ),
+});
 
 export type GatewaySyncStatus = v.InferOutput<typeof gatewaySyncStatusSchema>;
 export type Condition = v.InferOutput<typeof conditionSchema>;

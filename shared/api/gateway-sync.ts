@@ -6,8 +6,12 @@ import {
   destinationPath,
   duration,
   durationBetween,
+  flag,
   integer,
+  list,
   name,
+  object,
+  oneOf,
   refGlob,
   repositoryGlob,
   secretKeyRef,
@@ -20,19 +24,13 @@ import type { ObjectMeta } from './object-meta.ts';
 import { rolloutSchema } from './rollout.ts';
 import { syncSchema } from './sync.ts';
 
-const pollingSchema = v.pipe(
-  v.object({
-    enabled: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('Poll the repository. If false, new commits are picked up only from webhooks and requests.'),
-      ),
-      true,
-    ),
-    interval: v.optional(duration('Time between two polls, 5s to 24h.'), '60s'),
-  }),
-  v.description('Polling of the repository for changes.'),
-);
+const pollingSchema = object('Polling of the repository for changes.', {
+  enabled: v.optional(
+    flag('Poll the repository. If false, new commits are picked up only from webhooks and requests.'),
+    true,
+  ),
+  interval: v.optional(duration('Time between two polls, 5s to 24h.'), '60s'),
+});
 
 /** A list of globs with a limit on their total length. */
 const globs = (glob: v.GenericSchema<string>, maxLength: number, description: string) =>
@@ -49,32 +47,29 @@ const globs = (glob: v.GenericSchema<string>, maxLength: number, description: st
     [],
   );
 
-const webhookSchema = v.pipe(
-  v.object({
-    from: v.optional(
-      v.pipe(
-        v.string(),
-        v.minLength(1),
-        v.maxLength(BOUNDS.name),
-        v.regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/),
-        v.description(
-          'Another GatewaySync in this namespace, with the same repository, whose requests are handled as requests for this one. Requests for this one are ignored. If omitted, each GatewaySync needs its own webhook for releases.',
-        ),
+const webhookSchema = object('Source of requests, and the refs and repositories that webhooks are accepted for.', {
+  from: v.optional(
+    v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(BOUNDS.name),
+      v.regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/),
+      v.description(
+        'Another GatewaySync in this namespace, with the same repository, whose requests are handled as requests for this one. Requests for this one are ignored. If omitted, each GatewaySync needs its own webhook for releases.',
       ),
     ),
-    allowedRefs: globs(
-      refGlob('A glob of *, **, ?, [a-z], [!a-z], and {a,b}, such as v* or refs/heads/release/*.'),
-      BOUNDS.allowedRefs,
-      'Refs that a webhook is allowed to request. If empty, any tag, and the ref in spec.git.ref. Ignored with spec.git.semver, because requests do not choose the tag.',
-    ),
-    repositories: globs(
-      repositoryGlob('A repository such as org/repo or host/org/repo, with *, **, ?, and {a,b}.'),
-      BOUNDS.repositories,
-      'Other repositories whose webhooks are accepted, such as a mirror or a former name. Webhooks of spec.git.repo are always accepted.',
-    ),
-  }),
-  v.description('Source of requests, and the refs and repositories that webhooks are accepted for.'),
-);
+  ),
+  allowedRefs: globs(
+    refGlob('A glob of *, **, ?, [a-z], [!a-z], and {a,b}, such as v* or refs/heads/release/*.'),
+    BOUNDS.allowedRefs,
+    'Refs that a webhook is allowed to request. If empty, any tag, and the ref in spec.git.ref. Ignored with spec.git.semver, because requests do not choose the tag.',
+  ),
+  repositories: globs(
+    repositoryGlob('A repository such as org/repo or host/org/repo, with *, **, ?, and {a,b}.'),
+    BOUNDS.repositories,
+    'Other repositories whose webhooks are accepted, such as a mirror or a former name. Webhooks of spec.git.repo are always accepted.',
+  ),
+});
 
 const callTimeout = (description: string) => durationBetween('1s', '5m', description);
 
@@ -96,23 +91,17 @@ const headerSchema = v.object({
 
 const reloadRequestSchema = v.pipe(
   v.object({
-    method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
+    method: v.optional(oneOf(['GET', 'POST', 'PUT'], 'HTTP method.'), 'POST'),
     path: gatewayPath('Path on the gateway in the same pod.'),
     body: v.optional(text('Body, with templates as in files. Specify its Content-Type in headers.', BOUNDS.body)),
     headers: v.optional(
-      v.pipe(
-        v.array(headerSchema),
-        v.maxLength(BOUNDS.headers),
-        v.description('Headers with these values. The agent adds X-Sync-Commit and X-Sync-Ref.'),
-      ),
+      list(headerSchema, BOUNDS.headers, 'Headers with these values. The agent adds X-Sync-Commit and X-Sync-Ref.'),
     ),
     headersFrom: v.optional(
-      v.pipe(
-        v.array(
-          v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
-        ),
-        v.maxLength(BOUNDS.headers),
-        v.description('Headers with values from Secrets.'),
+      list(
+        v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
+        BOUNDS.headers,
+        'Headers with values from Secrets.',
       ),
     ),
     expectStatus: v.optional(integer(100, 599, 'HTTP status that means success. If omitted, any 2xx.')),
@@ -126,20 +115,15 @@ const reloadRequestSchema = v.pipe(
 
 const readyPathSchema = gatewayPath('Path that returns 2xx once the gateway can reload.');
 
-const signalSchema = v.pipe(
-  v.object({
-    name: v.pipe(
-      v.picklist(['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGTERM', 'SIGWINCH']),
-      v.description('Name of the signal.'),
-    ),
+const signalSchema = object(
+  'Signal that the agent sends after a change, before the requests. The pod needs shareProcessNamespace: true.',
+  {
+    name: oneOf(['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGTERM', 'SIGWINCH'], 'Name of the signal.'),
     process: v.pipe(
       name('Name of the command, or of its program without the directory. The oldest process with this name gets it.'),
       v.regex(/^[ -.0-~]+$/),
     ),
-  }),
-  v.description(
-    'Signal that the agent sends after a change, before the requests. The pod needs shareProcessNamespace: true.',
-  ),
+  },
 );
 
 const verifyRequestSchema = v.object({
@@ -147,22 +131,18 @@ const verifyRequestSchema = v.object({
   expectStatus: v.optional(integer(100, 599, 'HTTP status of a healthy gateway. If omitted, any 2xx.')),
 });
 
-const verifySchema = v.pipe(
-  v.object({
+const verifySchema = object(
+  'Health checks that the agent runs after the reload. A gateway that fails them fails the rollout.',
+  {
     requests: v.optional(
-      v.pipe(
-        v.array(verifyRequestSchema),
-        v.maxLength(BOUNDS.reloadRequests),
-        v.description('Requests that must succeed. The preset ignition adds its own.'),
-      ),
+      list(verifyRequestSchema, BOUNDS.reloadRequests, 'Requests that must succeed. The preset ignition adds its own.'),
     ),
     for: v.optional(durationBetween('0s', '24h', 'Time for which every check must succeed. If omitted, 60s.')),
     interval: v.optional(durationBetween('1s', '10m', 'Time between two checks. If omitted, 5s.')),
     failureThreshold: v.optional(
       integer(1, 100, 'Consecutive failed checks after which the gateway has failed. If omitted, 3.'),
     ),
-  }),
-  v.description('Health checks that the agent runs after the reload. A gateway that fails them fails the rollout.'),
+  },
 );
 
 const gatewaySchema = v.pipe(
@@ -172,45 +152,36 @@ const gatewaySchema = v.pipe(
       integer(1, 65_535, 'Port of the gateway inside the pod. A change applies to pods created after it.'),
       8088,
     ),
-    tls: v.optional(v.pipe(v.boolean(), v.description('Use HTTPS on that port.')), false),
+    tls: v.optional(flag('Use HTTPS on that port.'), false),
     api: v.optional(
-      v.pipe(
-        v.object({
-          secretName: secretName('Name of the Secret with the API key.'),
-          secretKey: v.optional(secretName('Key inside that Secret.'), 'apiKey'),
-        }),
-        v.description("The gateway's API key, for presets that need one."),
-      ),
+      object("The gateway's API key, for presets that need one.", {
+        secretName: secretName('Name of the Secret with the API key.'),
+        secretKey: v.optional(secretName('Key inside that Secret.'), 'apiKey'),
+      }),
     ),
     reload: v.optional(
-      v.pipe(
-        v.object({
-          preset: v.optional(
-            v.pipe(v.picklist(['none', 'ignition']), v.description('Calls for a known product, or none.')),
-            'none',
+      object('Notification of the gateway after its files changed.', {
+        preset: v.optional(oneOf(['none', 'ignition'], 'Calls for a known product, or none.'), 'none'),
+        requests: v.optional(
+          v.pipe(
+            v.array(reloadRequestSchema),
+            v.maxLength(BOUNDS.reloadRequests),
+            cel({
+              rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
+              message: `requests must have at most ${BOUNDS.allHeaders} headers in total; remove some`,
+            }),
+            v.description('Requests that the agent sends after a change.'),
           ),
-          requests: v.optional(
-            v.pipe(
-              v.array(reloadRequestSchema),
-              v.maxLength(BOUNDS.reloadRequests),
-              cel({
-                rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
-                message: `requests must have at most ${BOUNDS.allHeaders} headers in total; remove some`,
-              }),
-              v.description('Requests that the agent sends after a change.'),
-            ),
+        ),
+        readyPath: v.optional(readyPathSchema),
+        touchFile: v.optional(
+          destinationPath(
+            'File in the data volume that the agent touches after a change, for gateways that watch a file. It contains the commit and the time.',
           ),
-          readyPath: v.optional(readyPathSchema),
-          touchFile: v.optional(
-            destinationPath(
-              'File in the data volume that the agent touches after a change, for gateways that watch a file. It contains the commit and the time.',
-            ),
-          ),
-          signal: v.optional(signalSchema),
-          timeout: v.optional(callTimeout('Timeout of each call to the gateway, 1s to 5m.'), '10s'),
-        }),
-        v.description('Notification of the gateway after its files changed.'),
-      ),
+        ),
+        signal: v.optional(signalSchema),
+        timeout: v.optional(callTimeout('Timeout of each call to the gateway, 1s to 5m.'), '10s'),
+      }),
     ),
   }),
   cel({
@@ -235,57 +206,40 @@ const resourceListSchema = (description: string) =>
     v.description(description),
   );
 
-const agentSchema = v.pipe(
-  v.object({
-    image: v.optional(
-      v.pipe(
-        v.object({
-          repository: v.optional(name('Image repository.', BOUNDS.text)),
-          tag: v.optional(name('Image tag.', 128)),
-          pullPolicy: v.optional(
-            v.pipe(v.picklist(['Always', 'IfNotPresent', 'Never']), v.description('Image pull policy.')),
-          ),
-        }),
-        v.description('Image of the agent. Omitted fields use the chart value agentImage.'),
-      ),
-    ),
-    resources: v.optional(
-      v.pipe(
-        v.object({
-          requests: v.optional(resourceListSchema('Resource requests of the sidecar.')),
-          limits: v.optional(resourceListSchema('Resource limits of the sidecar.')),
-        }),
-        v.description('Resources of the sidecar container.'),
-      ),
-    ),
-  }),
-  v.description('The injected sidecar.'),
-);
+const agentSchema = object('The injected sidecar.', {
+  image: v.optional(
+    object('Image of the agent. Omitted fields use the chart value agentImage.', {
+      repository: v.optional(name('Image repository.', BOUNDS.text)),
+      tag: v.optional(name('Image tag.', 128)),
+      pullPolicy: v.optional(oneOf(['Always', 'IfNotPresent', 'Never'], 'Image pull policy.')),
+    }),
+  ),
+  resources: v.optional(
+    object('Resources of the sidecar container.', {
+      requests: v.optional(resourceListSchema('Resource requests of the sidecar.')),
+      limits: v.optional(resourceListSchema('Resource limits of the sidecar.')),
+    }),
+  ),
+});
 
 /** The spec of a GatewaySync: the source of the CRD's schema, the types, and the reference. */
-export const gatewaySyncSpecSchema = v.pipe(
-  v.object({
-    git: gitSchema,
-    polling: v.optional(pollingSchema, {}),
-    webhook: v.optional(webhookSchema, {}),
-    sync: syncSchema,
-    gateway: v.optional(gatewaySchema, {}),
-    agent: v.optional(agentSchema),
-    rollout: v.optional(rolloutSchema),
-    history: v.optional(
-      integer(
-        0,
-        BOUNDS.history,
-        'Maximum number of verified commits in status.history to roll back to, if spec.rollout is set. If omitted, 10.',
-      ),
+export const gatewaySyncSpecSchema = object('Desired state of the gateways.', {
+  git: gitSchema,
+  polling: v.optional(pollingSchema, {}),
+  webhook: v.optional(webhookSchema, {}),
+  sync: syncSchema,
+  gateway: v.optional(gatewaySchema, {}),
+  agent: v.optional(agentSchema),
+  rollout: v.optional(rolloutSchema),
+  history: v.optional(
+    integer(
+      0,
+      BOUNDS.history,
+      'Maximum number of verified commits in status.history to roll back to, if spec.rollout is set. If omitted, 10.',
     ),
-    paused: v.optional(
-      v.pipe(v.boolean(), v.description('Pause the whole resource: nothing is resolved or applied.')),
-      false,
-    ),
-  }),
-  v.description('Desired state of the gateways.'),
-);
+  ),
+  paused: v.optional(flag('Pause the whole resource: nothing is resolved or applied.'), false),
+});
 
 /** A GatewaySync's spec as the API server stores it, with defaults applied. */
 export type GatewaySyncSpec = v.InferOutput<typeof gatewaySyncSpecSchema>;

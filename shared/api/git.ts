@@ -2,30 +2,24 @@ import * as v from 'valibot';
 import { CREDENTIALS } from '../domain/repository.ts';
 import { VERSION_RANGE } from '../domain/version-range.ts';
 import { BOUNDS } from './bounds.ts';
-import { cel, duration, gitRef, secretKeyRef, secretName } from './fields.ts';
+import { cel, duration, flag, gitRef, object, oneOf, secretKeyRef, secretName } from './fields.ts';
 
-const tokenAuthSchema = v.pipe(
-  v.object({ secretRef: secretKeyRef('Secret that contains the token.') }),
-  v.description(
-    'Access token, sent over HTTPS as the password of HTTP basic authentication, or unchanged if it begins with "Bearer ".',
-  ),
+const tokenAuthSchema = object(
+  'Access token, sent over HTTPS as the password of HTTP basic authentication, or unchanged if it begins with "Bearer ".',
+  { secretRef: secretKeyRef('Secret that contains the token.') },
 );
 
 const sshKeyAuthSchema = v.pipe(
   v.object({
     secretRef: secretKeyRef('Secret that contains the private key, in OpenSSH or PEM format.'),
     knownHosts: v.optional(
-      v.pipe(
-        v.object({ secretRef: secretKeyRef('Secret that contains the known_hosts lines.') }),
-        v.description('Trusted host keys. Required unless insecureIgnoreHostKey is true.'),
-      ),
+      object('Trusted host keys. Required unless insecureIgnoreHostKey is true.', {
+        secretRef: secretKeyRef('Secret that contains the known_hosts lines.'),
+      }),
     ),
     insecureIgnoreHostKey: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description(
-          'Skip the check of the host key, so any server can impersonate the git server. The condition SSHHostKeyVerification warns about it.',
-        ),
+      flag(
+        'Skip the check of the host key, so any server can impersonate the git server. The condition SSHHostKeyVerification warns about it.',
       ),
       false,
     ),
@@ -37,22 +31,19 @@ const sshKeyAuthSchema = v.pipe(
   v.description('Private key for SSH.'),
 );
 
-const githubAppAuthSchema = v.pipe(
-  v.object({
-    appId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of the GitHub App.')),
-    installationId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of its installation.')),
-    privateKeySecretRef: secretKeyRef('Secret that contains the private key of the App, in PEM format.'),
-    apiBaseURL: v.optional(
-      v.pipe(
-        v.string(),
-        v.maxLength(BOUNDS.url),
-        cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
-        v.description('URL of the API of a GitHub Enterprise Server. If omitted, https://api.github.com.'),
-      ),
+const githubAppAuthSchema = object('GitHub App. Requires the chart value githubApp.enabled.', {
+  appId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of the GitHub App.')),
+  installationId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of its installation.')),
+  privateKeySecretRef: secretKeyRef('Secret that contains the private key of the App, in PEM format.'),
+  apiBaseURL: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(BOUNDS.url),
+      cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
+      v.description('URL of the API of a GitHub Enterprise Server. If omitted, https://api.github.com.'),
     ),
-  }),
-  v.description('GitHub App. Requires the chart value githubApp.enabled.'),
-);
+  ),
+});
 
 const authSchema = v.pipe(
   v.object({
@@ -111,17 +102,13 @@ const repositorySchema = v.pipe(
 const verifySchema = v.pipe(
   v.object({
     mode: v.optional(
-      v.pipe(
-        v.picklist(['none', 'head', 'tag']),
-        v.description('Object that must be signed: none, the commit (head), or the tag.'),
-      ),
+      oneOf(['none', 'head', 'tag'], 'Object that must be signed: none, the commit (head), or the tag.'),
       'none',
     ),
     keysSecretRef: v.optional(
-      v.pipe(
-        v.object({ name: secretName('Name of the Secret.') }),
-        v.description('Secret whose values are the trusted public keys (SSH or OpenPGP).'),
-      ),
+      object('Secret whose values are the trusted public keys (SSH or OpenPGP).', {
+        name: secretName('Name of the Secret.'),
+      }),
     ),
   }),
   cel({
@@ -135,8 +122,9 @@ const verifySchema = v.pipe(
 const STATUS_PROVIDERS = ['github', 'gitlab', 'gitea', 'bitbucket', 'azuredevops'] as const;
 export type StatusProvider = (typeof STATUS_PROVIDERS)[number];
 
-const commitStatusSchema = v.pipe(
-  v.object({
+const commitStatusSchema = object(
+  'Status that the controller posts on the commit, on the git server: the progress of its delivery.',
+  {
     context: v.optional(
       v.pipe(
         v.string(),
@@ -154,11 +142,9 @@ const commitStatusSchema = v.pipe(
       '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}',
     ),
     provider: v.optional(
-      v.pipe(
-        v.picklist(STATUS_PROVIDERS),
-        v.description(
-          'API of the git server; gitea includes Forgejo. If omitted, it is github for a GitHub App, and derived from the host of spec.git.repo for github.com, gitlab.com, bitbucket.org, codeberg.org, gitea.com, dev.azure.com, and visualstudio.com.',
-        ),
+      oneOf(
+        STATUS_PROVIDERS,
+        'API of the git server; gitea includes Forgejo. If omitted, it is github for a GitHub App, and derived from the host of spec.git.repo for github.com, gitlab.com, bitbucket.org, codeberg.org, gitea.com, dev.azure.com, and visualstudio.com.',
       ),
     ),
     secretRef: v.optional(
@@ -179,8 +165,7 @@ const commitStatusSchema = v.pipe(
         ),
       ),
     ),
-  }),
-  v.description('Status that the controller posts on the commit, on the git server: the progress of its delivery.'),
+  },
 );
 
 const versionRangeSchema = v.pipe(
@@ -212,10 +197,7 @@ export const gitSchema = v.pipe(
       secretKeyRef('Secret that contains the CA bundle (PEM) of the git server, of at most 64 KiB.'),
     ),
     verify: v.optional(verifySchema),
-    submodules: v.optional(
-      v.pipe(v.boolean(), v.description('Fetch submodules. If false, a submodule in a mapped path is an error.')),
-      false,
-    ),
+    submodules: v.optional(flag('Fetch submodules. If false, a submodule in a mapped path is an error.'), false),
     commitStatus: v.optional(commitStatusSchema),
     timeout: v.optional(
       duration(

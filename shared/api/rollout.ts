@@ -1,16 +1,11 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, durationBetween, integer, text, timestamp } from './fields.ts';
+import { cel, count, durationBetween, flag, integer, list, object, oneOf, text, timestamp } from './fields.ts';
 import { waveSchema } from './wave.ts';
-
-const count = (description: string) => integer(0, BOUNDS.count, description);
 
 const windowSchema = v.pipe(
   v.object({
-    kind: v.pipe(
-      v.picklist(['Allow', 'Deny']),
-      v.description('Allow or block changes. Deny takes precedence over Allow.'),
-    ),
+    kind: oneOf(['Allow', 'Deny'], 'Allow or block changes. Deny takes precedence over Allow.'),
     schedule: v.optional(
       text(
         'Opening times, as a cron expression with five fields. If omitted, the window is always open, which makes a Deny window a freeze.',
@@ -28,59 +23,42 @@ const windowSchema = v.pipe(
 );
 
 /** `spec.rollout`: the order in which gateways receive a change, and the conditions that stop it. */
-export const rolloutSchema = v.pipe(
-  v.object({
-    waves: v.optional(
-      v.pipe(
-        v.array(waveSchema),
-        v.maxLength(BOUNDS.waves),
-        v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
-        v.description('Groups of gateways, in order. Gateways that match none are in the last wave, named rest.'),
-      ),
+export const rolloutSchema = object('Delivery of changes in waves. If omitted, all gateways are updated at once.', {
+  waves: v.optional(
+    v.pipe(
+      v.array(waveSchema),
+      v.maxLength(BOUNDS.waves),
+      v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
+      v.description('Groups of gateways, in order. Gateways that match none are in the last wave, named rest.'),
     ),
-    maxFailures: v.optional(
-      integer(0, BOUNDS.failures, 'Maximum number of failed gateways in the whole rollout. If omitted, 0.'),
+  ),
+  maxFailures: v.optional(
+    integer(0, BOUNDS.failures, 'Maximum number of failed gateways in the whole rollout. If omitted, 0.'),
+  ),
+  progressDeadline: v.optional(
+    durationBetween('10s', '24h', 'Time after which a gateway that is still in progress has failed. If omitted, 15m.'),
+  ),
+  onFailure: v.optional(
+    oneOf(
+      ['Stop', 'Rollback'],
+      'Action after more than maxFailures gateways failed. Stop leaves all gateways unchanged; Rollback returns them to the last commit with a complete rollout. If omitted, Stop.',
     ),
-    progressDeadline: v.optional(
-      durationBetween(
-        '10s',
-        '24h',
-        'Time after which a gateway that is still in progress has failed. If omitted, 15m.',
-      ),
+  ),
+  previewTimeout: v.optional(
+    durationBetween(
+      '0s',
+      '3m',
+      'Time to wait until the gateways have previewed a change, that is, planned it without applying it. Gateways that have not reported by then count as changed. If omitted, 30s plus 0.1s per gateway, at most 3m; 0s turns previews off.',
     ),
-    onFailure: v.optional(
-      v.pipe(
-        v.picklist(['Stop', 'Rollback']),
-        v.description(
-          'Action after more than maxFailures gateways failed. Stop leaves all gateways unchanged; Rollback returns them to the last commit with a complete rollout. If omitted, Stop.',
-        ),
-      ),
+  ),
+  previewFailures: v.optional(
+    oneOf(
+      ['Stop', 'Ignore'],
+      'Action if the preview shows gateways to which the change cannot be delivered. Stop stops the rollout before the first wave; Ignore continues. If omitted, Stop.',
     ),
-    previewTimeout: v.optional(
-      durationBetween(
-        '0s',
-        '3m',
-        'Time to wait until the gateways have previewed a change, that is, planned it without applying it. Gateways that have not reported by then count as changed. If omitted, 30s plus 0.1s per gateway, at most 3m; 0s turns previews off.',
-      ),
-    ),
-    previewFailures: v.optional(
-      v.pipe(
-        v.picklist(['Stop', 'Ignore']),
-        v.description(
-          'Action if the preview shows gateways to which the change cannot be delivered. Stop stops the rollout before the first wave; Ignore continues. If omitted, Stop.',
-        ),
-      ),
-    ),
-    windows: v.optional(
-      v.pipe(
-        v.array(windowSchema),
-        v.maxLength(BOUNDS.windows),
-        v.description('Windows in which changes can start or continue.'),
-      ),
-    ),
-  }),
-  v.description('Delivery of changes in waves. If omitted, all gateways are updated at once.'),
-);
+  ),
+  windows: v.optional(list(windowSchema, BOUNDS.windows, 'Windows in which changes can start or continue.')),
+});
 
 export type RolloutSpec = v.InferOutput<typeof rolloutSchema>;
 export type RolloutWindow = v.InferOutput<typeof windowSchema>;
@@ -111,166 +89,129 @@ const revision = (description: string) => text(description, 64);
 const boundary = (description: string) => text(description, 32);
 
 /** `status.rollout.preview`: the release that agents plan without applying it, and what they report. */
-const rolloutPreviewSchema = v.pipe(
-  v.object({
-    commit: commit('The commit that is previewed: the one that is rolled out, or the newer one that waits.'),
-    ref: text('The ref that resolved to the commit.', BOUNDS.ref),
-    revision: revision('Revision of spec.sync that belongs to the commit.'),
-    startedAt: timestamp('Time when the wait for the preview began. A newer commit does not extend the wait.'),
-    endedAt: v.optional(
-      timestamp('Time when that wait was over: all gateways had reported, or enough time had passed.'),
+const rolloutPreviewSchema = object('Preview of the newest commit by all gateways.', {
+  commit: commit('The commit that is previewed: the one that is rolled out, or the newer one that waits.'),
+  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
+  revision: revision('Revision of spec.sync that belongs to the commit.'),
+  startedAt: timestamp('Time when the wait for the preview began. A newer commit does not extend the wait.'),
+  endedAt: v.optional(timestamp('Time when that wait was over: all gateways had reported, or enough time had passed.')),
+  total: count('Gateways whose preview is awaited or has arrived.'),
+  reported: count('Gateways that have reported one.'),
+  unchanged: count('Gateways whose files the commit leaves unchanged.'),
+  failing: count('Gateways to which the commit cannot be delivered.'),
+  files: count('Files that change, added up over all gateways.'),
+  changedWaves: v.optional(
+    list(
+      text('Name of a wave.', 63),
+      BOUNDS.waves + 1,
+      'Waves with a gateway that reported changes, even if this gateway is gone.',
     ),
-    total: count('Gateways whose preview is awaited or has arrived.'),
-    reported: count('Gateways that have reported one.'),
-    unchanged: count('Gateways whose files the commit leaves unchanged.'),
-    failing: count('Gateways to which the commit cannot be delivered.'),
-    files: count('Files that change, added up over all gateways.'),
-    changedWaves: v.optional(
-      v.pipe(
-        v.array(text('Name of a wave.', 63)),
-        v.maxLength(BOUNDS.waves + 1),
-        v.description('Waves with a gateway that reported changes, even if this gateway is gone.'),
-      ),
-    ),
-    everyCommit: v.optional(
-      text('A file whose template uses the commit or the ref, so that every commit changes it.', 1024),
-    ),
-  }),
-  v.description('Preview of the newest commit by all gateways.'),
-);
+  ),
+  everyCommit: v.optional(
+    text('A file whose template uses the commit or the ref, so that every commit changes it.', 1024),
+  ),
+});
 
 export type RolloutPreview = v.InferOutput<typeof rolloutPreviewSchema>;
 
 /** `status.rollout`. Its size doesn't depend on the number of gateways: agents look up the hash of their names in it. */
-export const rolloutStatusSchema = v.pipe(
-  v.object({
-    number: count('Sequence number of the rollout of this resource. Each report refers to one rollout.'),
-    phase: v.pipe(v.picklist(ROLLOUT_PHASES), v.description('Phase of the rollout.')),
-    wave: v.optional(text('Current wave.', 63)),
-    summary: text('Text of the printer column, such as canary 2/2, soaking 10m.', 128),
-    commit: commit('The commit that is rolled out.'),
-    ref: text('The ref that resolved to the commit.', BOUNDS.ref),
-    revision: revision('Revision of spec.sync that belongs to the commit.'),
-    nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
-    waitsFor: v.optional(
-      v.pipe(
-        v.picklist(ROLLOUT_WAITS),
-        v.description(
-          'Blocker of the rollout, other than gateways in progress: Approval, Window, Agents (too old), Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified).',
+export const rolloutStatusSchema = object('Progress of the newest commit, if spec.rollout is set.', {
+  number: count('Sequence number of the rollout of this resource. Each report refers to one rollout.'),
+  phase: oneOf(ROLLOUT_PHASES, 'Phase of the rollout.'),
+  wave: v.optional(text('Current wave.', 63)),
+  summary: text('Text of the printer column, such as canary 2/2, soaking 10m.', 128),
+  commit: commit('The commit that is rolled out.'),
+  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
+  revision: revision('Revision of spec.sync that belongs to the commit.'),
+  nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
+  waitsFor: v.optional(
+    oneOf(
+      ROLLOUT_WAITS,
+      'Blocker of the rollout, other than gateways in progress: Approval, Window, Agents (too old), Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified).',
+    ),
+  ),
+  waitsSince: v.optional(timestamp('Time when that wait began.')),
+  nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
+  stableCommit: commit("Last commit that all gateways had verified. Gateways that aren't admitted have this commit."),
+  stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
+  stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
+  message: v.optional(message),
+  startedAt: timestamp('Time when the rollout began.'),
+  waveStartedAt: v.optional(timestamp('Time when the wave began.')),
+  admittedAt: v.optional(timestamp('Time when gateways were last admitted.')),
+  underWaySince: v.optional(
+    timestamp(
+      'Time since which the rollout has been waiting for admitted gateways. The progress deadline never starts earlier.',
+    ),
+  ),
+  soakStartedAt: v.optional(timestamp('Time when all gateways of the wave were verified.')),
+  admitted: count('Gateways that are admitted to the commit.'),
+  verified: count('Gateways that have the commit and are healthy.'),
+  failed: count('Gateways that failed.'),
+  total: count('Gateways in the rollout.'),
+  failures: v.optional(list(text('Name of a pod.', 253), BOUNDS.failures + 1, 'Gateways that failed.')),
+  failureMessage: v.optional(
+    text('Problem of the first gateway that failed, even after that gateway has recovered.', BOUNDS.text),
+  ),
+  givenUp: v.optional(
+    list(
+      text('A commit and a revision.', 128),
+      4,
+      "Releases that failed or were rolled back. They aren't retried automatically.",
+    ),
+  ),
+  preview: v.optional(rolloutPreviewSchema),
+  previewedAt: v.optional(
+    timestamp(
+      'Beginning of the minute that the last preview was for. It can be ahead, because one preview can begin early. The next one does not begin before.',
+    ),
+  ),
+  previewFailure: v.optional(
+    text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),
+  ),
+  trial: v.optional(text('Gateway that goes first because the commit leaves the earlier waves unchanged.', 253)),
+  isTried: v.optional(
+    flag('A gateway that the commit changes is verified, so no gateway goes first in an unlimited wave.'),
+  ),
+  plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
+  admission: list(
+    v.object({
+      wave: text('Name of the wave.', 63),
+      members: boundary('Last hash that belongs to the wave, or all.'),
+      admitted: boundary('Last hash in the wave that is admitted, all, or empty for none.'),
+      gateways: v.optional(
+        count(
+          'Number of gateways when the wave last began, or 1 if it had none then and has had some since. If not 0, the wave needs at least one verified gateway. 0 for a wave that an edit added and that has had no gateway yet.',
         ),
       ),
-    ),
-    waitsSince: v.optional(timestamp('Time when that wait began.')),
-    nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
-    stableCommit: commit("Last commit that all gateways had verified. Gateways that aren't admitted have this commit."),
-    stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
-    stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
-    message: v.optional(message),
-    startedAt: timestamp('Time when the rollout began.'),
-    waveStartedAt: v.optional(timestamp('Time when the wave began.')),
-    admittedAt: v.optional(timestamp('Time when gateways were last admitted.')),
-    underWaySince: v.optional(
-      timestamp(
-        'Time since which the rollout has been waiting for admitted gateways. The progress deadline never starts earlier.',
+      of: v.optional(count('Number of gateways that the percentage was computed from.')),
+      isUnchanged: v.optional(flag('The wave was passed over because the commit leaves its gateways unchanged.')),
+      isChosenAgain: v.optional(
+        flag('Replacements were chosen for admitted gateways that are gone. This happens once per wave.'),
       ),
-    ),
-    soakStartedAt: v.optional(timestamp('Time when all gateways of the wave were verified.')),
-    admitted: count('Gateways that are admitted to the commit.'),
-    verified: count('Gateways that have the commit and are healthy.'),
-    failed: count('Gateways that failed.'),
-    total: count('Gateways in the rollout.'),
-    failures: v.optional(
-      v.pipe(
-        v.array(text('Name of a pod.', 253)),
-        v.maxLength(BOUNDS.failures + 1),
-        v.description('Gateways that failed.'),
-      ),
-    ),
-    failureMessage: v.optional(
-      text('Problem of the first gateway that failed, even after that gateway has recovered.', BOUNDS.text),
-    ),
-    givenUp: v.optional(
-      v.pipe(
-        v.array(text('A commit and a revision.', 128)),
-        v.maxLength(4),
-        v.description("Releases that failed or were rolled back. They aren't retried automatically."),
-      ),
-    ),
-    preview: v.optional(rolloutPreviewSchema),
-    previewedAt: v.optional(
-      timestamp(
-        'Beginning of the minute that the last preview was for. It can be ahead, because one preview can begin early. The next one does not begin before.',
-      ),
-    ),
-    previewFailure: v.optional(
-      text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),
-    ),
-    trial: v.optional(text('Gateway that goes first because the commit leaves the earlier waves unchanged.', 253)),
-    isTried: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('A gateway that the commit changes is verified, so no gateway goes first in an unlimited wave.'),
-      ),
-    ),
-    plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
-    admission: v.pipe(
-      v.array(
-        v.object({
-          wave: text('Name of the wave.', 63),
-          members: boundary('Last hash that belongs to the wave, or all.'),
-          admitted: boundary('Last hash in the wave that is admitted, all, or empty for none.'),
-          gateways: v.optional(
-            count(
-              'Number of gateways when the wave last began, or 1 if it had none then and has had some since. If not 0, the wave needs at least one verified gateway. 0 for a wave that an edit added and that has had no gateway yet.',
-            ),
-          ),
-          of: v.optional(count('Number of gateways that the percentage was computed from.')),
-          isUnchanged: v.optional(
-            v.pipe(
-              v.boolean(),
-              v.description('The wave was passed over because the commit leaves its gateways unchanged.'),
-            ),
-          ),
-          isChosenAgain: v.optional(
-            v.pipe(
-              v.boolean(),
-              v.description(
-                'Replacements were chosen for admitted gateways that are gone. This happens once per wave.',
-              ),
-            ),
-          ),
-        }),
-      ),
-      v.maxLength(BOUNDS.waves + 1),
-      v.description('Admitted gateways per wave, as ranges of the hash of gateway name and pod name.'),
-    ),
-    handled: v.optional(
-      v.object({
-        approve: v.optional(text('Last processed value of sync.io/approve.', 128)),
-        approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
-        approvedDigests: v.optional(
-          v.pipe(
-            v.array(text('First characters of a digest, or all.', 16)),
-            v.maxLength(BOUNDS.approvedDigests),
-            v.description(
-              'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over; all means every change.',
-            ),
-          ),
+    }),
+    BOUNDS.waves + 1,
+    'Admitted gateways per wave, as ranges of the hash of gateway name and pod name.',
+  ),
+  handled: v.optional(
+    v.object({
+      approve: v.optional(text('Last processed value of sync.io/approve.', 128)),
+      approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
+      approvedDigests: v.optional(
+        list(
+          text('First characters of a digest, or all.', 16),
+          BOUNDS.approvedDigests,
+          'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over; all means every change.',
         ),
-        rollback: v.optional(text('Last processed value of sync.io/rollback.', 128)),
-        retry: v.optional(text('Last processed value of sync.io/retry-rollout.', 128)),
-        ignored: v.optional(
-          v.pipe(
-            v.array(v.picklist(['retry-rollout', 'rollback'])),
-            v.maxLength(2),
-            v.description('Annotations that had no effect when they were processed.'),
-          ),
-        ),
-      }),
-    ),
-  }),
-  v.description('Progress of the newest commit, if spec.rollout is set.'),
-);
+      ),
+      rollback: v.optional(text('Last processed value of sync.io/rollback.', 128)),
+      retry: v.optional(text('Last processed value of sync.io/retry-rollout.', 128)),
+      ignored: v.optional(
+        list(v.picklist(['retry-rollout', 'rollback']), 2, 'Annotations that had no effect when they were processed.'),
+      ),
+    }),
+  ),
+});
 
 export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
 

@@ -1,79 +1,69 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { boundedKeys, cel, destinationPath, fileMode, integer, name, sourcePath, text } from './fields.ts';
+import {
+  boundedKeys,
+  cel,
+  destinationPath,
+  fileMode,
+  flag,
+  integer,
+  list,
+  name,
+  object,
+  oneOf,
+  sourcePath,
+  text,
+} from './fields.ts';
 
-const patchSchema = v.pipe(
-  v.object({
-    file: text('File to patch, or a glob, relative to the mapping. Empty if the mapping is a single file.'),
-    set: v.pipe(
-      v.record(v.string(), text('New value: JSON, or otherwise a string. Can contain templates.')),
-      v.minEntries(1),
-      v.maxEntries(BOUNDS.patchValues),
-      boundedKeys(BOUNDS.text),
-      v.description('Dotted paths inside the JSON file, with their new values.'),
-    ),
-  }),
-  v.description('Changes to a JSON file that keep all its other bytes unchanged.'),
-);
+const patchSchema = object('Changes to a JSON file that keep all its other bytes unchanged.', {
+  file: text('File to patch, or a glob, relative to the mapping. Empty if the mapping is a single file.'),
+  set: v.pipe(
+    v.record(v.string(), text('New value: JSON, or otherwise a string. Can contain templates.')),
+    v.minEntries(1),
+    v.maxEntries(BOUNDS.patchValues),
+    boundedKeys(BOUNDS.text),
+    v.description('Dotted paths inside the JSON file, with their new values.'),
+  ),
+});
 
-const mappingSchema = v.pipe(
-  v.object({
-    source: sourcePath('File or directory in the repository. Can contain templates such as {{ .GatewayName }}.'),
-    destination: destinationPath('Path relative to the root of the data volume. Can contain templates.'),
-    type: v.optional(
-      v.pipe(
-        v.picklist(['dir', 'file']),
-        v.description('Required type of the source. If omitted, files and directories are accepted.'),
-      ),
-    ),
-    required: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('Report an error if the source is missing. If false, files delivered earlier are kept.'),
-      ),
-      true,
-    ),
-    template: v.optional(v.pipe(v.boolean(), v.description('Render text files as templates.')), false),
-    mode: v.optional(
-      fileMode(
-        'Permissions of the files, as four octal digits in quotes, such as "0600" or "0440". The owner must be able to read them, and others must not be able to write them. Replaces the executable bit in git, and the effect of groupWrite. Directories are unchanged. If omitted, 0644, and 0755 for executable files.',
-      ),
-    ),
-    publish: v.optional(
-      v.pipe(
-        v.picklist(['files', 'atomic']),
-        v.description(
-          'Replacement of earlier files. files replaces each file by itself. atomic makes the destination a symbolic link to a complete tree below .sync-agent, so that readers see either all old or all new files. The source must then be a directory, and the destination must not be the root of the data volume. If omitted, files.',
-        ),
-      ),
-    ),
-    patches: v.optional(
-      v.pipe(v.array(patchSchema), v.maxLength(BOUNDS.patches), v.description('JSON patches, in order.')),
-    ),
-  }),
-  v.description('File or directory in the repository, and its destination in the data volume.'),
-);
-
-const excludePatternsSchema = v.pipe(
-  v.array(text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.')),
-  v.maxLength(BOUNDS.list),
-  v.description("Files that are never delivered. Matching files that the agent doesn't own are never touched."),
-);
-
-const checksSchema = v.pipe(
-  v.array(
-    v.pipe(
-      v.object({
-        files: name('Glob of paths on the data volume, such as **/*.json.', BOUNDS.text),
-        format: v.pipe(v.picklist(['json', 'yaml', 'toml']), v.description('Required format of the files.')),
-      }),
-      v.description('Files that must be valid JSON, YAML, or TOML.'),
+const mappingSchema = object('File or directory in the repository, and its destination in the data volume.', {
+  source: sourcePath('File or directory in the repository. Can contain templates such as {{ .GatewayName }}.'),
+  destination: destinationPath('Path relative to the root of the data volume. Can contain templates.'),
+  type: v.optional(
+    oneOf(['dir', 'file'], 'Required type of the source. If omitted, files and directories are accepted.'),
+  ),
+  required: v.optional(
+    flag('Report an error if the source is missing. If false, files delivered earlier are kept.'),
+    true,
+  ),
+  template: v.optional(flag('Render text files as templates.'), false),
+  mode: v.optional(
+    fileMode(
+      'Permissions of the files, as four octal digits in quotes, such as "0600" or "0440". The owner must be able to read them, and others must not be able to write them. Replaces the executable bit in git, and the effect of groupWrite. Directories are unchanged. If omitted, 0644, and 0755 for executable files.',
     ),
   ),
-  v.maxLength(BOUNDS.checks),
-  v.description(
-    'Checks of files before they are delivered, after templates and patches. If a file fails, nothing is delivered.',
+  publish: v.optional(
+    oneOf(
+      ['files', 'atomic'],
+      'Replacement of earlier files. files replaces each file by itself. atomic makes the destination a symbolic link to a complete tree below .sync-agent, so that readers see either all old or all new files. The source must then be a directory, and the destination must not be the root of the data volume. If omitted, files.',
+    ),
   ),
+  patches: v.optional(list(patchSchema, BOUNDS.patches, 'JSON patches, in order.')),
+});
+
+const excludePatternsSchema = list(
+  text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.'),
+  BOUNDS.list,
+  "Files that are never delivered. Matching files that the agent doesn't own are never touched.",
+);
+
+const checksSchema = list(
+  object('Files that must be valid JSON, YAML, or TOML.', {
+    files: name('Glob of paths on the data volume, such as **/*.json.', BOUNDS.text),
+    format: oneOf(['json', 'yaml', 'toml'], 'Required format of the files.'),
+  }),
+  BOUNDS.checks,
+  'Checks of files before they are delivered, after templates and patches. If a file fails, nothing is delivered.',
 );
 
 const varsSchema = v.pipe(
@@ -92,127 +82,101 @@ const syncPeriodSchema = integer(
   86_400,
   'Seconds between two comparisons of the data volume with the delivered files.',
 );
-const designerSessionPolicySchema = v.pipe(
-  v.picklist(['proceed', 'wait', 'fail']),
-  v.description('Action while a user has a Designer session open on the gateway (preset ignition).'),
+const designerSessionPolicySchema = oneOf(
+  ['proceed', 'wait', 'fail'],
+  'Action while a user has a Designer session open on the gateway (preset ignition).',
 );
 const maxFailuresSchema = integer(
   0,
   1_000,
   'Consecutive failed syncs after which the pod is no longer ready, until a sync succeeds. If 0, the pod is always ready. A change from or to 0 takes effect when the pod is recreated.',
 );
-const dryRunSchema = v.pipe(v.boolean(), v.description('Only report changes, without making them.'));
-const pausedSchema = v.pipe(v.boolean(), v.description('Stop changing files.'));
+const dryRunSchema = flag('Only report changes, without making them.');
+const pausedSchema = flag('Stop changing files.');
 
-const linksSchema = v.pipe(
-  v.picklist(['follow', 'refuse']),
-  v.description(
-    'Action for symbolic links in mapped paths. follow delivers the file or directory of the same commit that a link points to. refuse reports an error.',
-  ),
+const linksSchema = oneOf(
+  ['follow', 'refuse'],
+  'Action for symbolic links in mapped paths. follow delivers the file or directory of the same commit that a link points to. refuse reports an error.',
 );
-const onConflictSchema = v.pipe(
-  v.picklist(['takeOver', 'refuse']),
-  v.description(
-    "Action for an existing file with different content that wasn't delivered. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when its path is no longer mapped. refuse changes nothing and lists such files.",
-  ),
+const onConflictSchema = oneOf(
+  ['takeOver', 'refuse'],
+  "Action for an existing file with different content that wasn't delivered. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when its path is no longer mapped. refuse changes nothing and lists such files.",
 );
-const driftSchema = v.pipe(
-  v.picklist(['repair', 'report', 'ignore']),
-  v.description(
-    'Action for a delivered file that was changed or removed on the data volume. repair rewrites it, at most three consecutive times; report lists it; ignore does nothing. A commit that changes the file is always delivered.',
-  ),
+const driftSchema = oneOf(
+  ['repair', 'report', 'ignore'],
+  'Action for a delivered file that was changed or removed on the data volume. repair rewrites it, at most three consecutive times; report lists it; ignore does nothing. A commit that changes the file is always delivered.',
 );
-const pruneSchema = v.pipe(
-  v.boolean(),
-  v.description('Delete delivered files that are no longer mapped. If false, nothing is ever deleted.'),
+const pruneSchema = flag('Delete delivered files that are no longer mapped. If false, nothing is ever deleted.');
+const allowEmptySchema = flag(
+  'Allow a commit or pattern that leaves no files to delete all delivered files. If false, this is an error.',
 );
-const allowEmptySchema = v.pipe(
-  v.boolean(),
-  v.description(
-    'Allow a commit or pattern that leaves no files to delete all delivered files. If false, this is an error.',
-  ),
-);
-const groupWriteSchema = v.pipe(
-  v.boolean(),
-  v.description(
-    'Make delivered files writable for the group: files have mode 0664 or 0775, new directories 0775. For gateways whose user shares only the fsGroup with the agent.',
-  ),
+const groupWriteSchema = flag(
+  'Make delivered files writable for the group: files have mode 0664 or 0775, new directories 0775. For gateways whose user shares only the fsGroup with the agent.',
 );
 
 /** `spec.sync.defaults`. */
-export const defaultsSchema = v.pipe(
-  v.object({
-    excludePatterns: v.optional(excludePatternsSchema),
-    checks: v.optional(checksSchema),
-    vars: v.optional(varsSchema),
-    syncPeriod: v.optional(syncPeriodSchema, 30),
-    designerSessionPolicy: v.optional(designerSessionPolicySchema, 'proceed'),
-    startPolicy: v.optional(
-      v.pipe(
-        v.picklist(['requireSync', 'useLastGood']),
-        v.description(
-          'Start of a gateway before the first sync. requireSync waits for it. useLastGood starts with the files of an earlier sync if git or the API server is unavailable, or the GatewaySync or profile is missing.',
-        ),
-      ),
-      'requireSync',
+export const defaultsSchema = object('Defaults for fields that a profile omits.', {
+  excludePatterns: v.optional(excludePatternsSchema),
+  checks: v.optional(checksSchema),
+  vars: v.optional(varsSchema),
+  syncPeriod: v.optional(syncPeriodSchema, 30),
+  designerSessionPolicy: v.optional(designerSessionPolicySchema, 'proceed'),
+  startPolicy: v.optional(
+    oneOf(
+      ['requireSync', 'useLastGood'],
+      'Start of a gateway before the first sync. requireSync waits for it. useLastGood starts with the files of an earlier sync if git or the API server is unavailable, or the GatewaySync or profile is missing.',
     ),
-    maxFailures: v.optional(maxFailuresSchema, 0),
-    dryRun: v.optional(dryRunSchema, false),
-    paused: v.optional(pausedSchema, false),
-    links: v.optional(linksSchema, 'follow'),
-    onConflict: v.optional(onConflictSchema, 'takeOver'),
-    drift: v.optional(driftSchema, 'repair'),
-    prune: v.optional(pruneSchema, true),
-    allowEmpty: v.optional(allowEmptySchema, false),
-    groupWrite: v.optional(groupWriteSchema, false),
-  }),
-  v.description('Defaults for fields that a profile omits.'),
-);
+    'requireSync',
+  ),
+  maxFailures: v.optional(maxFailuresSchema, 0),
+  dryRun: v.optional(dryRunSchema, false),
+  paused: v.optional(pausedSchema, false),
+  links: v.optional(linksSchema, 'follow'),
+  onConflict: v.optional(onConflictSchema, 'takeOver'),
+  drift: v.optional(driftSchema, 'repair'),
+  prune: v.optional(pruneSchema, true),
+  allowEmpty: v.optional(allowEmptySchema, false),
+  groupWrite: v.optional(groupWriteSchema, false),
+});
 
-const profileSchema = v.pipe(
-  v.object({
-    mappings: v.pipe(
-      v.array(mappingSchema),
-      v.minLength(1),
-      v.maxLength(BOUNDS.mappings),
-      v.description('Mappings of sources to destinations. A later mapping overrides an earlier one.'),
-    ),
-    excludePatterns: v.optional(excludePatternsSchema),
-    checks: v.optional(checksSchema),
-    vars: v.optional(varsSchema),
-    syncPeriod: v.optional(syncPeriodSchema),
-    dryRun: v.optional(dryRunSchema),
-    designerSessionPolicy: v.optional(designerSessionPolicySchema),
-    maxFailures: v.optional(maxFailuresSchema),
-    paused: v.optional(pausedSchema),
-    links: v.optional(linksSchema),
-    onConflict: v.optional(onConflictSchema),
-    drift: v.optional(driftSchema),
-    prune: v.optional(pruneSchema),
-    allowEmpty: v.optional(allowEmptySchema),
-    groupWrite: v.optional(groupWriteSchema),
-  }),
-  v.description('Set of mappings that a pod selects with the annotation sync.io/profile.'),
-);
+const profileSchema = object('Set of mappings that a pod selects with the annotation sync.io/profile.', {
+  mappings: v.pipe(
+    v.array(mappingSchema),
+    v.minLength(1),
+    v.maxLength(BOUNDS.mappings),
+    v.description('Mappings of sources to destinations. A later mapping overrides an earlier one.'),
+  ),
+  excludePatterns: v.optional(excludePatternsSchema),
+  checks: v.optional(checksSchema),
+  vars: v.optional(varsSchema),
+  syncPeriod: v.optional(syncPeriodSchema),
+  dryRun: v.optional(dryRunSchema),
+  designerSessionPolicy: v.optional(designerSessionPolicySchema),
+  maxFailures: v.optional(maxFailuresSchema),
+  paused: v.optional(pausedSchema),
+  links: v.optional(linksSchema),
+  onConflict: v.optional(onConflictSchema),
+  drift: v.optional(driftSchema),
+  prune: v.optional(pruneSchema),
+  allowEmpty: v.optional(allowEmptySchema),
+  groupWrite: v.optional(groupWriteSchema),
+});
 
 /** `spec.sync`: profiles and their defaults. */
-export const syncSchema = v.pipe(
-  v.object({
-    defaults: v.optional(defaultsSchema, {}),
-    profiles: v.pipe(
-      v.record(v.string(), profileSchema),
-      v.minEntries(1),
-      v.maxEntries(BOUNDS.profiles),
-      cel({
-        rule: "self.all(key, key.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'))",
-        message:
-          'names of profiles must consist of at most 63 lower-case letters, digits, and hyphens, and begin and end with a letter or digit',
-      }),
-      v.description('Profiles by name. A pod without the annotation sync.io/profile uses the profile named default.'),
-    ),
-  }),
-  v.description('Files to deliver, and their destinations.'),
-);
+export const syncSchema = object('Files to deliver, and their destinations.', {
+  defaults: v.optional(defaultsSchema, {}),
+  profiles: v.pipe(
+    v.record(v.string(), profileSchema),
+    v.minEntries(1),
+    v.maxEntries(BOUNDS.profiles),
+    cel({
+      rule: "self.all(key, key.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'))",
+      message:
+        'names of profiles must consist of at most 63 lower-case letters, digits, and hyphens, and begin and end with a letter or digit',
+    }),
+    v.description('Profiles by name. A pod without the annotation sync.io/profile uses the profile named default.'),
+  ),
+});
 
 export type Profile = v.InferOutput<typeof profileSchema>;
 export type Mapping = v.InferOutput<typeof mappingSchema>;

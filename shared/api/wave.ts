@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { boundedKeys, cel, durationBetween, name, text } from './fields.ts';
+import { boundedKeys, cel, durationBetween, flag, list, name, object, oneOf, text } from './fields.ts';
 
 /**
  * A number of at least 1, or a percentage, rounded up. A CEL rule isn't possible: Kubernetes 1.30 can't determine the
@@ -27,21 +27,14 @@ const selectorSchema = v.pipe(
       ),
     ),
     matchExpressions: v.optional(
-      v.pipe(
-        v.array(
-          v.object({
-            key: labelKey,
-            operator: v.pipe(
-              v.picklist(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-              v.description('Comparison of the label with the values.'),
-            ),
-            values: v.optional(
-              v.pipe(v.array(labelValue), v.maxLength(BOUNDS.selector), v.description('Values for In and NotIn.')),
-            ),
-          }),
-        ),
-        v.maxLength(BOUNDS.selector),
-        v.description('Conditions on labels. The pod must meet all of them.'),
+      list(
+        v.object({
+          key: labelKey,
+          operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], 'Comparison of the label with the values.'),
+          values: v.optional(list(labelValue, BOUNDS.selector, 'Values for In and NotIn.')),
+        }),
+        BOUNDS.selector,
+        'Conditions on labels. The pod must meet all of them.',
       ),
     ),
   }),
@@ -53,40 +46,35 @@ const selectorSchema = v.pipe(
 );
 
 /** One of `spec.rollout.waves`. */
-export const waveSchema = v.pipe(
-  v.object({
-    name: v.pipe(
-      name('Name of the wave.', 63),
-      cel({
-        rule: `self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && self != 'rest'`,
-        message:
-          'must consist of lower-case letters, digits, and hyphens, begin and end with a letter or digit, and not be rest, the name of the last wave',
-      }),
+export const waveSchema = object('Group of gateways. A gateway belongs to the first wave that it matches.', {
+  name: v.pipe(
+    name('Name of the wave.', 63),
+    cel({
+      rule: `self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && self != 'rest'`,
+      message:
+        'must consist of lower-case letters, digits, and hyphens, begin and end with a letter or digit, and not be rest, the name of the last wave',
+    }),
+  ),
+  selector: v.optional(selectorSchema),
+  gateways: v.optional(
+    amount(
+      'Number or percentage of the matching gateways, such as 10%. A hash of the gateway name selects them, so they are always the same. If omitted, all of them.',
     ),
-    selector: v.optional(selectorSchema),
-    gateways: v.optional(
-      amount(
-        'Number or percentage of the matching gateways, such as 10%. A hash of the gateway name selects them, so they are always the same. If omitted, all of them.',
-      ),
+  ),
+  maxConcurrent: v.optional(
+    amount(
+      'Maximum number or percentage of the gateways of the wave that are in progress at once. If omitted, all of them.',
     ),
-    maxConcurrent: v.optional(
-      amount(
-        'Maximum number or percentage of the gateways of the wave that are in progress at once. If omitted, all of them.',
-      ),
+  ),
+  soak: v.optional(
+    durationBetween(
+      '0s',
+      '168h',
+      'Time for which all gateways of the wave must be verified before the next wave begins.',
     ),
-    soak: v.optional(
-      durationBetween(
-        '0s',
-        '168h',
-        'Time for which all gateways of the wave must be verified before the next wave begins.',
-      ),
-    ),
-    approval: v.optional(
-      v.pipe(v.boolean(), v.description('Wait until a user approves the commit with the annotation sync.io/approve.')),
-    ),
-  }),
-  v.description('Group of gateways. A gateway belongs to the first wave that it matches.'),
-);
+  ),
+  approval: v.optional(flag('Wait until a user approves the commit with the annotation sync.io/approve.')),
+});
 
 export type Wave = v.InferOutput<typeof waveSchema>;
 export type LabelSelector = v.InferOutput<typeof selectorSchema>;
