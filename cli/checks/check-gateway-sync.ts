@@ -10,7 +10,7 @@ import { type Findings, failed, ok, warning } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** Maximum time for a running controller to reconcile a new resource (ms). */
-const LOOK_MS = 60_000;
+const RECONCILED_WITHIN_MS = 60_000;
 const CONDITIONS = 'reference/conditions.md';
 const REQUESTS = 'explanation/requests.md';
 
@@ -30,7 +30,7 @@ export function checkGatewaySync(gatewaySync: GatewaySync, namespace: NamespaceS
 function checkSeen({ metadata, status }: GatewaySync, now: number): Findings {
   const check = 'gatewaysync/seen';
   const todo = 'check above that a controller leads and watches this namespace, then see its log';
-  const isNew = now - Date.parse(metadata.creationTimestamp) < LOOK_MS;
+  const isNew = now - Date.parse(metadata.creationTimestamp) < RECONCILED_WITHIN_MS;
   const level = isNew ? warning : failed;
   if (!isObserved(status)) return level(check, 'no controller has reconciled it yet', { todo, page: CONDITIONS });
   if (status?.observedGeneration === metadata.generation) return [];

@@ -80,19 +80,19 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
 }
 
 function checkRules({ webhook, configuration: { metadata } }: Injector): Findings {
-  const asksForPods = (webhook.rules ?? []).some(
+  const coversPods = (webhook.rules ?? []).some(
     ({ apiGroups = [], resources = [], operations = [] }) =>
       (apiGroups.includes('') || apiGroups.includes('*')) &&
       (resources.includes('pods') || resources.includes('*')) &&
       (operations.includes('CREATE') || operations.includes('*')),
   );
-  if (!asksForPods)
+  if (!coversPods)
     return failed('webhook/rules', `${metadata.name} is not called when pods are created`, {
       todo: 'reinstall the chart: the rules were changed',
       page: INJECTION,
     });
-  const takesSystem = fits(webhook.namespaceSelector ?? {}, { 'kubernetes.io/metadata.name': 'kube-system' });
-  if (takesSystem)
+  const coversSystem = fits(webhook.namespaceSelector ?? {}, { 'kubernetes.io/metadata.name': 'kube-system' });
+  if (coversSystem)
     return warning('webhook/selector', `${metadata.name} is also called in kube-system`, {
       todo: 'reinstall the chart: its namespaceSelector excludes kube-system and kube-node-lease',
       page: 'explanation/injection.md',
@@ -155,8 +155,8 @@ function checkPolicies(
   const wanted = webhookPortOf(operator, namespace);
   const isOpen = ({ port, endPort }: V1NetworkPolicyPort) =>
     typeof port === 'number' ? port <= wanted && wanted <= (endPort ?? port) : port === undefined || port === 'webhook';
-  const lets = own.some(({ spec: { ingress = [] } }) => ingress.some(({ ports }) => !ports || ports.some(isOpen)));
-  if (own.length === 0 || lets) return [];
+  const isAllowed = own.some(({ spec: { ingress = [] } }) => ingress.some(({ ports }) => !ports || ports.some(isOpen)));
+  if (own.length === 0 || isAllowed) return [];
   return warning(
     'webhook/network-policy',
     `NetworkPolicies in ${namespace} may block requests from the API server to the controller`,

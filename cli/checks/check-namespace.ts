@@ -87,22 +87,22 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
   if (injectors.length === 0 || !labels) return [];
   if (injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
     return ok('namespace/injection', `annotated pods in ${name} get the sidecar`);
-  const asks = seenOr(pods, []).filter(asksForSidecar).length;
-  const make = asks > 0 ? failed : warning;
-  const asking = asks === 1 ? '1 pod is annotated' : `${asks} pods are annotated`;
+  const annotated = seenOr(pods, []).filter(isAnnotated).length;
+  const make = annotated > 0 ? failed : warning;
+  const count = annotated === 1 ? '1 pod is annotated' : `${annotated} pods are annotated`;
   const needsLabel = injectors.some(({ webhook }) =>
     webhook.namespaceSelector?.matchExpressions?.some(({ key }) => key === INJECTION_LABEL),
   );
   const todo = needsLabel
     ? `kubectl label namespace ${name} ${INJECTION_ENABLED}, then delete the pods`
     : 'check the chart values webhook.namespaceSelector and controller.watchNamespaces';
-  return make('namespace/injection', `injection excludes ${name}${asks > 0 ? `, although ${asking}` : ''}`, {
+  return make('namespace/injection', `injection excludes ${name}${annotated > 0 ? `, although ${count}` : ''}`, {
     todo,
     page: INJECTION,
   });
 }
 
-const asksForSidecar = ({ metadata }: Pod) => metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
+const isAnnotated = ({ metadata }: Pod) => metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 
 function checkBindings(survey: NamespaceSurvey, whole: Survey): Findings {
   const { name, roleBindings } = survey;
@@ -115,11 +115,11 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Findings {
     ({ roleRef }) => roleRef.kind === 'ClusterRole' && roleRef.name === AGENT_CLUSTER_ROLE,
   );
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${name}`];
-  const letsIn = (account: string) =>
+  const isBound = (account: string) =>
     bound.some(({ subjects = [] }) =>
       subjects.some((each) => (each.kind === 'Group' ? groups.includes(each.name) : isAccount(each, account, name))),
     );
-  const unbound = accounts.filter((account) => !letsIn(account));
+  const unbound = accounts.filter((account) => !isBound(account));
   if (unbound.length === 0) return ok(check, `agents in ${name} have their permissions`);
   const names = [...new Set(synced.flatMap((pod) => resourceOf(pod, survey) ?? []))].map(agentRoleBindingName);
   const says = `no RoleBinding for agents with the ServiceAccount ${listed(unbound)}`;
@@ -150,8 +150,8 @@ function checkReceiverPermissions({ name, roleBindings }: NamespaceSurvey, { clu
   return componentsOf(operator, 'receiver')
     .filter(({ metadata, spec: { template } }) => {
       const account = template.spec.serviceAccountName ?? 'default';
-      const lets = (each: Subject) => isAccount(each, account, metadata.namespace);
-      return !bindings.some(({ roleRef, subjects }) => roleRef.name === metadata.name && subjects?.some(lets));
+      const isOwn = (each: Subject) => isAccount(each, account, metadata.namespace);
+      return !bindings.some(({ roleRef, subjects }) => roleRef.name === metadata.name && subjects?.some(isOwn));
     })
     .map(({ metadata }) =>
       failed(check, `the receiver ${metadata.name} is not allowed to annotate GatewaySyncs in ${name}`, {

@@ -39,8 +39,8 @@ function describe({ event: { involvedObject, message = '' } }: Refusal): Finding
 
 /** Returns the rejections by the injector, and all rejections of annotated workloads. */
 function refusalsIn(events: readonly Event[], workloads: readonly Workload[]): Refusal[] {
-  const asking = workloads.filter(asksForSidecar);
-  const owners = new Map(asking.map((each) => [`${each.kind}/${each.metadata.name}`, each]));
+  const annotated = workloads.filter(isAnnotated);
+  const owners = new Map(annotated.map((each) => [`${each.kind}/${each.metadata.name}`, each]));
   return events
     .filter(({ reason }) => reason === 'FailedCreate')
     .map((event) => ({ event, owner: owners.get(ownerOf(event)) }))
@@ -57,7 +57,7 @@ function firstOfEach(refusals: readonly Refusal[]): Refusal[] {
   return [...byWorkload.values()];
 }
 
-const asksForSidecar = ({ spec }: Workload): boolean =>
+const isAnnotated = ({ spec }: Workload): boolean =>
   spec.template?.metadata?.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 
 /** Returns the workload whose pods were rejected. A ReplicaSet is named after its Deployment. */

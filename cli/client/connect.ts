@@ -68,7 +68,7 @@ export function connect(
   if (!isNamespaceName(chosen)) throw new Problem(`${chosen} is not a valid name of a namespace`, EXIT.usage);
   const credentials = new ApiCredentials(config);
   const proxy = proxyFor(credentials.server, cluster.proxyUrl, environment);
-  introduce(config);
+  setExecInfo(config);
   const clock = new ServerClock();
   return {
     serverTime: () => clock.at(performance.now()).getTime(),
@@ -85,7 +85,7 @@ export function connect(
 }
 
 /** Passes credential plugins the same environment as client-go (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
-function introduce(config: KubeConfig): void {
+function setExecInfo(config: KubeConfig): void {
   const { exec } = (config.getCurrentUser() ?? {}) as { exec?: ExecConfig };
   if (!exec) return;
   const info = { kind: 'ExecCredential', apiVersion: exec.apiVersion, spec: { interactive: false } };

@@ -14,7 +14,7 @@ import { readPatiently } from './patience.ts';
 import { Problem } from './problem.ts';
 import { getGatewaySync } from './read.ts';
 
-const LOOK_MS = 300;
+const POLL_MS = 300;
 /** Extra time that agents spend on a query after the timeout (ms). */
 const SPARE_MS = 15_000;
 const JSON_PATCH = 'application/json-patch+json';
@@ -122,7 +122,7 @@ async function write(access: Access, { asking, key, deadline, question }: Writin
       if (isFirst) onBusy();
       if (performance.now() > deadline)
         throw new Problem(`another user is querying the files of ${name} until ${other.expires}: try again later`);
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
       continue;
     }
     const id = randomUUID();
@@ -157,7 +157,7 @@ async function readAnswers(access: Access, { asking, keys, id, deadline }: Readi
       answers.set(pod, (await openAnswer(inspection.sealed, { keys, about })) ?? 'unreadable');
     }
     if (answers.size === pods.length || performance.now() > deadline) return answers;
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }
 

@@ -18,7 +18,7 @@ import { accessArgs, makeCommand, timeoutOf } from './command.ts';
 import { say, yesArg } from './confirm.ts';
 import { requestSync } from './request-sync.ts';
 
-const LOOK_MS = 300;
+const POLL_MS = 300;
 /** Minimum time between reads of reports and pods (ms), which are read only after the resource has changed. */
 const DETAILS_MS = 1_000;
 /** Time until a failed agent is considered stuck (ms), because agents retry. */
@@ -136,7 +136,7 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
     if (isStuck) throw new Problem(`some gateways failed${listed(progress.stuck ?? [])}`);
     if (performance.now() - started > timeoutMs)
       throw new Problem(`timed out: ${progress.says}${listed(missingIn(view))}`);
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }
 

@@ -12,7 +12,7 @@ import { linesOf } from '../terminal/text.ts';
 import { drawTimeline } from '../terminal/timeline.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs, timeoutOf } from './command.ts';
 
-const LOOK_MS = 300;
+const POLL_MS = 300;
 /** Delay of events after the status (ms). */
 const EVENTS_MS = 1_000;
 
@@ -64,7 +64,7 @@ async function untilNext(
       if (markOf(gatewaySync) !== before) return;
       throw new Problem('no delivery in that time: use kubectl stoker trace --last for the previous one');
     }
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }
 

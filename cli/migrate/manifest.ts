@@ -5,16 +5,14 @@ import { isObject } from '../../shared/domain/objects.ts';
 /** An object of a manifest. */
 export type KubernetesObject = Record<string, unknown>;
 
-const list = <TItem extends v.GenericSchema>(item: TItem) => v.optional(v.nullable(v.array(item)));
+const list = <TItem extends v.GenericSchema>(item: TItem) => v.nullish(v.array(item));
 
 const secretRefSchema = v.looseObject({ name: v.optional(v.string()), key: v.string() });
 const envSchema = v.looseObject({
   name: v.string(),
-  value: v.optional(v.nullable(v.string())),
-  valueFrom: v.optional(
-    v.nullable(
-      v.looseObject({ secretKeyRef: v.optional(secretRefSchema), configMapKeyRef: v.optional(secretRefSchema) }),
-    ),
+  value: v.nullish(v.string()),
+  valueFrom: v.nullish(
+    v.looseObject({ secretKeyRef: v.optional(secretRefSchema), configMapKeyRef: v.optional(secretRefSchema) }),
   ),
 });
 const mountSchema = v.looseObject({
@@ -32,7 +30,7 @@ const containerSchema = v.looseObject({
   env: list(envSchema),
   envFrom: list(v.looseObject({})),
   volumeMounts: list(mountSchema),
-  securityContext: v.optional(v.nullable(v.looseObject({ runAsUser: v.optional(v.number()) }))),
+  securityContext: v.nullish(v.looseObject({ runAsUser: v.optional(v.number()) })),
 });
 const filesSchema = v.looseObject({ items: list(v.looseObject({ key: v.string(), path: v.string() })) });
 const secretSchema = v.looseObject({ ...filesSchema.entries, secretName: v.optional(v.string()) });
@@ -55,15 +53,13 @@ const volumeSchema = v.looseObject({
   ),
 });
 const podSchema = v.looseObject({
-  metadata: v.optional(
-    v.nullable(v.looseObject({ annotations: v.optional(v.nullable(v.record(v.string(), v.string()))) })),
-  ),
+  metadata: v.nullish(v.looseObject({ annotations: v.nullish(v.record(v.string(), v.string())) })),
   spec: v.looseObject({
     containers: v.array(containerSchema),
     initContainers: list(containerSchema),
     ephemeralContainers: list(containerSchema),
     volumes: list(volumeSchema),
-    securityContext: v.optional(v.nullable(v.looseObject({ runAsUser: v.optional(v.number()) }))),
+    securityContext: v.nullish(v.looseObject({ runAsUser: v.optional(v.number()) })),
   }),
 });
 

@@ -17,7 +17,7 @@ export interface Order {
 const TRIES = 10;
 /** Maximum time for a running controller to see a change (ms). */
 const NOTICED_WITHIN_MS = 15_000;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 /** Makes exactly the confirmed change, even if the resource has changed in the meantime, or none. Throws `Problem`. */
 export async function carryOut(access: Access, order: Order): Promise<void> {
@@ -67,7 +67,7 @@ async function untilNoticed(
   name: string,
   { isGone }: NonNullable<PlannedChange['before']>,
 ): Promise<void> {
-  for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(LOOK_MS)) {
+  for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(POLL_MS)) {
     if (isGone(await getGatewaySync(access, name))) return;
     if (performance.now() > deadline)
       throw new Problem(

@@ -1,3 +1,5 @@
+import { inkFor } from '../../cli/terminal/ink.ts';
+import { drawTable } from '../../cli/terminal/table.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables */
@@ -12,17 +14,8 @@ export async function readTable(client: KubernetesClient, path: string): Promise
     accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
   });
   // The other columns are for `--output wide`.
-  const isShown = columnDefinitions.map(({ priority }) => priority === 0);
-  const lines = [columnDefinitions.map(({ name }) => name.toUpperCase()), ...rows.map(({ cells }) => cells)].map(
-    (cells) => cells.filter((_, index) => isShown[index]).map((cell) => String(cell ?? '')),
-  );
-  const widths = (lines[0] ?? []).map((_, index) => Math.max(...lines.map((cells) => cells[index]?.length ?? 0)));
-  return lines
-    .map((cells) =>
-      cells
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('   ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const shown = columnDefinitions.flatMap(({ name, priority }, index) => (priority === 0 ? [{ name, index }] : []));
+  const titles = shown.map(({ name }) => ({ title: name.toUpperCase() }));
+  const cells = rows.map((row) => shown.map(({ index }) => String(row.cells[index] ?? '')));
+  return drawTable(titles, cells, { columns: undefined, ink: inkFor(false) }).join('\n');
 }

@@ -61,7 +61,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   assert.fail(`Tab does not lead to ${name}`);
 }
 
-suite('the page of kubectl gs ui with real gateways', { skip: skipWithoutChromium }, () => {
+suite('the page of kubectl stoker ui with real gateways', { skip: skipWithoutChromium }, () => {
   after(closeBrowser);
 
   test('shows a push on each gateway, and lets a user approve it with only the keyboard', async (t) => {

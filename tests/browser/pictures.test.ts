@@ -25,7 +25,7 @@ const OTHERS = [
   { name: 'ui-question', colorScheme: 'light', view: 'question', width: 1_200, height: 700 },
 ] as const;
 
-suite('the pictures of kubectl gs ui', { skip }, () => {
+suite('the pictures of kubectl stoker ui', { skip }, () => {
   after(closeBrowser);
 
   test('are drawn', async (t) => {

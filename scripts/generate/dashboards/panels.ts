@@ -19,6 +19,19 @@ interface Common {
   unit?: string;
 }
 
+/** Returns the fields that all panels begin with. */
+const frame = (
+  type: string,
+  { title, description, width, height }: Common,
+  usual: { width: number; height: number },
+) => ({
+  type,
+  title,
+  description,
+  width: width ?? usual.width,
+  height: height ?? usual.height,
+});
+
 /** Colours of outcomes and states, the same on every panel. */
 const OUTCOME_COLORS = {
   green: /^(added|patched|ready|stored|success|synced)$/,
@@ -49,7 +62,7 @@ interface TimeSeriesPanel extends Common {
 
 /** Lines over time. */
 export function timeSeries(panel: TimeSeriesPanel): Panel {
-  const { title, description, width = 8, height = 8, unit = 'short', queries, isStacked = false } = panel;
+  const { unit = 'short', queries, isStacked = false } = panel;
   const custom = {
     drawStyle: 'line',
     fillOpacity: isStacked ? 40 : 10,
@@ -60,11 +73,7 @@ export function timeSeries(panel: TimeSeriesPanel): Panel {
     stacking: { group: 'A', mode: isStacked ? 'normal' : 'none' },
   };
   return {
-    type: 'timeseries',
-    title,
-    description,
-    width,
-    height,
+    ...frame('timeseries', panel, { width: 8, height: 8 }),
     targets: rangeTargets(queries),
     fieldConfig: {
       defaults: { color: { mode: 'palette-classic' }, custom, min: 0, thresholds: thresholds('green'), unit },
@@ -90,14 +99,10 @@ interface StatPanel extends Common {
 
 /** One number, large. */
 export function stat(panel: StatPanel): Panel {
-  const { title, description, width = 4, height = 4, unit = 'short', query, noValue, decimals, showsName } = panel;
+  const { unit = 'short', query, noValue, decimals, showsName } = panel;
   const absence = noValue === undefined ? { text: 'No data', color: 'red' } : { text: noValue, color: 'text' };
   return {
-    type: 'stat',
-    title,
-    description,
-    width,
-    height,
+    ...frame('stat', panel, { width: 4, height: 4 }),
     // For a time range, Grafana would show the last value even if it is hours old.
     targets: instantTargets([query]),
     fieldConfig: {
@@ -125,14 +130,9 @@ export function stat(panel: StatPanel): Panel {
 
 /** A timeline of the condition Ready with a bar for each series. */
 export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
-  const { title, description, width = 24, height = 6, queries } = panel;
   return {
-    type: 'state-timeline',
-    title,
-    description,
-    width,
-    height,
-    targets: rangeTargets(queries),
+    ...frame('state-timeline', panel, { width: 24, height: 6 }),
+    targets: rangeTargets(panel.queries),
     fieldConfig: {
       defaults: {
         color: { mode: 'thresholds' },
@@ -163,24 +163,10 @@ interface TablePanel extends Common {
 
 /** A table with a row for each series, at the latest values. */
 export function table(panel: TablePanel): Panel {
-  const {
-    title,
-    description,
-    width = 12,
-    height = 8,
-    unit = 'short',
-    queries,
-    columns,
-    overrides = [],
-    sortBy,
-  } = panel;
+  const { unit = 'short', queries, columns, overrides = [], sortBy } = panel;
   const indexByName = Object.fromEntries(Object.keys(columns).map((name, index) => [name, index]));
   return {
-    type: 'table',
-    title,
-    description,
-    width,
-    height,
+    ...frame('table', panel, { width: 12, height: 8 }),
     targets: instantTargets(queries).map((target) => ({ ...target, format: 'table' })),
     fieldConfig: {
       defaults: { custom: { align: 'auto', filterable: true }, thresholds: thresholds('text'), unit },

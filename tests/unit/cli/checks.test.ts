@@ -83,7 +83,7 @@ const crd = (name: string, schema: object | undefined, status: object[] = [{ typ
     },
   ]);
 
-suite('kubectl gs doctor', () => {
+suite('kubectl stoker doctor', () => {
   const certificate = (from: string) => makeAuthority(Date.parse(from)).certificate;
   const bundle = (...certificates: string[]) => Buffer.from(certificates.join('')).toString('base64');
   const rows: [string, Parameters<typeof find>[1], check: string, level: string, says: RegExp][] = [

@@ -788,7 +788,7 @@ suite('the whole view', () => {
   });
 });
 
-suite('a command of kubectl gs', () => {
+suite('a command of kubectl stoker', () => {
   const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: 'then' });
   const history = [entry(OLD, 'v1'), entry(`c1${OLD}`, 'v0'), entry(`c2${OLD}`, 'c2')];
   const rollout = {

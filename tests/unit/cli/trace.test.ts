@@ -29,7 +29,7 @@ const resolved: ObservedEvent = {
 const applied: ObservedEvent = { reason: 'PushApplied', eventTime: at('10.410000') };
 const pushed = { lastPush: { ref: 'refs/heads/main', at: at('10.100'), outcome: 'Applied' as const } };
 
-suite('the output of kubectl gs trace', () => {
+suite('the output of kubectl stoker trace', () => {
   test('lists all steps in order, from the delivery to each disk', () => {
     const view = traceView(
       gatewaySync({

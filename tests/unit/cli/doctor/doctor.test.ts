@@ -33,7 +33,7 @@ const expected = new Map(
     }),
 );
 
-suite('kubectl gs doctor', () => {
+suite('kubectl stoker doctor', () => {
   test('reports that all is well in a healthy installation', () => {
     const said = linesOf(inOrder());
     assert.deepEqual(said, expected.get('a healthy installation'));
