@@ -64,18 +64,8 @@ function frame(main) {
 export function drawFleet(main, cards, { totals }) {
   frame(main);
   redraw(byId('totals'), totals, () => [
-    figure(
-      formatCount(totals.synced),
-      `of ${formatCount(totals.gateways)}`,
-      'gateways in sync',
-      totals.gateways ? totals.synced / totals.gateways : undefined,
-    ),
-    figure(
-      formatCount(totals.ready),
-      `of ${formatCount(totals.resources)}`,
-      'GatewaySyncs ready',
-      totals.resources ? totals.ready / totals.resources : undefined,
-    ),
+    figure(totals.synced, totals.gateways, 'gateways in sync'),
+    figure(totals.ready, totals.resources, 'GatewaySyncs ready'),
   ]);
   const wanted = search.trim().toLowerCase();
   const isWanted = (/** @type {Card} */ card) =>
@@ -94,21 +84,16 @@ export function drawFleet(main, cards, { totals }) {
   });
 }
 
-/** @param {string} value @param {string} total @param {string} label @param {number} [share] */
-function figure(value, total, label, share) {
-  const bar = h('meter', {
-    min: 0,
-    max: 1,
-    value: share ?? 1,
-    'aria-hidden': 'true',
-    class: share === undefined || share === 1 ? 'full' : '',
-  });
+/** @param {number} value @param {number} total @param {string} label */
+function figure(value, total, label) {
+  const part = h('i', { 'data-state': value >= total ? 'ready' : 'busy' });
+  part.style.width = `${total ? (value / total) * 100 : 100}%`;
   return h(
     'div',
     { class: 'figure' },
     h('dt', {}, label),
-    h('dd', {}, h('b', {}, value), ' ', h('span', {}, total)),
-    bar,
+    h('dd', {}, h('b', {}, formatCount(value)), ' ', h('span', {}, `of ${formatCount(total)}`)),
+    h('div', { class: 'gauge', 'aria-hidden': 'true' }, part),
   );
 }
 
