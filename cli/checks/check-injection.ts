@@ -91,7 +91,7 @@ function checkRules({ webhook, configuration: { metadata } }: Injector): Finding
       todo: 'reinstall the chart: the rules were changed',
       page: INJECTION,
     });
-  const coversSystem = fits(webhook.namespaceSelector ?? {}, { 'kubernetes.io/metadata.name': 'kube-system' });
+  const coversSystem = fits(webhook.namespaceSelector, { 'kubernetes.io/metadata.name': 'kube-system' });
   if (coversSystem)
     return warning('webhook/selector', `${metadata.name} is also called in kube-system`, {
       todo: 'reinstall the chart: its namespaceSelector excludes kube-system and kube-node-lease',

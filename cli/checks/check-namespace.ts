@@ -85,7 +85,7 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
   const injectors = injectorsOf(survey);
   const labels = seenOr(namespace, undefined)?.metadata.labels;
   if (injectors.length === 0 || !labels) return [];
-  if (injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
+  if (injectors.some(({ webhook }) => fits(webhook.namespaceSelector, labels)))
     return ok('namespace/injection', `annotated pods in ${name} get the sidecar`);
   const annotated = seenOr(pods, []).filter(isAnnotated).length;
   const make = annotated > 0 ? failed : warning;

@@ -6,9 +6,10 @@ import { injectorsOf } from './check-injection.ts';
 import { checkMesh } from './check-mesh.ts';
 import { componentsOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
-import { type Findings, failed, listed, ok, seenOr, warning } from './finding.ts';
+import { type Finding, type Findings, failed, listed, ok, seenOr, warning } from './finding.ts';
 import {
   type Container,
+  containerStatusesOf,
   DATA_PATH,
   type Event,
   fits,
@@ -58,12 +59,19 @@ export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey)
   return all.length === 1 ? all[0]?.metadata.name : undefined;
 }
 
+interface About {
+  survey: NamespaceSurvey;
+  /** The GatewaySync of the pod. */
+  gatewaySync: GatewaySync | undefined;
+  whole: Survey;
+}
+
 /** Checks one pod: its annotations, its sidecar, its containers, and the report of its agent. */
 export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Findings {
   const gatewaySync = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey));
   return [
     checkAnnotations(pod, { survey, gatewaySync }),
-    checkSidecar(pod, survey, whole),
+    checkSidecar(pod, { survey, gatewaySync, whole }),
     checkMounts(pod, gatewaySync),
     checkProcesses(pod, gatewaySync),
     checkMesh(pod),
@@ -74,7 +82,7 @@ export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Find
 
 function checkAnnotations(
   { metadata: { annotations = {} } }: Pod,
-  { survey, gatewaySync }: { survey: NamespaceSurvey; gatewaySync: GatewaySync | undefined },
+  { survey, gatewaySync }: Omit<About, 'whole'>,
 ): Findings {
   const inject = annotations[POD_ANNOTATIONS.inject];
   const named = annotations[POD_ANNOTATIONS.crName];
@@ -116,40 +124,33 @@ function checkAnnotations(
   return [];
 }
 
-function checkSidecar(pod: Pod, survey: NamespaceSurvey, whole: Survey): Findings {
+function checkSidecar(pod: Pod, { survey, gatewaySync, whole }: About): Findings {
   const sidecar = sidecarOf(pod);
-  if (sidecar) return checkImage(sidecar, { pod, survey, whole });
-  if (pod.metadata.annotations?.[POD_ANNOTATIONS.inject] !== 'true') return [];
-  const { says, todo } = whyMissing(pod, survey, whole);
-  return failed('pod/sidecar', `it has no sidecar: ${says}`, { todo, page: INJECTION });
-}
-
-function whyMissing({ metadata }: Pod, { namespace }: NamespaceSurvey, whole: Survey): { says: string; todo: string } {
-  const injectors = injectorsOf(whole);
-  const labels = seenOr(namespace, undefined)?.metadata.labels;
+  if (sidecar) return checkImage(sidecar, { pod, gatewaySync, whole });
+  const { annotations, labels, creationTimestamp } = pod.metadata;
+  if (annotations?.[POD_ANNOTATIONS.inject] !== 'true') return [];
+  const fail = (says: string, todo: string) =>
+    failed('pod/sidecar', `it has no sidecar: ${says}`, { todo, page: INJECTION });
   const again = 'delete it: the new pod gets the sidecar';
-  if (labels && injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
-    return { says: 'injection excludes its namespace', todo: `see the namespace above, then ${again}` };
-  if (injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook.objectSelector ?? {}, metadata.labels)))
-    return {
-      says: 'the objectSelector of the webhook excludes it',
-      todo: `add the labels of the selector, then ${again}`,
-    };
+  const injectors = injectorsOf(whole);
+  const isExcluded = (key: 'namespaceSelector' | 'objectSelector', given: Record<string, string> | undefined) =>
+    injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook[key], given));
+  const ofNamespace = seenOr(survey.namespace, undefined)?.metadata.labels;
+  if (ofNamespace && isExcluded('namespaceSelector', ofNamespace))
+    return fail('injection excludes its namespace', `see the namespace above, then ${again}`);
+  if (isExcluded('objectSelector', labels))
+    return fail('the objectSelector of the webhook excludes it', `add the labels of the selector, then ${again}`);
   const since = Math.min(...injectors.map(({ configuration }) => Date.parse(configuration.metadata.creationTimestamp)));
-  if (injectors.length > 0 && Date.parse(metadata.creationTimestamp) < since)
-    return { says: 'it was created before the webhook', todo: again };
-  return {
-    says: 'injection was unavailable when it was created',
-    todo: `${again}; if not, see the problems of injection above`,
-  };
+  if (injectors.length > 0 && Date.parse(creationTimestamp) < since)
+    return fail('it was created before the webhook', again);
+  return fail('injection was unavailable when it was created', `${again}; if not, see the problems of injection above`);
 }
 
 function checkImage(
   { image = '', securityContext }: Container,
-  { pod, survey, whole }: { pod: Pod; survey: NamespaceSurvey; whole: Survey },
+  { pod, gatewaySync, whole }: { pod: Pod } & Omit<About, 'survey'>,
 ): Findings {
-  const chosen = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey))?.spec
-    .agent?.image;
+  const chosen = gatewaySync?.spec.agent?.image;
   const wanted = componentsOf(whole.operator, 'controller').flatMap(
     (controller) => settingOf(controller, 'DEFAULT_AGENT_IMAGE') ?? [],
   );
@@ -238,27 +239,21 @@ function checkContainers(pod: Pod, events: readonly Event[]): Findings {
       todo: 'create the object in the message, or free the volume; if the resource now specifies a different Secret, delete the pod',
       page: INJECTION,
     });
-  const { says, todo } = whyNotReady(pod);
-  return warning('pod/ready', says, { todo, page: INJECTION });
+  return explainUnready(pod);
 }
 
 /** Explains why a pod without container errors isn't ready: a node, an image, its agent, or its probe. */
-function whyNotReady({ metadata: { name }, status = {} }: Pod): { says: string; todo: string } {
-  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-  const describe = `kubectl describe pod ${name}`;
-  const message = status.conditions?.find(({ type }) => type === 'Ready')?.message;
-  if (containers.length === 0 && !message)
-    return { says: 'not started: no node has reported its containers', todo: `wait; if it persists, ${describe}` };
+function explainUnready(pod: Pod): Finding {
+  const { name } = pod.metadata;
+  const containers = containerStatusesOf(pod);
+  const warn = (says: string, todo: string) => warning('pod/ready', says, { todo, page: INJECTION });
+  const wait = `wait; if it persists, kubectl describe pod ${name}`;
+  const message = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.message;
+  if (containers.length === 0 && !message) return warn('not started: no node has reported its containers', wait);
   const pulled = containers.find(({ state }) => state?.waiting?.reason === 'ContainerCreating');
   if (pulled)
-    return {
-      says: `the container ${pulled.name} is being created: its image or its volumes are not ready yet`,
-      todo: `wait; if it persists, ${describe}`,
-    };
+    return warn(`the container ${pulled.name} is being created: its image or its volumes are not ready yet`, wait);
   const late =
     containers.find(({ ready, state }) => state?.running && !ready) ?? containers.find(({ ready }) => !ready);
-  return {
-    says: `not ready${message ? `: ${message}` : ''}`,
-    todo: late ? `see kubectl logs ${name} -c ${late.name}` : `wait; if it persists, ${describe}`,
-  };
+  return warn(`not ready${message ? `: ${message}` : ''}`, late ? `see kubectl logs ${name} -c ${late.name}` : wait);
 }

@@ -4,7 +4,7 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { checkVolumeLock } from './check-volume-lock.ts';
 import { type Findings, failed, ok, warning } from './finding.ts';
-import type { Pod } from './objects.ts';
+import { containerStatusesOf, type Pod } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
 /** Maximum time until an agent's first report (ms). */
@@ -57,10 +57,8 @@ function checkClock(
   });
 }
 
-const isAgentWaiting = ({ status = {} }: Pod): boolean =>
-  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].some(
-    ({ name, state }) => name === AGENT_CONTAINER && state?.waiting !== undefined,
-  );
+const isAgentWaiting = (pod: Pod): boolean =>
+  containerStatusesOf(pod).some(({ name, state }) => name === AGENT_CONTAINER && state?.waiting !== undefined);
 
 function checkState(
   status: SyncReportStatus,

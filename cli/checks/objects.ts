@@ -85,6 +85,12 @@ export const settingOf = ({ spec }: Deployment, name: string): string | undefine
 export const componentOf = ({ metadata }: { metadata: ObjectMeta }): string | undefined =>
   metadata.labels?.['app.kubernetes.io/component'];
 
+/** Statuses of the containers of a pod, init containers first. */
+export const containerStatusesOf = ({ status }: Pod): ContainerStatus[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+];
+
 /** The sidecar of a pod; undefined if it has none. */
 export const sidecarOf = ({ spec }: Pod): Container | undefined =>
   [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === AGENT_CONTAINER);

@@ -1,4 +1,4 @@
-import type { ContainerStatus, Pod } from './objects.ts';
+import { type ContainerStatus, containerStatusesOf, type Pod } from './objects.ts';
 
 /** A reason why a container or a pod doesn't run. */
 export interface Trouble {
@@ -12,11 +12,10 @@ export interface Trouble {
 const STARTING = ['ContainerCreating', 'PodInitializing'];
 
 /** Finds the problems in a pod's status. */
-export function troublesOf({ status = {} }: Pod): Trouble[] {
-  const unscheduled = status.conditions?.find(
+export function troublesOf(pod: Pod): Trouble[] {
+  const unscheduled = pod.status?.conditions?.find(
     ({ type, status: value }) => type === 'PodScheduled' && value === 'False',
   );
-  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   return [
     ...(unscheduled
       ? [
@@ -27,7 +26,7 @@ export function troublesOf({ status = {} }: Pod): Trouble[] {
           },
         ]
       : []),
-    ...containers.flatMap(troubleOf),
+    ...containerStatusesOf(pod).flatMap(troubleOf),
   ];
 }
 

@@ -87,7 +87,7 @@ export function formatOf({ output }: { output?: string | undefined }): 'json' | 
 }
 
 /** Returns the maximum time to wait (ms). Throws `Problem`. */
-export function timeoutOf({ timeout }: { timeout: string }): number {
+export function parseTimeout({ timeout }: { timeout: string }): number {
   const timeoutMs = parseDuration(timeout);
   if (timeoutMs !== undefined) return timeoutMs;
   throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION } from '../../shared/api/inspection.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
-import { type Access, type AccessOptions, connect } from '../client/connect.ts';
+import { type Access, connect } from '../client/connect.ts';
 import { askAgents } from '../client/inspect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails, readPodStates } from '../client/read.ts';
@@ -14,7 +14,7 @@ import {
   SharedAnswers,
 } from '../fleet/inspection.ts';
 import type { Host } from '../terminal/host.ts';
-import { type ArgsDef, accessArgs } from './command.ts';
+import { type ArgsDef, accessArgs, type ParsedArgs } from './command.ts';
 import { say } from './confirm.ts';
 
 /** Options of commands that query agents. */
@@ -33,12 +33,7 @@ export const inspectArgs = {
   ...accessArgs,
 } as const satisfies ArgsDef;
 
-interface InspectArgs extends AccessOptions {
-  name: string;
-  gateway?: string | undefined;
-  all?: boolean | undefined;
-  timeout: string;
-}
+type InspectArgs = Partial<ParsedArgs<typeof inspectArgs>> & { name: string; timeout: string };
 
 /** Query about a resource. */
 export type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: string | undefined };

@@ -14,7 +14,7 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { Screen } from '../terminal/screen.ts';
 import { cut, plain } from '../terminal/text.ts';
-import { accessArgs, makeCommand, timeoutOf } from './command.ts';
+import { accessArgs, makeCommand, parseTimeout } from './command.ts';
 import { say, yesArg } from './confirm.ts';
 import { requestSync } from './request-sync.ts';
 
@@ -57,7 +57,7 @@ export const sync = makeCommand({
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
-    const timeoutMs = timeoutOf(args);
+    const timeoutMs = parseTimeout(args);
     if (args.ref !== undefined && !isValidRefName(args.ref))
       throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
     if (args.request !== undefined && (!args.wait || args.ref !== undefined))

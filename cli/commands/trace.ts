@@ -10,7 +10,7 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { linesOf } from '../terminal/text.ts';
 import { drawTimeline } from '../terminal/timeline.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs, timeoutOf } from './command.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs, parseTimeout } from './command.ts';
 
 const POLL_MS = 300;
 /** Delay of events after the status (ms). */
@@ -37,7 +37,7 @@ export const trace = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    const timeoutMs = timeoutOf(args);
+    const timeoutMs = parseTimeout(args);
     const access = connect(args, host);
     if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
     const gatewaySync = await getGatewaySync(access, args.name);
