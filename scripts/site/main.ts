@@ -1,7 +1,7 @@
 /**
  * Serves or builds the documentation site. Its packages are installed in `site/`, not with the packages of the product.
  *   npm run docs                    serve the pages of the checkout, and reload them when they change
- *   npm run docs -- build           build them into site/.vitepress/dist; dead links are errors
+ *   npm run docs -- build           build them into site/.vitepress/dist; dead links and wrong types are errors
  *   npm run docs -- versions DIR    build every release from its tag, and the checkout as `next`, into a directory
  */
 import { buildSite, serveSite } from './run-vitepress.ts';

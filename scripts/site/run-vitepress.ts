@@ -36,12 +36,23 @@ export function serveSite(options: string[]): void {
   });
 }
 
+/** Checks the types of the configuration and the theme in this checkout. Needs the packages of the site. */
+function checkTypes(): void {
+  const { status } = spawnSync(path.join(root, 'node_modules/.bin/tsc'), ['--project', 'site'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) throw new Error('the types of the site are wrong, see above');
+}
+
 /**
  * Builds the site of a checkout with the JSON Schemas of its CRDs, as a version of the published site if `version` is set.
  * Throws an error if it fails.
  */
 export async function buildSite(options: string[], { checkout = root, version = '' } = {}): Promise<void> {
-  const { status } = spawnSync(process.execPath, vitepress(checkout, ['build', ...options]), {
+  const build = vitepress(checkout, ['build', ...options]);
+  if (checkout === root) checkTypes();
+  const { status } = spawnSync(process.execPath, build, {
     stdio: 'inherit',
     env: { ...process.env, DOCS_VERSION: version },
   });

@@ -17,7 +17,12 @@ const siteBase = version ? `${new URL(SITE).pathname}/` : '/';
 const description = 'Delivers configuration files from git to the pods that read them';
 
 /** Pages with tables that need the space of the outline. */
-const WIDE_PAGES = ['reference/api-reference.md', 'reference/chart-values.md', 'reference/conditions.md'];
+const WIDE_PAGES = [
+  'explanation/comparison.md',
+  'reference/api-reference.md',
+  'reference/chart-values.md',
+  'reference/conditions.md',
+];
 
 export default defineConfig({
   title: 'stoker-operator',

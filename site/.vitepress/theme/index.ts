@@ -1,7 +1,7 @@
 import type { Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme';
-import MermaidDiagram from './MermaidDiagram.vue';
-import VersionSwitcher from './VersionSwitcher.vue';
+import { MermaidDiagram } from './mermaid-diagram.ts';
+import { VersionSwitcher } from './version-switcher.ts';
 import './style.css';
 
 export default {
