@@ -40,7 +40,9 @@ export class Previewer implements Chore {
   #shown: GatewayPreview | undefined;
   /** The release in the data volume when the task was done; undefined while it isn't done. */
   #base: Partial<Applied> | undefined;
-  /** Whether that release might have changed. */
+  /** Whether the preview was compared with the stable release. */
+  #isFromStable = false;
+  /** Whether the release in the data volume might have changed. */
   #hasSynced = false;
   /** The delivered release, if it changed no file. */
   #noted: Named | undefined;
@@ -144,6 +146,7 @@ export class Previewer implements Chore {
     const ending = AbortSignal.any([signal, this.#ending.signal]);
     const preview = await run(task, ending);
     if (this.#task !== task) return;
+    this.#isFromStable = isStable(applied, task);
     this.#onDone(applied);
     if (hasProblem(preview)) {
       // The cause can be removed on the gateway, or by other keys.
@@ -182,9 +185,13 @@ export class Previewer implements Chore {
     this.#options.onDue();
   }
 
-  /** Checks whether the preview shows that the release changes no file. */
+  /**
+   * Checks whether the preview shows that the release changes no file of the stable one. A release with the files of an
+   * abandoned one must be verified, even if the gateway still has them.
+   */
   showsUnchanged(release: Named): boolean {
-    return this.#isShown(release) && this.#shown !== undefined && isUnchanged(this.#shown);
+    const shown = this.#isShown(release) ? this.#shown : undefined;
+    return this.#isFromStable && shown !== undefined && isUnchanged(shown);
   }
 
   #isShown(release: Named | undefined): boolean {
@@ -210,6 +217,10 @@ interface Named {
 }
 
 const NOTHING: Partial<Applied> = {};
+
+/** A volume without files is compared with the stable release. Files without a revision can be of any. */
+const isStable = (applied: Applied | undefined, { stable }: PreviewTask): boolean =>
+  applied === undefined || (typeof stable !== 'string' && isSame({ revision: stable.revision, ...applied }, stable));
 
 const isSameRelease = (base: Partial<Applied>, applied: Applied | undefined): boolean =>
   isSame(base, applied) && base.recipe === applied?.recipe;

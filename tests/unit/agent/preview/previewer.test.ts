@@ -19,7 +19,7 @@ const emptyPlan = { changes: [], publications: [] } as unknown as Parameters<typ
 const nothing = summarizePreview({ plan: emptyPlan, contents: new Map(), commit: '' });
 
 const taskOf = (labels: Record<string, string> = {}, { commit, revision } = NEW): PreviewTask => {
-  const stable = intentOf({ commit: OLD.commit });
+  const stable = intentOf({ commit: OLD.commit, revision: OLD.revision });
   return { commit, revision, candidate: intentOf({ commit }), stable, labels: new Map(Object.entries(labels)) };
 };
 const previewed = (task: PreviewTask): PreviewVerdict => ({ kind: 'preview', task });
@@ -149,6 +149,19 @@ suite('the previewer', () => {
     assert.equal(shown.length, 1);
     previewer.onSynced({ ...OLD, commit: 'd'.repeat(40) }, emptyPlan);
     assert.deepEqual(shown.slice(1), [undefined]);
+  });
+
+  test('does not know a release as unchanged that was compared with an abandoned one', async () => {
+    const { previewer, world, judge } = previewerOf();
+    world.applied = { ...OLD, commit: 'd'.repeat(40) };
+    judge(previewed(taskOf()));
+    await previewer.run(never);
+    assert.equal(previewer.showsUnchanged(NEW), false);
+    assert.equal(previewer.onSynced(NEW, emptyPlan), false);
+    world.applied = OLD;
+    previewer.onSyncEnd();
+    await previewer.run(never);
+    assert.equal(previewer.showsUnchanged(NEW), true);
   });
 
   test('knows that a release changed no file until another one is delivered', async () => {

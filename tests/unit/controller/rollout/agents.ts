@@ -83,17 +83,20 @@ export function apply(world: World, index: number, setup: Setup): World {
     return withAgent(world, index, { aim: undefined, report: { rollout, ...named(holds), state } });
   }
   const isSame = holds !== undefined && content === contentOf(holds, index, world, setup);
-  const isKnown = holds === commit ? isNoted : plan?.commit === commit && plan.isUnchanged;
+  // Only a comparison with the stable release proves that nothing has to be verified.
+  const isKnown = holds === commit ? isNoted : isStable(holds, world) && plan?.commit === commit && plan.isUnchanged;
   return withAgent(world, index, {
     aim: undefined,
     holds: commit,
     isNoted: isSame && isKnown,
     report: { rollout, ...named(commit), state: isBadFor(commit, index, world, setup) ? 'failed' : 'healthy' },
-    // With another base, the preview is made again.
+    // A comparison with another release is obsolete.
     plan: holds === commit ? plan : undefined,
   });
 }
 
+const isStable = (commit: Commit | undefined, { state }: World) =>
+  [undefined, state?.rollout.stableCommit].includes(commit);
 const named = (commit: Commit | undefined) => ({ commit, revision: commit && 'r' });
 
 /** Delivers the report to the controller's watch. */

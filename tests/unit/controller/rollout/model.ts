@@ -91,7 +91,7 @@ export function planNameOf(world: Pick<World, 'plan'>, setup: Setup): string {
 }
 
 export const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
-/** Returns the index of a gateway by its name. */
+/** Returns the index in a gateway's name. */
 export const indexOf = (name: string): number => Number(name.slice(1));
 const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision: 'r' });
 

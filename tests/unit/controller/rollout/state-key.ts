@@ -23,7 +23,14 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   const canCome = [commit, world.wanted, nextCommit];
   return [
     ...[phase, wave, commit, stableCommit, nextCommit, isAtRest ? '' : failures?.toSorted()],
-    ...admission.map((entry) => [entry.members, entry.admitted, entry.gateways, entry.isChosenAgain, entry.of]),
+    ...admission.map((entry) => [
+      entry.members,
+      entry.admitted,
+      entry.gateways,
+      entry.isChosenAgain,
+      entry.of,
+      entry.isUnchanged,
+    ]),
     ...timesOf(world, isAtRest),
     comesBack && history.map((entry) => entry.commit),
     [world.rollback, handled.rollback],
@@ -45,12 +52,14 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
 /** What earlier previews decide about later ones. */
 function previewOf(world: World, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { phase, nextCommit, preview, previewedAt = '', previewFailure, handled } = rollout;
+  const { phase, nextCommit, preview, previewedAt = '', previewFailure, handled, trial, isTried } = rollout;
   const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
-  const matters = previewedAt && (mayFollow || phase === 'Previewing' || nextCommit !== undefined);
+  const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== rollout.commit;
+  const matters = previewedAt && (mayFollow || isNext);
   const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
   const running = preview && !preview.endedAt && ticksSince(world, Date.parse(preview.startedAt), PREVIEW_MS / TICK_MS);
-  return [preview?.commit, running, age, previewFailure, handled?.approvedDigests];
+  const { commit, reported = 0, changedWaves } = preview ?? {};
+  return [commit, running, reported > 0, changedWaves, age, previewFailure, handled?.approvedDigests, trial, isTried];
 }
 
 const ticksSince = (world: World, time: number, most: number): number =>
@@ -108,14 +117,12 @@ function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[]
     const intent = aim === undefined ? '' : aim.commit + about(aim.number);
     const reports = seen === report ? said(report) : `${said(report)}>${said(seen)}`;
     const age = ticksSince(world, createdAt, !isAtRest && createdAt > admitted ? DEADLINE + 2 : DEADLINE);
-    return `${rests},${relations},${age},${away},${intent},${volume},${reports},${plansOf(agent, isAtRest ? rollout.stableCommit : '')}${isUnreadyBefore}`;
+    return `${rests},${relations},${age},${away},${intent},${volume},${reports},${plansOf(agent)}${isUnreadyBefore}`;
   });
 }
 
-/** A preview of the release that all gateways have is forgotten. */
-function plansOf(agent: Agent, stableCommit: string): string {
-  const words = (each: Agent['plan']) =>
-    each && each.commit !== stableCommit ? `${each.commit}${each.isUnchanged}${each.digest}` : '';
+function plansOf(agent: Agent): string {
+  const words = (each: Agent['plan']) => each && `${each.commit}${each.isUnchanged}${each.digest}`;
   const { plan, seenPlan } = agent;
-  return seenPlan === shownPlan(agent) ? words(plan) : `${words(plan)}>${words(seenPlan)}`;
+  return seenPlan === shownPlan(agent) ? `${words(plan)}` : `${words(plan)}>${words(seenPlan)}`;
 }
