@@ -218,9 +218,9 @@ interface Named {
 
 const NOTHING: Partial<Applied> = {};
 
-/** A volume without files is compared with the stable release. Files without a revision can be of any. */
+/** A volume without files is compared with the stable release. */
 const isStable = (applied: Applied | undefined, { stable }: PreviewTask): boolean =>
-  applied === undefined || (typeof stable !== 'string' && isSame({ revision: stable.revision, ...applied }, stable));
+  applied === undefined || (typeof stable !== 'string' && isOn(applied, stable));
 
 const isSameRelease = (base: Partial<Applied>, applied: Applied | undefined): boolean =>
   isSame(base, applied) && base.recipe === applied?.recipe;

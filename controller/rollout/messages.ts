@@ -96,7 +96,10 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
   if (wait.kind === 'outdated')
     return `waiting for newer agents${sinceText(rollout)}: the agents of ${named(wait.pods)} don't support rollouts and follow the newest commit; recreate these pods`;
   if (nextCommit === undefined) return phaseOf(rollout, wait, context);
-  const next = `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
+  const next =
+    wait.kind === 'preview'
+      ? previewWait(nextCommit, rollout, context.input)
+      : `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
   if (phase === 'Complete') return next;
   return `${next}; ${GIVEN_UP.includes(phase) ? phaseOf(rollout, wait, context) : `no further gateways get commit ${commit}`}`;
 }
@@ -127,7 +130,7 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
     case 'RolledBack':
       return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, context)}`;
     case 'Previewing':
-      return previewWait(rollout, context.input);
+      return previewWait(commit, rollout, context.input);
     case 'Soaking':
       return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${skippedText(rollout, context)}`;
     case 'AwaitingApproval':

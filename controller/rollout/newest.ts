@@ -1,6 +1,8 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { waitBefore } from './approval.ts';
+import { previewFailureOf } from './failure-messages.ts';
+import { stopBefore } from './give-up.ts';
 import { begin, givenUpName, givenUpWith, returnToStable } from './lifecycle.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
 import { changesNothing } from './pursue.ts';
@@ -45,7 +47,10 @@ export function startNewest(state: RolloutState, input: RolloutInput): Advanced 
   if (news === 'moved')
     return hold({ ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } }, { kind: 'givenUp' });
   const wait = outdated ?? waitToBegin(state, wanted, input);
-  return wait ? hold(state, wait) : go(begin(state, wanted, input));
+  if (wait) return hold(state, wait);
+  const begun = begin(state, wanted, input);
+  const failures = isPreviewed(wanted, rollout, input) ? failuresIn(rollout, input) : [];
+  return go(failures.length > 0 ? stopBefore(begun, previewFailureOf(failures)) : begun);
 }
 
 /**
@@ -61,12 +66,16 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
 }
 
 /**
- * Returns why a newer release can't begin. Waves that it leaves unchanged need no approval or window. A release that
- * can't be delivered begins, and so stops, without an approval in vain, unless gateways would lose another one.
+ * Returns why a newer release can't begin. Gateways keep a release in progress until the newer one is previewed. Waves
+ * that it leaves unchanged need no approval or window. A release that can't be delivered begins, and so stops, without
+ * an approval in vain, unless gateways would lose another one.
  */
 function waitToBegin(state: RolloutState, release: Release, input: RolloutInput): Wait | undefined {
   const { rollout } = state;
-  if (!isPreviewed(release, rollout, input)) return waitBefore(0, release, { rollout, input });
+  if (!isPreviewed(release, rollout, input)) {
+    const isHeld = isInProgress(rollout) && rollout.admittedAt !== undefined;
+    return isHeld ? { kind: 'preview' } : waitBefore(0, release, { rollout, input });
+  }
   if (hasNoAdmitted(rollout) && failuresIn(rollout, input).length > 0) return undefined;
   const begun = begin(state, release, input).rollout;
   const standing = standingOf(begun, input);

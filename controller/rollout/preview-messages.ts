@@ -1,13 +1,12 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import { named, shortened } from './failure-messages.ts';
 import { iso } from './lifecycle.ts';
-import { previewOf, staleIn } from './preview.ts';
+import { staleIn } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
-/** Describes a rollout whose gateways preview its release. */
-export function previewWait(rollout: RolloutStatus, input: RolloutInput): string {
-  const { commit, previewedAt = iso(input.now) } = rollout;
-  const preview = previewOf(rollout, rollout);
+/** Describes the wait for the preview of a commit: the one that is rolled out, or the next one. */
+export function previewWait(commit: string, rollout: RolloutStatus, input: RolloutInput): string {
+  const { preview, previewedAt = iso(input.now) } = rollout;
   if (preview)
     return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview)}`;
   const stale = staleIn(rollout, rollout, input).map(({ name }) => name);

@@ -1,6 +1,14 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isInProgress, isOnRelease, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
+import {
+  isInProgress,
+  isOn,
+  isOnRelease,
+  isSame,
+  type Release,
+  type ReleaseName,
+  stableOf,
+} from '../../shared/domain/releases.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
 import { skippedBefore } from './judge-gateway.ts';
 import { iso, unlessEmpty } from './lifecycle.ts';
@@ -105,13 +113,18 @@ function counted(begun: Begun, rollout: RolloutStatus, { gateways, previewMs, no
       BOUNDS.count,
     ),
     everyCommit: plans.find(({ plan }) => plan.everyCommit !== undefined)?.plan.everyCommit,
-    changedWaves: changedIn(plans, rollout.admission, changedWaves),
+    changedWaves: changedIn(plans, rollout, changedWaves),
   };
 }
 
-/** A pod with changes can be replaced while its release waits. Its wave still needs the approval and the window. */
-function changedIn(plans: readonly Planned[], admission: RolloutStatus['admission'], before: string[] = []) {
-  const changed = plans.filter(({ plan }) => !plan.isUnchanged);
+/**
+ * A pod with changes can be replaced while its release waits. Its wave still needs the approval and the window. Changes
+ * compared with a release that was replaced don't count: without it, the gateway may be unchanged.
+ */
+function changedIn(plans: readonly Planned[], rollout: RolloutStatus, before: string[] = []): string[] | undefined {
+  const { admission } = rollout;
+  const isChanged = ({ gateway, plan }: Planned) => !plan.isUnchanged && isOn(gateway.report ?? {}, stableOf(rollout));
+  const changed = plans.filter(isChanged);
   const names = changed.flatMap(({ gateway: { fits, key } }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
   return unlessEmpty([...new Set([...before, ...names])].sort());
 }

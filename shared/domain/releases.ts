@@ -31,17 +31,21 @@ const IN_PROGRESS: readonly RolloutPhase[] = [
 /** Checks whether a release is being rolled out. */
 export const isInProgress = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean => IN_PROGRESS.includes(phase);
 
+interface ReportedRelease {
+  commit?: string | undefined;
+  revision?: string | undefined;
+}
+
+/** Checks whether a gateway is on a release, or on none yet. A report without a revision can be of any. */
+export const isOn = ({ commit, revision }: ReportedRelease, release: ReportedRelease): boolean =>
+  commit === undefined || (commit === release.commit && (revision ?? release.revision) === release.revision);
+
 /**
  * Checks whether a gateway is on one of the two releases of a rollout, or on none yet. Its preview proves nothing if it
- * was made from another release. A report without a revision can be of any.
+ * was made from another release.
  */
-export function isOnRelease(
-  { commit, revision }: { commit?: string | undefined; revision?: string | undefined },
-  rollout: RolloutStatus,
-): boolean {
-  const isOn = (base: Release) => commit === base.commit && (revision ?? base.revision) === base.revision;
-  return commit === undefined || isOn(stableOf(rollout)) || isOn(rollout);
-}
+export const isOnRelease = (report: ReportedRelease, rollout: RolloutStatus): boolean =>
+  isOn(report, stableOf(rollout)) || isOn(report, rollout);
 
 /** Phases of an abandoned release. */
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { isOnRelease } from '../../../../shared/domain/releases.ts';
+import { isInProgress, isOnRelease } from '../../../../shared/domain/releases.ts';
 import { ALL, isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import { type Commit, contentOf, gatewaysOf, indexOf, planIn, type Setup, type World } from './model.ts';
 import type { Node } from './node.ts';
@@ -22,6 +22,10 @@ export function checkPreview(world: World, previous: RolloutStatus | undefined, 
   const letIn = admission.filter(({ admitted }) => admitted !== '');
   if (phase === 'Previewing' || isStopped) assert.deepEqual(letIn, [], 'somebody is let in before the preview is over');
   if (previous?.number === number && previous.phase !== 'Previewing') assert.notEqual(phase, 'Previewing');
+  const isReplaced = previous && previous.commit !== rollout.commit && previous.admittedAt && isInProgress(previous);
+  const isGivenUp = rollout.givenUp?.includes(`${previous?.commit} r`);
+  if (isReplaced && !isGivenUp)
+    assert.notEqual(phase, 'Previewing', 'gateways lose a commit before the next one is previewed');
   if (isStopped && previous?.phase !== 'Stopped')
     assert.ok(
       gatewaysOf(world, setup).some(({ plan }) => plan?.commit === rollout.commit && plan.failure !== undefined),

@@ -133,6 +133,34 @@ suite('before the first wave', () => {
     assert.equal(phaseOf(fleet), 'Progressing canary C A');
   });
 
+  test('gateways keep a commit in progress while the next one is previewed, and get that one directly', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    fleet.plan('B', [0, 1, 2], {});
+    fleet.look();
+    fleet.well(0);
+    fleet.look('C');
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing canary B A', 'C']);
+    assert.match(fleet.rollout.message ?? '', /^waiting for the gateways to preview commit C .*; no further gateways/);
+    fleet.well(1);
+    fleet.plan('C', [0, 1, 2], {});
+    fleet.plan('C', [1], { failure: 'check' });
+    fleet.look('C');
+    assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Stopped canary C A', []]);
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: undefined }));
+    fleet.pass(2).look('D');
+    fleet.pass(1).look('D');
+    assert.equal(phaseOf(fleet), 'Progressing canary D A');
+    fleet.well(0);
+    fleet.look('E');
+    fleet.plan('E', [0, 1, 2], {});
+    fleet.look('E');
+    assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary E A', ['g0', 'g1']]);
+    // The gateway that still has D was compared with that.
+    fleet.plan('E', [0]);
+    fleet.look('E');
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
+  });
+
   test('a fix of a stopped commit is previewed at once, and a series of commits one per minute', () => {
     const fleet = begin(canary, two);
     const stopped = (commit: string) => {
