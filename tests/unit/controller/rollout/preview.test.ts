@@ -79,15 +79,18 @@ suite('before the first wave', () => {
 
   test('a preview that cannot begin yet waits for its time, although no gateway is ready', () => {
     const fleet = begin(canary, two);
-    fleet.plan('B', [0, 1], {});
-    fleet.look();
+    for (const commit of ['B', 'C']) {
+      fleet.plan(commit, [0, 1], { failure: 'broken' });
+      fleet.look(commit);
+      fleet.look(commit);
+    }
     for (const index of [0, 1]) fleet.blink(index);
-    fleet.look('C');
-    assert.equal(phaseOf(fleet), 'Previewing canary C A');
-    lookAfter(fleet, 59_999, 'C');
-    assert.deepEqual([phaseOf(fleet), fleet.wakeInMs], ['Previewing canary C A', 1]);
-    lookAfter(fleet, 60_000, 'C');
-    assert.equal(phaseOf(fleet), 'Progressing canary C A');
+    fleet.look('D');
+    assert.equal(phaseOf(fleet), 'Previewing canary D A');
+    lookAfter(fleet, 59_999, 'D');
+    assert.deepEqual([phaseOf(fleet), fleet.wakeInMs], ['Previewing canary D A', 1]);
+    lookAfter(fleet, 60_000, 'D');
+    assert.equal(phaseOf(fleet), 'Progressing canary D A');
   });
 
   test('a preview counts changes by the waves that are chosen when the rollout begins', () => {
