@@ -52,18 +52,17 @@ function targetsOf({ desired, manifest, whole = manifest, roots, untouched }: Pl
   // A narrowed plan lists only some of the files, and no root loses all of its files in it.
   const isNarrow = untouched !== undefined;
   const needed = new Set(isNarrow ? wanted.filter((path) => whole.trees.has(path)) : []);
-  const filled = new Set<string>();
-  for (const path of desired.files.keys()) {
-    const root = rootOf(path, wanted);
-    if (root !== undefined) needed.add(root);
-    else for (const other of all) if (path !== other && isWithin(path, other)) filled.add(other);
-  }
-  const retaining = new Set<string>();
-  for (const path of desired.retained) {
-    const root = rootOf(path, wanted);
-    if (root !== undefined) needed.add(root);
-    else for (const other of all) if (path !== other && isWithin(path, other)) retaining.add(other);
-  }
+  const rootsAbove = (paths: Iterable<string>) => {
+    const others = new Set<string>();
+    for (const path of paths) {
+      const root = rootOf(path, wanted);
+      if (root !== undefined) needed.add(root);
+      else for (const other of all) if (path !== other && isWithin(path, other)) others.add(other);
+    }
+    return others;
+  };
+  const filled = rootsAbove(desired.files.keys());
+  const retaining = rootsAbove(desired.retained);
   const targets = new Map<string, Target>();
   for (const path of needed) targets.set(path, 'link');
   for (const path of whole.trees.keys()) {

@@ -9,7 +9,7 @@ import { hasProblem, isUnchanged } from '../plan/summarize-preview.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import { ACCESS_CHECK_MS, fetchDelay } from '../sync/delays.ts';
+import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from '../sync/delays.ts';
 import type { AccessFacts, Chore } from '../sync/sync-loop-options.ts';
 
 export interface PreviewerOptions {
@@ -29,8 +29,6 @@ export interface PreviewerOptions {
   access: AccessFacts;
   log: Logger;
 }
-
-const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
 
 /** Previews the release that might be delivered next, and shows the result until something that it depends on changes. */
 export class Previewer implements Chore {
@@ -178,7 +176,7 @@ export class Previewer implements Chore {
     this.#failures += 1;
     const { retryAfterMs } = describeFailure(err);
     log.warn({ err, commit }, 'preview failed');
-    this.#schedule(Math.max(retryAfterMs, backoffMs(this.#failures, BACKOFF, Math.random())));
+    this.#schedule(Math.max(retryAfterMs, backoffMs(this.#failures, RETRY_BACKOFF, Math.random())));
   }
 
   #schedule(delayMs: number): void {

@@ -3,7 +3,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 import { ContentReader } from '../content/content-reader.ts';
-import type { Clone } from '../git/clone.ts';
+import type { Clone, FetchRequest } from '../git/clone.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
@@ -14,36 +14,38 @@ import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Fetches the commit unless it is on disk and can be read. */
 export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  const { intent, mappings, manifest, signal, isRefetch = false } = aim;
-  const { clone, accessFiles, onFetch, log } = dependencies;
+  const { intent, mappings, manifest, isRefetch = false } = aim;
+  const { clone, log } = dependencies;
   const isThere = await clone.adopt(intent.commit);
   await clone.pins.unpinOthers([intent.commit, manifest.applied?.commit]).catch((error) => {
     log.warn({ err: error }, 'earlier commits not unpinned');
   });
   if (isThere && !isRefetch) return;
-  const started = performance.now();
-  const request = { ...intent, isWhole: mappings.some(({ source }) => source === ''), isRefetch };
-  await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetch(request, access, signal)).catch(
-    async (error) => {
-      if (isFull(error)) await tidyLfs(dependencies); // for commits that were never applied
-      throw error;
-    },
-  );
-  onFetch((performance.now() - started) / 1000);
+  await fetch({ isWhole: mappings.some(({ source }) => source === '') }, aim, dependencies).catch(async (error) => {
+    if (isFull(error)) await tidyLfs(dependencies); // for commits that were never applied
+    throw error;
+  });
 }
 
 /** Fetches the directories of a commit unless they are on disk, and pins it: its delivery then fetches only files. */
 export async function provideCandidate(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  const { intent, signal, isRefetch = false } = aim;
-  const { clone, accessFiles, onFetch } = dependencies;
-  await clone.repository.openFor(intent.commit);
-  if (isRefetch || !(await clone.repository.holds(intent.commit))) {
-    const started = performance.now();
-    const request = { ...intent, isWhole: false, isBare: true, isRefetch };
-    await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetch(request, access, signal));
-    onFetch((performance.now() - started) / 1000);
-  }
-  await clone.pins.pin(intent.commit);
+  const { clone } = dependencies;
+  const { commit } = aim.intent;
+  await clone.repository.openFor(commit);
+  if (aim.isRefetch || !(await clone.repository.holds(commit)))
+    await fetch({ isWhole: false, isBare: true }, aim, dependencies);
+  await clone.pins.pin(commit);
+}
+
+async function fetch(
+  extent: Pick<FetchRequest, 'isWhole' | 'isBare'>,
+  { intent, signal, isRefetch = false }: SyncAim,
+  { clone, accessFiles, onFetch }: SyncDependencies,
+): Promise<void> {
+  const started = performance.now();
+  const request = { ...intent, ...extent, isRefetch };
+  await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetch(request, access, signal));
+  onFetch((performance.now() - started) / 1000);
 }
 
 /** Pins a commit for a later rollback of the gateway, if changes are rolled out in waves. */

@@ -9,7 +9,7 @@ import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { CurrentSync } from './current-sync.ts';
-import { ACCESS_CHECK_MS, fetchDelay } from './delays.ts';
+import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from './delays.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { idleFinding, intentAfter, isSameWork } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
@@ -18,9 +18,6 @@ import type { SyncLoopOptions } from './sync-loop-options.ts';
 const IDLE_MS = 3_600_000;
 /** Time for the API server to return the GatewaySync before a gateway can start without it (ms). */
 const API_GRACE_MS = 10_000;
-
-/** Delays of retries after failed syncs, and after failed notifications of the gateway. */
-const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
 
 /** Runs one sync at a time, for the latest state of the resource, and checks the files in each period. */
 export class SyncLoop {
@@ -243,7 +240,7 @@ export class SyncLoop {
     const periodMs = profile.syncPeriod * 1000;
     return this.#reloadFailures === 0
       ? periodMs
-      : Math.min(periodMs, backoffMs(this.#reloadFailures, BACKOFF, Math.random()));
+      : Math.min(periodMs, backoffMs(this.#reloadFailures, RETRY_BACKOFF, Math.random()));
   }
 
   async #onFailure(intent: Intent, error: unknown, durationMs: number): Promise<number> {
@@ -254,7 +251,7 @@ export class SyncLoop {
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);
     const pauseMs = spreadPause(failure.retryAfterMs, Math.random());
-    return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, BACKOFF, Math.random()));
+    return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, RETRY_BACKOFF, Math.random()));
   }
 
   /** Lets the gateway start with the last good files if allowed. An unknown policy is that of the last sync. */

@@ -1,4 +1,4 @@
-import { TerminalError } from '../../shared/errors.ts';
+import { codeOf, TerminalError } from '../../shared/errors.ts';
 import type { Directory } from './directory.ts';
 
 /** Opens a directory with the agent's files, and creates it if necessary. */
@@ -15,7 +15,7 @@ export function openOwn(parent: Directory, name: string, permissions: number): D
 
 /** Returns the error for another kind of entry in the place of a directory with the agent's files, or the given error. */
 export const ownDirectoryError = (error: unknown, path: string): unknown =>
-  NO_DIRECTORY.has((error as NodeJS.ErrnoException).code ?? '') ? noAgentDirectory(path, error) : error;
+  NO_DIRECTORY.has(codeOf(error)) ? noAgentDirectory(path, error) : error;
 
 /** Codes that prove that the entry is of another kind; other errors don't. */
 const NO_DIRECTORY = new Set(['ENOTDIR', 'data.symbolicLink']);

@@ -1,5 +1,6 @@
 import { linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
 import { allDirectories } from '../../shared/domain/relative-path.ts';
+import { codeOf } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { isSameFingerprint, type OwnedFile } from '../plan/manifest.ts';
 import type { Publication } from '../plan/publication.ts';
@@ -132,7 +133,7 @@ function tryKeep(record: OwnedFile, target: string, source: HeldDirectory, { roo
   try {
     if (!tryLink(source.at(parent).at(name), target)) return false;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (GONE.includes(code)) return false;
     throw code === 'EEXIST' ? changed(record.path) : error;
   }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TransientError } from '../../shared/errors.ts';
 import type { Manifest, OwnedFile, TreeRecord } from '../plan/manifest.ts';
-import { displacedName } from '../plan/next-manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import type { Publication } from '../plan/publication.ts';
 import { rootOf } from '../plan/trees.ts';
@@ -9,6 +8,7 @@ import { type BuildOptions, buildTree, directoriesIn, type NewTree } from './bui
 import type { DataRoot } from './data-root.ts';
 import type { PublishMove } from './move.ts';
 import { probeLinks } from './probe-volume.ts';
+import { freeName } from './put-aside.ts';
 import { isRetired, leftIn, writeRetired } from './retired-trees.ts';
 import { seenFile } from './seen-file.ts';
 
@@ -110,23 +110,15 @@ function distribute(trees: NewTree[], { plan, manifest }: TreesInput): Set<strin
 }
 
 function moveOf({ path, from, to, restores }: Publication, trees: NewTree[], root: DataRoot): PublishMove {
+  using takenOver = root.openAgentDirectory('taken-over');
   const move: PublishMove = { kind: 'publish', path, to, from: from.kind };
   const name = trees.find((tree) => tree.path === path)?.name;
   if (name !== undefined) move.tree = name;
   if (from.kind === 'link') move.leaves = from.tree;
-  else if (from.kind === 'directory' && from.isForeign) move.displacedTo = freeName(path, root);
+  else if (from.kind === 'directory' && from.isForeign) move.displacedTo = freeName(path, takenOver);
   else if (from.kind === 'directory') move.leaves = `directory-${randomUUID().slice(0, 8)}`;
   if (restores !== undefined) move.comesFrom = restores;
   return move;
-}
-
-function freeName(path: string, root: DataRoot): string {
-  using takenOver = root.openAgentDirectory('taken-over');
-  const taken = new Set(takenOver.list());
-  for (let number = 1; ; number += 1) {
-    const name = displacedName(path, number);
-    if (!taken.has(name)) return name;
-  }
 }
 
 /** Returns the trees that a move retires. One that was retired before, and linked to again by others, has its own list. */

@@ -1,4 +1,4 @@
-import { TransientError } from '../../shared/errors.ts';
+import { codeOf, TransientError } from '../../shared/errors.ts';
 
 /** An error for an entry that differs from the scanned one. */
 export const changed = (path: string) =>
@@ -12,7 +12,7 @@ export function orChanged<T>(path: string, call: () => T): T {
   try {
     return call();
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (['EEXIST', 'EISDIR', 'ENOENT'].includes(code)) throw changed(path);
     throw error;
   }

@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 
 /** Approximate number of characters per chunk. */
 const CHUNK = 64 * 1024;
@@ -20,6 +21,9 @@ export const ownPath = v.pipe(
 
 /** A name in `taken-over`, without path separators. */
 export const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
+
+/** A {@link SeenFile}. */
+export const seenFileLine = v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() });
 
 /** Detects damaged text; it isn't a signature. */
 export const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
@@ -44,6 +48,15 @@ export function writeText(descriptor: number, text: string): number {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from);
   return bytes.length;
+}
+
+/** Writes {@link checkedText}. Other work can run in the meantime. */
+export async function writeChecked(descriptor: number, lines: Iterable<object>): Promise<void> {
+  const pacer = new Pacer();
+  for (const text of checkedText(lines)) {
+    writeText(descriptor, text);
+    if (pacer.isDue) await pacer.rest();
+  }
 }
 
 /** Splits input into lines, each with its newline. Stops at a line that is incomplete or too long. */

@@ -11,6 +11,7 @@ import { split } from './move.ts';
 import { openData } from './open-data.ts';
 import { PASSABLE, PRIVATE } from './protect-directory.ts';
 import { type Layout, StateDirectory } from './state-directory.ts';
+import { unlessCode } from './unless-code.ts';
 
 /** The agent's directory with the trees that destinations link to. */
 export const TREES = 'trees';
@@ -19,7 +20,7 @@ export const TREES = 'trees';
 const MAX_PATH = 4095;
 
 /** Codes for a missing entry, or one that a link or an impossible name makes unreachable. */
-const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symbolicLink']);
+const ABSENT = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symbolicLink'];
 
 /** The root of the data volume, and the only place that turns relative paths into real ones. */
 export class DataRoot {
@@ -146,11 +147,4 @@ export class DataRoot {
 }
 
 /** Returns undefined if nothing is at the path, or another kind of entry is on the way. */
-export function unlessAbsent<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (error) {
-    if (ABSENT.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
-}
+export const unlessAbsent = <T>(look: () => T): T | undefined => unlessCode(ABSENT, look);

@@ -16,8 +16,9 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { joinPath } from '../../shared/domain/relative-path.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { setMode } from './set-mode.ts';
+import { succeedsUnless } from './unless-code.ts';
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /**
@@ -68,7 +69,7 @@ export class Directory implements Disposable {
       if (!this.#isHeldByPath || realpathSync(opened.#realPath) === opened.#realPath) return opened;
       opened.close();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = codeOf(error);
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
       if (!lstatSync(this.at(name), { throwIfNoEntry: false })?.isSymbolicLink()) throw error;
     }
@@ -93,13 +94,7 @@ export class Directory implements Disposable {
 
   /** Creates a directory in this one; returns false if the name is taken. */
   make(name: string, permissions = 0o755): boolean {
-    try {
-      mkdirSync(this.at(name), permissions);
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
-    }
+    return succeedsUnless(['EEXIST'], () => mkdirSync(this.at(name), permissions));
   }
 
   /** Returns the names of all entries; none if the directory was removed. */
@@ -119,7 +114,7 @@ export class Directory implements Disposable {
 
   /** Removes a file or a link, never a directory; returns whether it existed. */
   unlink(name: string): boolean {
-    return succeeds(() => unlinkSync(this.at(name)), ['ENOENT']);
+    return succeedsUnless(['ENOENT'], () => unlinkSync(this.at(name)));
   }
 
   /** Removes a file or a link; returns false for a directory. */
@@ -140,7 +135,7 @@ export class Directory implements Disposable {
 
   /** Removes an empty directory, never a link to one; returns whether it did. */
   removeDirectory(name: string): boolean {
-    return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
+    return succeedsUnless(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'], () => rmdirSync(this.at(name)));
   }
 
   get #realPath(): string {
@@ -165,9 +160,7 @@ export class Directory implements Disposable {
 
   /** Checks whether the path leads to this directory. */
   isAt(path: string): boolean {
-    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    const { ino, dev } = fstatSync(this.#descriptor, { bigint: true });
-    return found?.ino === ino && found.dev === dev;
+    return isOpenAt(this.#descriptor, path);
   }
 
   /** Flushes the names in it to the disk. */
@@ -184,22 +177,18 @@ export class Directory implements Disposable {
   }
 }
 
+/** Checks whether the path leads to an open file or directory. */
+export function isOpenAt(descriptor: number, path: string): boolean {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  const { ino, dev } = fstatSync(descriptor, { bigint: true });
+  return found?.ino === ino && found.dev === dev;
+}
+
 /** Returns the process number in the mounted /proc, which can differ from the process's own. */
 function ownNumber(): string {
   try {
     return readlinkSync('/proc/self');
   } catch {
     return 'self';
-  }
-}
-
-/** Runs a call, and returns false if it fails with one of these codes. */
-function succeeds(call: () => void, codes: string[]): boolean {
-  try {
-    call();
-    return true;
-  } catch (error) {
-    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
   }
 }

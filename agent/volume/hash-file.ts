@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fstatSync, openSync, type PathLike, readSync, type Stats } from 'node:fs';
+import { codeOf } from '../../shared/errors.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 
@@ -15,8 +16,7 @@ export const UNREAD: FileHashes = { sha256: '', blob: undefined };
 export const openFile = (path: PathLike): number => openSync(path, READ_FLAGS);
 
 /** Checks whether a file or directory belongs to a user who gives the agent no permission, or has a mode without it. */
-export const isForbidden = (error: unknown): boolean =>
-  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error));
 
 /** Hashes a file. Undefined if its content is unknown: a large sparse file isn't read, and others can be unreadable. */
 export async function readHash(path: PathLike, signal?: AbortSignal): Promise<string | undefined> {

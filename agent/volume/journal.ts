@@ -3,9 +3,8 @@ import { fstatSync, fsync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
-import { checkedText, checkOf, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
+import { checkOf, keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked } from './checked-lines.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import type { Move } from './move.ts';
 import { OpenFile } from './open-file.ts';
@@ -16,14 +15,13 @@ const PIECE = 64 * 1024;
 
 const flush = promisify(fsync);
 
-const seenFile = v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() });
 const moveLine = v.variant('kind', [
   v.object({
     kind: v.literal('file'),
     path: ownPath,
     number: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-    leaves: v.exactOptional(v.union([seenFile, v.literal('other')])),
-    comes: v.exactOptional(seenFile),
+    leaves: v.exactOptional(v.union([seenFileLine, v.literal('other')])),
+    comes: v.exactOptional(seenFileLine),
     displacedTo: v.exactOptional(keptName),
     comesFrom: v.exactOptional(keptName),
   }),
@@ -59,11 +57,7 @@ export async function writeJournal(moves: readonly Move[], root: DataRoot): Prom
   using file = new OpenFile(directory.at(NAME), 'wx', 0o600);
   const { descriptor } = file;
   const id = randomUUID();
-  const pacer = new Pacer();
-  for (const text of checkedText(linesOf(moves, { journal: id, ino: fstatSync(descriptor).ino }))) {
-    writeText(descriptor, text);
-    if (pacer.isDue) await pacer.rest();
-  }
+  await writeChecked(descriptor, linesOf(moves, { journal: id, ino: fstatSync(descriptor).ino }));
   await flush(descriptor);
   directory.flush();
   return id;

@@ -1,7 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
-import { displacedName } from '../plan/next-manifest.ts';
 import type { Change, Plan } from '../plan/plan-changes.ts';
 import type { LiveFile } from '../plan/plan-input.ts';
 import { rootOf } from '../plan/trees.ts';
@@ -10,6 +9,7 @@ import type { Directory } from './directory.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { readHash, UNREAD } from './hash-file.ts';
 import type { FileMove, Move, PublishMove } from './move.ts';
+import { freeName } from './put-aside.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
 /**
@@ -100,7 +100,7 @@ class MoveList {
     const recorded = this.#manifest.files.get(change.path);
     let displaced = recorded?.displaced;
     if (change.reason === 'TakenOver' && existing?.kind === 'file') {
-      move.displacedTo = this.#freeName(change.path);
+      move.displacedTo = freeName(change.path, this.#takenOver);
       displaced = { name: move.displacedTo, size: existing.fingerprint.size };
     }
     // Without a takeover, only the mode of a found file changes.
@@ -125,13 +125,5 @@ class MoveList {
     const move: FileMove = { kind: 'file', path, number: this.#number, comes, comesFrom: displaced.name };
     if (existing) move.leaves = seenFile(existing);
     return [move];
-  }
-
-  /** Returns an unused name in `taken-over`, so that nothing there is replaced. */
-  #freeName(path: string): string {
-    for (let number = 1; ; number += 1) {
-      const name = displacedName(path, number);
-      if (!statOf(this.#takenOver.at(name))) return name;
-    }
   }
 }

@@ -13,7 +13,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
-import { TerminalError } from '../../shared/errors.ts';
+import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { Logger } from '../../shared/log.ts';
 import {
@@ -208,7 +208,7 @@ function openOwnDirectory({ state }: DataRoot): Directory | undefined {
   try {
     return state.openExisting();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw ownDirectoryError(error, state.path);
   }
 }

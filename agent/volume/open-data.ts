@@ -1,5 +1,5 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { makeBelow } from './agent-directory.ts';
 import type { Directory } from './directory.ts';
 
@@ -11,7 +11,7 @@ export function openData(volume: Directory, path: string): Directory {
   try {
     return makeBelow(volume, path, volume.permissions);
   } catch (error) {
-    const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ''];
+    const reason = REASONS[codeOf(error)];
     throw reason === undefined ? error : unusable(`${path} in the data volume ${reason}`, error);
   }
 }

@@ -6,6 +6,7 @@ import type { Directory } from './directory.ts';
 import { OpenFile } from './open-file.ts';
 import { tryLink } from './put-new.ts';
 import { setMode } from './set-mode.ts';
+import { succeedsUnless } from './unless-code.ts';
 
 /** A name in ASCII: some file systems fold only the case of these letters. */
 const PLAIN = 'probe-a';
@@ -71,16 +72,10 @@ export function probeLinks(root: DataRoot): void {
 
 function trySymlink(directory: Directory): boolean {
   directory.unlink('probe-link');
-  try {
-    symlinkSync(PLAIN, directory.at('probe-link'));
-    return true;
-  } catch (error) {
-    if (NO_SYMLINKS.has((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
+  return succeedsUnless(NO_SYMLINKS, () => symlinkSync(PLAIN, directory.at('probe-link')));
 }
 
-const NO_SYMLINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
+const NO_SYMLINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL'];
 
 const noLinks = () =>
   new TerminalError(

@@ -1,5 +1,5 @@
 import { renameSync, symlinkSync } from 'node:fs';
-import { TerminalError } from '../../shared/errors.ts';
+import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { BUILDING, READ_ONLY } from './build-tree.ts';
 import { changed, orChanged } from './changed.ts';
 import { type DataRoot, TREES } from './data-root.ts';
@@ -87,7 +87,7 @@ export class TreePublisher implements Disposable {
     try {
       renameSync(directory.at(name), this.#placeOf(move));
     } catch (cause) {
-      const { code = '' } = cause as NodeJS.ErrnoException;
+      const code = codeOf(cause);
       throw ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'].includes(code) ? immovable(move.path, code, cause) : cause;
     }
   }

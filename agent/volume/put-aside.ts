@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { renameSync, unlinkSync } from 'node:fs';
-import { KEPT_ENDING } from '../plan/next-manifest.ts';
+import { displacedName, KEPT_ENDING } from '../plan/next-manifest.ts';
+import type { Directory } from './directory.ts';
 import { isSameFile, statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
 
@@ -12,6 +13,14 @@ export function putAside(source: Buffer | string, wanted: string, { takenOver }:
   const target = takenOver.at(wanted);
   if (isSameFile(source, target)) unlinkSync(source);
   else renameSync(source, statOf(target) ? takenOver.at(`${randomUUID()}.${wanted}`) : target);
+}
+
+/** Returns an unused name in `taken-over` for the entry at a path, so that nothing there is replaced. */
+export function freeName(path: string, takenOver: Directory): string {
+  for (let number = 1; ; number += 1) {
+    const name = displacedName(path, number);
+    if (!statOf(takenOver.at(name))) return name;
+  }
 }
 
 /** A name in `taken-over` for an entry that the manifest doesn't name. */

@@ -1,17 +1,12 @@
 import { closeSync, fstatSync, linkSync, lstatSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import { succeedsUnless } from './unless-code.ts';
 
 /** Errors of a file system without hard links, or without one to this file. */
 const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'];
 
 /** Gives the file a second name if possible, and returns whether it was. Throws `EEXIST` if the name is taken. */
 export function tryLink(source: string, target: string): boolean {
-  try {
-    linkSync(source, target);
-    return true;
-  } catch (error) {
-    if (NO_LINKS.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
+  return succeedsUnless(NO_LINKS, () => linkSync(source, target));
 }
 
 /**

@@ -6,7 +6,7 @@ import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { rootOf } from '../plan/trees.ts';
 import { BUILDING } from './build-tree.ts';
-import { checkedText, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
+import { keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked, writeText } from './checked-lines.ts';
 import { type DataRoot, TREES } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { isForbidden } from './hash-file.ts';
@@ -28,10 +28,7 @@ const headerLine = v.object({
   retiredAt: v.number(),
   isUndone: v.exactOptional(v.boolean()),
 });
-const fileLine = v.object({
-  path: ownPath,
-  seen: v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() }),
-});
+const fileLine = v.object({ path: ownPath, seen: seenFileLine });
 
 interface RetiredFiles {
   tree: string;
@@ -61,15 +58,11 @@ export async function writeRetired(
   const name = `${tree}${ENDING}`;
   staging.makeRoom(name);
   using file = new OpenFile(staging.at(name), 'wx', 0o600);
-  const pacer = new Pacer();
   function* lines() {
     yield { destination, retiredAt: Date.now(), isUndone };
     yield* files;
   }
-  for (const text of checkedText(lines())) {
-    writeText(file.descriptor, text);
-    if (pacer.isDue) await pacer.rest();
-  }
+  await writeChecked(file.descriptor, lines());
   trees.makeRoom(name);
   renameSync(staging.at(name), trees.at(name));
 }
@@ -93,12 +86,8 @@ export async function completeUndone(
   const list = trees.at(`${tree}${ENDING}`);
   if (!statOf(list)?.isFile()) return;
   using file = new OpenFile(list, APPEND_FLAGS);
-  const pacer = new Pacer();
   writeText(file.descriptor, '\n'); // an interrupted attempt can leave half a line
-  for (const text of checkedText(leftIn(destination, new Set(), manifest))) {
-    writeText(file.descriptor, text);
-    if (pacer.isDue) await pacer.rest();
-  }
+  await writeChecked(file.descriptor, leftIn(destination, new Set(), manifest));
 }
 
 /** Removes the list of a new tree after its sync. */

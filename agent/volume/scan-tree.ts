@@ -1,4 +1,4 @@
-import { lstatSync, opendirSync, type Stats } from 'node:fs';
+import { opendirSync, type Stats } from 'node:fs';
 import { allDirectories, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { modeOf } from '../plan/file-mode.ts';
@@ -10,6 +10,7 @@ import { fingerprintOf } from './fingerprint-of.ts';
 import { forEachLimited } from './for-each.ts';
 import { hashOpen, isForbidden, openFile, UNREAD } from './hash-file.ts';
 import { HeldDirectory } from './held-directory.ts';
+import { statOf } from './seen-file.ts';
 import { linkedTree } from './tree-link.ts';
 
 /** Number of files that are read at once. */
@@ -135,7 +136,7 @@ interface Expected {
 }
 
 function scanEntry(root: DataRoot, path: string, { owned, wanted, keepsModes }: Expected): ScannedEntry {
-  const stats = root.look(path, lstat);
+  const stats = root.look(path, statOf);
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };
   if (stats.isDirectory()) return { kind: 'directory' };
@@ -241,19 +242,17 @@ export async function isUntouched(root: DataRoot, { applied, files, directories,
   const { keepsModes } = root.traitsBy({ applied });
   const pacer = new Pacer();
   for (const directory of new Set([...allDirectories(files.keys()), ...directories])) {
-    if (!root.look(directory, lstat)?.isDirectory()) return false;
+    if (!root.look(directory, statOf)?.isDirectory()) return false;
     if (pacer.isDue) await pacer.rest();
   }
   for (const record of files.values()) {
-    const stats = root.look(record.path, lstat);
+    const stats = root.look(record.path, statOf);
     if (!stats?.isFile() || !provesUntouched(record.fingerprint, stats)) return false;
     if (!hasRecordedMode(stats, record, keepsModes)) return false;
     if (pacer.isDue) await pacer.rest();
   }
   return true;
 }
-
-const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
 /** Permission bits, setuid, setgid, and sticky. */
 const ALL_BITS = 0o7777;

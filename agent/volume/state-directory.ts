@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { codeOf } from '../../shared/errors.ts';
 import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
 import { changed } from './changed.ts';
 import type { Directory } from './directory.ts';
 import { split } from './move.ts';
 import { PASSABLE } from './protect-directory.ts';
+import { statOf } from './seen-file.ts';
 import { elsewhere, foreign, occupied, replaced, twoRecords } from './state-errors.ts';
 import { linkOwner, linkState, OWNER, ownerOf, stateAt } from './state-links.ts';
 
@@ -47,7 +49,7 @@ export class StateDirectory {
 
   /** Its current path in the volume. Until it is moved, the usual one remains in use. Throws if it is at a third place. */
   get path(): string {
-    const stats = lstatSync(this.#mark, { throwIfNoEntry: false });
+    const stats = statOf(this.#mark);
     if (stats?.isDirectory()) return this.#usual;
     const state = stateAt(this.#mark);
     if (state !== undefined && state !== this.#place) throw elsewhere(state, this.#usual);
@@ -116,8 +118,7 @@ export class StateDirectory {
     try {
       renameSync(this.#mark, target.at(name));
     } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException;
-      throw OCCUPIED.has(code) ? occupied(this.#place, this.#usual) : error;
+      throw OCCUPIED.has(codeOf(error)) ? occupied(this.#place, this.#usual) : error;
     }
     if (!own.isAt(target.at(name))) {
       this.#moveBack(target.at(name));
@@ -154,7 +155,7 @@ export class StateDirectory {
 
   /** Frees the place of a directory that another agent created for the same data, and didn't use. */
   #vacate(target: Directory, name: string): void {
-    if (!lstatSync(target.at(name), { throwIfNoEntry: false })?.isDirectory()) return;
+    if (!statOf(target.at(name))?.isDirectory()) return;
     using directory = target.open(name);
     if (ownerOf(directory) !== this.#owner) return;
     if (directory.list().length > 1) throw twoRecords(this.#place, this.#usual);

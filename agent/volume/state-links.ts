@@ -1,7 +1,9 @@
 import { readlinkSync, symlinkSync } from 'node:fs';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { codeOf } from '../../shared/errors.ts';
 import type { Directory } from './directory.ts';
 import { noLinks } from './state-errors.ts';
+import { unlessCode } from './unless-code.ts';
 
 /** Start of the text of the link that takes the place of `.sync-agent`. The text isn't a path, so no program follows it. */
 const MARK = `${POD_ANNOTATIONS.stateDirectory}=`;
@@ -10,18 +12,13 @@ export const OWNER = 'data-root';
 const OWNER_MARK = `${OWNER}=`;
 
 /** Codes for a link that doesn't exist, and for another kind of entry. */
-const NO_LINK = new Set(['ENOENT', 'EINVAL']);
+const NO_LINK = ['ENOENT', 'EINVAL'];
 /** Codes of a volume without symbolic links. */
 const UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
 
 /** Returns the text of a link; undefined if there is none. */
 export function linkText(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch (error) {
-    if (NO_LINK.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
+  return unlessCode(NO_LINK, () => readlinkSync(path));
 }
 
 /** Returns the state directory that a link in the data names; undefined if it isn't such a link. */
@@ -47,7 +44,7 @@ function makeLink(text: string, path: string): void {
   try {
     symlinkSync(text, path);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (UNSUPPORTED.has(code)) throw noLinks(error);
     if (code !== 'EEXIST') throw error;
   }

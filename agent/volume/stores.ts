@@ -1,6 +1,7 @@
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
 import { HeldDirectory } from './held-directory.ts';
+import { unlessCode } from './unless-code.ts';
 
 /** The agent's transit directories, held open. */
 export interface Stores {
@@ -25,12 +26,5 @@ export async function withStores<T>(
 }
 
 /** Opens a directory; undefined if it is gone, or is a link. */
-export function tryAt(held: HeldDirectory, path: string): Directory | undefined {
-  try {
-    return held.at(path);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'ENOTDIR', 'data.symbolicLink'].includes(code)) return undefined;
-    throw error;
-  }
-}
+export const tryAt = (held: HeldDirectory, path: string): Directory | undefined =>
+  unlessCode(['ENOENT', 'ENOTDIR', 'data.symbolicLink'], () => held.at(path));

@@ -10,11 +10,12 @@ import {
   writeSync,
 } from 'node:fs';
 import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative-path.ts';
-import { isTyped, TerminalError } from '../../shared/errors.ts';
+import { codeOf, isTyped, TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
 import { split } from './move.ts';
 import { OpenFile } from './open-file.ts';
 import { putNew } from './put-new.ts';
+import { succeedsUnless, unlessCode } from './unless-code.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
 /** Content of such a file from the agent: a commit and a time. */
@@ -61,7 +62,7 @@ const OBSTACLES: Record<string, string> = {
 /** Replaces a path that only this process knows and that differs at each try with the path in the volume. */
 function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || isTyped(error)) return error;
-  const { code = '' } = error as NodeJS.ErrnoException;
+  const code = codeOf(error);
   const obstacle = OBSTACLES[code];
   return obstacle ? unusable(path, `${obstacle} (${code})`, error) : Object.assign(error, { path, dest: path });
 }
@@ -81,12 +82,7 @@ function touch(file: string, text: string): boolean {
 /** Opens the file; undefined if there is none. A pipe would make the agent wait for its reader. */
 function openExisting(file: string): OpenFile | undefined {
   const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
-  try {
-    return new OpenFile(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return unlessCode(['ENOENT'], () => new OpenFile(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK));
 }
 
 function isMarker(descriptor: number): boolean {
@@ -97,12 +93,8 @@ function isMarker(descriptor: number): boolean {
 /** Only the owner can set any time; others with write permission can set the current one, with touch(1), not Node. */
 function setTime(descriptor: number): void {
   const now = new Date();
-  try {
-    futimesSync(descriptor, now, now);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
-    execFileSync('touch', ['-'], { stdio: ['ignore', descriptor, 'ignore'] });
-  }
+  const isSet = succeedsUnless(['EPERM'], () => futimesSync(descriptor, now, now));
+  if (!isSet) execFileSync('touch', ['-'], { stdio: ['ignore', descriptor, 'ignore'] });
 }
 
 /** Creates the file with its content atomically: an empty one is considered another's. Throws `EEXIST` if it exists. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, renameSync, type Stats } from 'node:fs';
+import { codeOf } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Directory } from './directory.ts';
@@ -144,7 +145,7 @@ function putBack(source: string, target: string): void {
   try {
     putNew(source, target);
   } catch (error) {
-    const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+    const isFull = ['ENOSPC', 'EDQUOT'].includes(codeOf(error));
     if (!isFull || statOf(target)) throw error;
     renameSync(source, target);
   }

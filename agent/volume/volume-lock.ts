@@ -1,10 +1,10 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { volumeInUse } from '../../shared/domain/volume-in-use.ts';
-import { TerminalError, WaitingError } from '../../shared/errors.ts';
+import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Directory } from './directory.ts';
+import { type Directory, isOpenAt } from './directory.ts';
 import { flock } from './flock.ts';
 import { kernelId, OwnerFile, readOwner, type SeenOwner } from './owner-file.ts';
 import { probeVolume } from './probe-volume.ts';
@@ -70,7 +70,10 @@ export class VolumeLock {
       if (!this.#root.state.isClaimed) return false;
       using directory = this.#root.openAgentDirectory('');
       readSync(this.#held.descriptor, Buffer.alloc(1), 0, 1, 0);
-      return isAt(this.#held.descriptor, directory) && readOwner(directory)?.owner.podUid === this.#identity.podUid;
+      return (
+        isOpenAt(this.#held.descriptor, directory.at(NAME)) &&
+        readOwner(directory)?.owner.podUid === this.#identity.podUid
+      );
     } catch {
       return false;
     }
@@ -102,7 +105,8 @@ export class VolumeLock {
       if (result.kind === 'held') throw inUseBy(readOwner(directory));
       // The directory could have been moved before the lock was taken.
       using current = this.#root.openAgentDirectory('');
-      if (!isAt(descriptor, current)) throw inUse('another agent has just replaced the lock', 'data.inUse');
+      if (!isOpenAt(descriptor, current.at(NAME)))
+        throw inUse('another agent has just replaced the lock', 'data.inUse');
       this.#checkOwner(descriptor, directory);
       this.#root.traits = probeVolume(directory);
       const ownerFile = OwnerFile.write(directory, this.#owner(descriptor), this.#times.touchMs);
@@ -163,19 +167,12 @@ function openLock(directory: Directory): number {
     if (fstatSync(descriptor).isFile()) return descriptor;
     closeSync(descriptor);
   } catch (error) {
-    if (!['EISDIR', 'ELOOP', 'EMLINK', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['EISDIR', 'ELOOP', 'EMLINK', 'ENXIO'].includes(codeOf(error))) throw error;
   }
   throw new TerminalError(`${directory.pathOf(NAME)} must be a regular file because the agent locks it: remove it`, {
     code: 'data.lockFile',
     reason: 'PathConflict',
   });
-}
-
-/** Checks whether the open file is the one with the lock's name. */
-function isAt(descriptor: number, directory: Directory): boolean {
-  const found = lstatSync(directory.at(NAME), { bigint: true, throwIfNoEntry: false });
-  const { dev, ino } = fstatSync(descriptor, { bigint: true });
-  return found?.ino === ino && found.dev === dev;
 }
 
 const inUseBy = (seen: SeenOwner | undefined): WaitingError => inUse(volumeInUse(seen?.owner), 'data.inUse');
