@@ -73,8 +73,7 @@ export function isPassing({ cause }: Problem): boolean {
 }
 
 function wordsOf(error: unknown): string {
-  const { code = '' } = error as { code?: string };
-  const { syscall = '', path = '' } = error as { syscall?: string; path?: string };
+  const { code = '', syscall = '', path = '' } = error as NodeJS.ErrnoException;
   if (syscall.startsWith('spawn')) return `cannot run the credential plugin ${path} of the kubeconfig`;
   if (code === 'ERR_PROXY_TUNNEL')
     return `the proxy did not connect: ${/HTTP\/\S+ [ -~]+$/.exec(messageOf(error)) ?? 'no response'}`;

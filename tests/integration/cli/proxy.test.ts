@@ -35,6 +35,7 @@ async function startProxy(t: TestContext, port: number) {
       upstream.write(head);
       upstream.pipe(client).pipe(upstream);
     });
+    sockets.add(upstream);
     upstream.on('error', () => client.destroy());
   });
   proxy.listen(0, '127.0.0.1');

@@ -11,7 +11,10 @@ import { runCli } from '../../support/run-cli.ts';
 async function linesOfPages(): Promise<{ file: string; line: string }[]> {
   const pages = await readPages();
   return pages.flatMap((page) => {
-    const inBlocks = blocksOf(page).flatMap(({ code }) => [...code.matchAll(/^(?:\$ | {2})?kubectl stoker (.+)$/gm)]);
+    const inBlocks = blocksOf(page).flatMap(({ code, language }) => [
+      // In the text of the help, a sentence can go on with these words in the next line.
+      ...code.matchAll(language === 'text' ? /^ {2}kubectl stoker (.+)$/gm : /^(?:\$ )?kubectl stoker (.+)$/gm),
+    ]);
     const inline = [...page.text.matchAll(/`kubectl stoker ([^`\n]+)`/g)];
     return [...inBlocks, ...inline].map(([, line = '']) => ({ file: page.file, line: line.replace(/ [>|] .*$/, '') }));
   });
