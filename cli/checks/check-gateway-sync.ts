@@ -80,7 +80,11 @@ type Unfinished = Exclude<RequestOutcome, 'Applied' | 'Superseded'>;
 const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boolean }> = {
   Pending: { words: 'is pending', todo: 'wait: the git server does not have the ref yet', isFault: false },
   Ignored: { words: 'was ignored', todo: 'check which refs spec.webhook.allowedRefs accepts', isFault: false },
-  Failed: { words: 'failed', todo: 'request an existing ref: kubectl stoker sync NAME --ref REF', isFault: true },
+  Failed: {
+    words: 'failed',
+    todo: 'correct the commit, or request another ref: kubectl stoker sync NAME --ref REF',
+    isFault: true,
+  },
 };
 
 const FOREIGN = 'remove the webhook from that repository, or add the repository to spec.webhook.repositories';
