@@ -182,10 +182,11 @@ function progressOf(rollout: RolloutStatus, index: number, context: Context): st
   const wave = admission[index]?.wave;
   const { areInProgress, names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
+  const isIdle = context.standing.waves[index]?.isIdle;
   if (areInProgress || (holders.length > 0 && skipped.length === 0))
     return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${trialText(rollout, index, context)}${skippedText(rollout, context)}`;
   if (skipped.length > 0)
-    return `waiting for one of ${named(skipped)} to be ready in wave ${wave} since ${sinceOf(rollout)}; none was ready before the rollout began, so the rollout can't be verified`;
+    return `waiting for one of ${named(skipped)} to be ready in wave ${wave} since ${sinceOf(rollout)}; none was ready before the rollout began, so the rollout can't be verified${isIdle ? endText(context) : ''}`;
   return `waiting for a replacement gateway in wave ${wave} since ${sinceOf(rollout)}; no gateway is left to verify the rollout`;
 }
 
@@ -197,11 +198,11 @@ const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveSta
  */
 function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: Context) {
   const { waves, admitted } = standing;
-  const { pending = [], unhealthy = [], isDone = true } = waves[index] ?? {};
+  const { pending = [], unhealthy = [], isDone = true, isIdle = false } = waves[index] ?? {};
   const isAllIn = rollout.admission[index]?.admitted === ALL;
   const takenBy = isAllIn ? [] : placesOf(rollout, index, { standing, input }).takenBy;
   const found = [pending.filter((gateway) => admitted.has(gateway)), takenBy, pending];
-  const holders = found.find((gateways) => gateways.length > 0);
+  const holders = isIdle ? undefined : found.find((gateways) => gateways.length > 0);
   return {
     areInProgress: holders !== undefined,
     names: (holders ?? (isDone ? [] : unhealthy)).map(({ name }) => name),
@@ -216,12 +217,16 @@ function trialText(rollout: RolloutStatus, index: number, { input }: Context): s
     : '';
 }
 
+/** Describes the end of a wave whose other gateways are unchanged. */
+const endText = ({ input }: Pick<Context, 'input'>): string =>
+  `. The wave ends after ${formatDuration(input.deadlineMs)}`;
+
 /** Describes the wait for a gateway in a wave without one that counts. */
 function absenceText(rollout: RolloutStatus, index: number, { standing, input }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
   const { present = [], isUnchanged } = standing.waves[index] ?? {};
   if (isUnchanged)
-    return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; all of its gateways that the commit changes are gone. The wave ends after ${formatDuration(input.deadlineMs)}`;
+    return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; all of its gateways that the commit changes are gone${endText({ input })}`;
   const rests = present.length > 0;
   const isGone = !gateways ? 'it has none yet' : 'all of its gateways are gone';
   const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;

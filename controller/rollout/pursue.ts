@@ -22,6 +22,8 @@ interface Situation {
   input: RolloutInput;
 }
 
+type WaitForWave = Extract<Wait, { index: number }>;
+
 /** A state change after which the next step follows at once. */
 interface Moved {
   moved: RolloutState;
@@ -50,8 +52,7 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   const wait = hasBegun || isOver ? undefined : waitBefore(index, rollout, { rollout, input });
   if (wait) return { state: inPhase(state, wait.kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval'), wait };
   const earlier = waitForEarlier(situation);
-  if (earlier?.kind === 'noGateway' && isWithoutChanges(situation, earlier.index))
-    return { moved: passedOver(state, earlier.index) };
+  if (earlier && isWithoutChanges(situation, earlier.index)) return { moved: passedOver(state, earlier.index) };
   if (!hasBegun && earlier) return refillEnded(situation, earlier) ?? progress(state, earlier);
   if (isOver && !earlier) return endWave(passedOver(state, index), index, input);
   const refilled = refill(situation);
@@ -78,12 +79,13 @@ export function changesNothing({ admittedAt, admission }: RolloutStatus, { waves
 
 /**
  * Whether the gateways of a wave need no trial because the release leaves them unchanged. If it has changed others that
- * are gone, their replacements have the whole deadline to appear: the release may be the reason.
+ * are gone, their replacements have the whole deadline to appear: the release may be the reason. Others that weren't
+ * ready before have the same time.
  */
 function isWithoutChanges({ rollout, standing, input }: Situation, index: number): boolean {
-  const { isUnchanged = false, hadChanges = false } = standing.waves[index] ?? {};
+  const { isUnchanged = false, isIdle = false, hadChanges = false } = standing.waves[index] ?? {};
   const isUntouched = rollout.admission[index]?.admitted === NO_GATEWAY && !hadChanges;
-  return isUnchanged && (isUntouched || isEmptyForLong(rollout, input));
+  return (isUnchanged && isUntouched) || (isIdle && isEmptyForLong(rollout, input));
 }
 
 /** Notes that a wave is unchanged, and forgets that it had gateways, so that it requires no verified one. */
@@ -121,7 +123,7 @@ function refill({ state, rollout, index, standing, input }: Situation): RolloutS
 }
 
 /** Refills a completed percentage wave that lost its gateways before the next admission; verifies it again. */
-function refillEnded(situation: Situation, earlier: Wait): Moved | undefined {
+function refillEnded(situation: Situation, earlier: WaitForWave): Moved | undefined {
   if (earlier.kind !== 'noGateway') return undefined;
   const next = refill({ ...situation, index: earlier.index });
   if (!next) return undefined;
@@ -155,7 +157,10 @@ function mayPassOver({ rollout, index, standing, input }: Situation): boolean {
  * Returns the wait for a completed wave that is no longer healthy. Until it is, no other wave begins, admits more, or
  * ends. An empty wave blocks the rollout only if no other gateway is verified.
  */
-function waitForEarlier({ rollout: { admission }, index, standing: { waves, verified } }: Situation): Wait | undefined {
+function waitForEarlier(situation: Situation): WaitForWave | undefined {
+  const { rollout, index, standing } = situation;
+  const { admission } = rollout;
+  const { waves, verified } = standing;
   for (const [before, { counted, isDone }] of waves.slice(0, index).entries()) {
     if (!admission[before]?.gateways || isDone) continue;
     if (counted.length > 0) return { kind: 'gateways', index: before };

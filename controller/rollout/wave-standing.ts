@@ -17,6 +17,8 @@ export interface WaveStanding {
    * is nothing to verify.
    */
   isUnchanged: boolean;
+  /** Some gateways report that nothing changes for them, and all others weren't ready before the rollout. */
+  isIdle: boolean;
   /** Gateways that weren't ready before the rollout; it doesn't wait for them. */
   skipped: RolloutGateway[];
   /** Gateways that it waits for, or has waited for. */
@@ -53,6 +55,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const eligible = counted.filter((gateway) => !skipped.includes(gateway));
   const mayBeUnchanged = present.some((gateway) => unchanged.has(gateway));
   const isUnchanged = mayBeUnchanged && counted.every((gateway) => isUnknown(gateway, rollout));
+  const isIdle = mayBeUnchanged && eligible.length === 0;
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const healthy = eligible.filter((gateway) => verified.has(gateway));
@@ -72,7 +75,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     pending.length <= mayBeMissing &&
     unhealthy.length <= healthy.length;
   const hadChanges = previewOf(rollout, rollout)?.changedWaves?.includes(admission[index]?.wave ?? '') === true;
-  return { present, counted, isUnchanged, hadChanges, skipped, awaited, pending, unhealthy, isHealthy, isDone };
+  return { present, counted, isUnchanged, isIdle, hadChanges, skipped, awaited, pending, unhealthy, isHealthy, isDone };
 }
 
 /**

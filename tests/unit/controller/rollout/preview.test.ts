@@ -448,6 +448,24 @@ suite('the first wave with changes', () => {
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['rest', 1]);
   });
 
+  test('waits for the deadline if its only changed gateway was not ready before', () => {
+    const fleet = new Fleet(canary, [[true], [true], [false]]);
+    fleet.plan('A', [0, 1, 2]);
+    fleet.blink(0);
+    fleet.more = PREVIEW;
+    fleet.pass(1).look();
+    fleet.plan('B', [0, 2], {});
+    fleet.plan('B', [1]);
+    fleet.look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor, fleet.letIn], ['canary', 'Gateways', ['g0']]);
+    assert.match(fleet.rollout.message ?? '', /waiting for one of g0 to be ready .*\. The wave ends after 15m0s$/);
+    fleet.pass(14).look();
+    assert.equal(fleet.rollout.wave, 'canary');
+    fleet.pass(1).look();
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['rest', 2]);
+    assert.equal(fleet.rollout.trial, 'g2');
+  });
+
   test('is not blocked by an earlier one whose verified gateways are gone', () => {
     const gated: RolloutSpec = { waves: [{ name: 'canary' }, { name: 'all', approval: true }] };
     const fleet = begin(gated, [
