@@ -3,7 +3,7 @@ import { earliest } from '../../shared/domain/duration.ts';
 import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
-import type { Context } from './standing.ts';
+import type { Context, Standing } from './standing.ts';
 
 /** Places of a wave; `maxConcurrent` sets their number. */
 export interface Places {
@@ -65,12 +65,16 @@ export const isFirstTrial = ({ admission, isTried }: RolloutStatus, index: numbe
   isTried !== true && admission.slice(0, index).some(({ isUnchanged }) => isUnchanged);
 
 /** Notes which gateway goes first, and whether it is verified; undefined if that is noted already. */
-export function noteTrial(rollout: RolloutStatus, index: number, context: Context): RolloutStatus | undefined {
+export function noteTrial(
+  rollout: RolloutStatus,
+  index: number,
+  { places, standing }: { places: Places; standing: Standing },
+): RolloutStatus | undefined {
   if (!isFirstTrial(rollout, index)) return undefined;
-  const busy = placesOf(rollout, index, context).takenBy.map(({ name }) => name);
+  const busy = places.takenBy.map(({ name }) => name);
   const { trial: before = '' } = rollout;
   const trial = busy.includes(before) ? before : (busy[0] ?? rollout.trial);
-  const isVerified = [...context.standing.verified].some(({ name }) => name === trial);
+  const isVerified = [...standing.verified].some(({ name }) => name === trial);
   if (isVerified) return { ...rollout, trial: undefined, isTried: true };
   return trial === rollout.trial ? undefined : { ...rollout, trial };
 }

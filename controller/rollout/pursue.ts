@@ -6,7 +6,7 @@ import { type Admission, chooseAgain, hasHad } from './admission.ts';
 import { waitBefore } from './approval.ts';
 import { giveUp, inPhase } from './give-up.ts';
 import { begin, iso, noteComplete } from './lifecycle.ts';
-import { noteTrial, placesOf } from './places.ts';
+import { noteTrial, type Places, placesOf } from './places.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Standing, standingOf } from './standing.ts';
 import type { WaveStanding } from './wave-standing.ts';
@@ -60,9 +60,10 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   const begun = hasBegun ? undefined : beginWave(situation);
   if (begun) return begun;
   if (wave.counted.length === 0) return progress(state, { kind: 'noGateway', index });
-  const tried = noteTrial(rollout, index, { standing, input });
+  const places = placesOf(rollout, index, { standing, input });
+  const tried = noteTrial(rollout, index, { places, standing });
   if (tried) return { moved: { ...state, rollout: tried } };
-  return (earlier || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, earlier);
+  return (earlier || !input.window.isOpen ? undefined : admit(situation, places)) ?? settle(situation, earlier);
 }
 
 /**
@@ -171,11 +172,9 @@ function waitForEarlier(situation: Situation): WaitForWave | undefined {
 }
 
 /** Admits as many gateways as can be in progress. */
-function admit({ state, rollout, index, standing, input }: Situation): Moved | undefined {
+function admit({ state, rollout, index, input }: Situation, { admitted }: Places): Moved | undefined {
   const before = rollout.admission[index]?.admitted;
-  if (before === ALL) return undefined;
-  const { admitted } = placesOf(rollout, index, { standing, input });
-  if (admitted === before) return undefined;
+  if (before === ALL || admitted === before) return undefined;
   const admission = changed(rollout.admission, index, { admitted });
   return { moved: { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } } };
 }
