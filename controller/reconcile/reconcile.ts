@@ -105,7 +105,7 @@ export class Reconciler {
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
     if (holdForMs > 0) return deferred(earliest(holdForMs, ...accessRetries));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
-    if (waitMs > 0) return deferred(waitMs);
+    if (waitMs > 0) return deferred(earliest(waitMs, wakeInMs));
     await state.statusWriter.write(status, gatewaySync);
     this.#announce(state, gatewaySync, decision, log);
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);

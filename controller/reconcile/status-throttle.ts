@@ -1,23 +1,35 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { isEqual } from './merge-patch.ts';
 
-/** Time between two writes that are only about the fleet, between two phases of a rollout, and during a preview (ms). */
+/**
+ * Minimum time between two writes that are only about the fleet, between two phases of a rollout, and during a preview
+ * (ms). During a preview, it doubles.
+ */
 const PERIOD_MS = { fleet: 1_000, phase: 500, preview: 8_000 };
 
 /**
  * Delays writes that are only about the fleet, so that a hundred reports within a second cost one write. Results that
  * users and agents wait for (a commit, the outcome of a request, a preview that begins or ends, a rollout that begins,
- * stops, or rolls back) are written at once. Other phases are written twice a second, because an agent can alternate between states.
+ * stops, or rolls back) are written at once. Other phases are written twice a second, because an agent can alternate
+ * between states.
  */
 export class StatusThrottle {
   readonly #writtenAt: Partial<typeof PERIOD_MS> = {};
+  /** Time of the last write without a wait, for example when a preview began. */
+  #urgentAt = Number.POSITIVE_INFINITY;
 
   /** Time to wait before the write (ms); 0 to write now. */
   waitMs(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
-    if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after)) || isEqual(before, after)) return 0;
+    if (isEqual(before, after)) return 0;
+    if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after))) {
+      this.#urgentAt = now;
+      this.#writtenAt.preview = now;
+      return 0;
+    }
     const kind = kindOf(before, after);
     const last = this.#writtenAt[kind];
-    const wait = last === undefined ? 0 : last + PERIOD_MS[kind] - now;
+    const periodMs = kind === 'preview' ? Math.max(PERIOD_MS.preview, (last ?? 0) - this.#urgentAt) : PERIOD_MS[kind];
+    const wait = last === undefined ? 0 : last + periodMs - now;
     if (wait > 0) return wait;
     this.#writtenAt[kind] = now;
     return 0;
@@ -28,6 +40,7 @@ function urgentFieldsOf(status: GatewaySyncStatus) {
   const { observedGeneration, observedRef, target, lastSyncCommit, lastRequest, lastPush, refResolutionStatus } =
     status;
   const { rollout, conditions } = status;
+  const { commit, revision, endedAt } = rollout?.preview ?? {};
   const refResolved = conditions?.find(({ type }) => type === 'RefResolved');
   return {
     observedGeneration,
@@ -42,7 +55,7 @@ function urgentFieldsOf(status: GatewaySyncStatus) {
       number: rollout?.number,
       isStopped: rollout?.phase === 'Stopped',
       isPreviewing: rollout?.phase === 'Previewing',
-      previewed: { commit: rollout?.preview?.commit, revision: rollout?.preview?.revision },
+      previewed: { commit, revision, endedAt },
     },
   };
 }
