@@ -62,6 +62,16 @@ export function isUntried(index: number, { rollout, really }: Write, { shown }: 
   return preview !== undefined && isUnchanged && !isTried;
 }
 
+/** Whether a gateway wasn't ready before a rollout or its preview began. */
+export function isSkipped(
+  gateway: RolloutGateway,
+  { rollout, previous }: Pick<Write, 'rollout' | 'previous'>,
+): boolean {
+  const { startedAt } =
+    rollout.preview ?? (previous?.number === rollout.number ? previous.preview : undefined) ?? rollout;
+  return skippedBefore(rollout.startedAt)(gateway) || skippedBefore(startedAt)(gateway);
+}
+
 /** Whether a rollout waits for a gateway that its commit changes. If its labels changed, its report can be outdated. */
 export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world, setup }: Circumstances): boolean {
   const { isResting, plan } = gateway;
@@ -132,6 +142,7 @@ export function checkPassedOver(index: number, write: Write, { world, shown }: N
     rollout.phase === 'Complete' || index < rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
   if (!isEnded) return;
   const changed = really
+    .filter((gateway) => !isSkipped(gateway, write))
     .filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index)
     .filter((gateway) => isTrial(gateway, rollout, { world, setup }) && !laterThan(rollout.startedAt)(gateway))
     .filter((gateway) => !isRelabeled(gateway, world));

@@ -27,6 +27,7 @@ import {
   checkPreview,
   isChanged,
   isRelabeled,
+  isSkipped,
   isTrial,
   isUntried,
   type Write,
@@ -88,7 +89,7 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
   const { stableCommit = '' } = previous ?? {};
   const couldTell = really.filter(
     (gateway) =>
-      !skippedBefore(rollout.startedAt)(gateway) &&
+      !isSkipped(gateway, { rollout, previous }) &&
       !laterThan(rollout.startedAt)(gateway) &&
       // Previews don't wait for paused gateways.
       !(gateway.isResting && setup.contents) &&
