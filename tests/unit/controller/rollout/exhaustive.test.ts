@@ -96,7 +96,7 @@ const large: Case[] = [
   ],
   ['two gateways that preview two commits', onTwo(unchanged), { newer: 2, gate: 1 }],
   ['three gateways that preview a commit, one of which leaves', previewed, { newer: 1, leave: 1 }],
-  ['three gateways that preview a commit, one of which is created again', previewed, { newer: 1, leave: 1, join: 1 }],
+  ['two gateways that preview a commit, one of which is created again', half, { newer: 1, leave: 1, join: 1 }],
   ['three gateways that preview a commit, one of whose agents restarts', previewed, { newer: 1, restart: 1 }],
   [
     'three gateways that preview a bad commit, one of whose agents restarts',
