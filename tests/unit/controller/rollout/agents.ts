@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAdmitted } from '../../../../controller/rollout/admission.ts';
-import type { PlannedChange } from '../../../../controller/rollout/rollout-input.ts';
+import type { GatewayReport, PlannedChange } from '../../../../controller/rollout/rollout-input.ts';
 import {
   type Agent,
   type Aim,
@@ -53,13 +53,13 @@ export function read(world: World, index: number, setup: Setup): World {
 /** An agent previews the release that the status names, and removes a preview of another one. */
 export function preview(world: World, index: number, setup: Setup): World {
   const { preview: next } = world.state?.rollout ?? {};
-  const { holds, plan } = world.agents[index] as Agent;
+  const { holds, plan, report = firstReport(holds) } = world.agents[index] as Agent;
   if (!knowsPreviews(index, setup)) return world;
   // If it is admitted to the release, it delivers it even if no other gateway previews it any longer.
   if (!next && plan && plan.commit === aimOf(world, index, setup)?.commit) return world;
   const isNeeded = next !== undefined && next.commit !== holds;
   const made = isNeeded ? previewOf(next.commit as Commit, index, world, setup) : undefined;
-  return isDeepStrictEqual(plan, made) ? world : withAgent(world, index, { plan: made });
+  return isDeepStrictEqual(plan, made) ? world : withAgent(world, index, { plan: made, report });
 }
 
 /** Compares a commit with the one in the volume, or with the stable one if there is none. */
@@ -122,5 +122,11 @@ export const sync = (world: World, index: number, setup: Setup): World =>
 export const restarted = (holds: Commit | undefined): Partial<Agent> => ({
   aim: undefined,
   plan: undefined,
-  report: { rollout: undefined, ...named(holds), state: 'busy' },
+  report: firstReport(holds),
+});
+
+const firstReport = (holds: Commit | undefined): GatewayReport => ({
+  rollout: undefined,
+  ...named(holds),
+  state: 'busy',
 });

@@ -39,7 +39,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
       world.wanted,
       rollout.givenUp?.map((name) => name.split(' ')[0]).filter((name) => canCome.includes(name as never)),
     ],
-    [world.plan, rollout.plan, world.isOpen, world.approved],
+    [world.plan, rollout.plan, world.isOpen, world.approved, world.approved === handled.approve],
     ...previewOf(world, left),
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
@@ -55,7 +55,8 @@ function previewOf(world: World, left: Node['left']): unknown[] {
   const { phase, nextCommit, preview, previewedAt = '', previewFailure, handled, trial, isTried } = rollout;
   const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
   const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== rollout.commit;
-  const matters = previewedAt && (mayFollow || isNext);
+  const isOrdered = world.retry !== handled?.retry || world.rollback !== handled?.rollback;
+  const matters = previewedAt && (mayFollow || isNext || isOrdered);
   const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
   const running = preview && !preview.endedAt && ticksSince(world, Date.parse(preview.startedAt), PREVIEW_MS / TICK_MS);
   const { commit, reported = 0, changedWaves } = preview ?? {};
