@@ -1,5 +1,6 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { EXIT, Problem } from '../client/problem.ts';
+import { readDetails } from '../client/read.ts';
 import { planApproval } from '../orders/approve.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
@@ -9,7 +10,7 @@ export const approve = makeCommand({
   name: 'approve',
   summary: 'Approve the new commit of a rollout',
   details: [
-    'Sets the annotation sync.io/approve to the full hash of the commit that is being rolled out. The approval covers every wave of this commit, and no other commit.',
+    'Sets the annotation sync.io/approve to the full hash of the commit that is being rolled out. The approval covers every wave of this commit, with the changes that the gateways have reported, and no other commit. Shows these changes as numbers; kubectl stoker plan lists them. If gateways report other changes before you confirm, nothing is approved.',
     'Requires permission to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
   ],
   examples: [
@@ -31,6 +32,11 @@ export const approve = makeCommand({
     // Commits with the same first characters can be created within a second.
     if (args.commit !== undefined && !isCommitHash(args.commit))
       throw new Problem('--commit must be a full commit hash of 40 or 64 characters', EXIT.usage);
-    return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit) });
+    return carryOut({
+      args,
+      host,
+      plan: (gatewaySync, beyond) => planApproval(gatewaySync, args.commit, beyond),
+      details: (access, gatewaySync) => readDetails(access, access.namespace, [gatewaySync]),
+    });
   },
 });

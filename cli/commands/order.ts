@@ -1,6 +1,8 @@
-import { type AccessOptions, connect, placeOf } from '../client/connect.ts';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { carryOut as execute } from '../orders/carry-out.ts';
 import { agreementOf, type Planner } from '../orders/plan.ts';
 import type { Host } from '../terminal/host.ts';
@@ -19,6 +21,8 @@ export interface Order {
   args: AccessOptions & { name: string; yes?: boolean | undefined };
   host: Host;
   plan: Planner;
+  /** Reads the data for the plan, if it needs more than the resource. */
+  details?: (access: Access, gatewaySync: GatewaySync) => Promise<Beyond>;
   /** Suggested next command and its effect. If omitted, `status`. */
   next?: { command: string; does: string };
 }
@@ -27,15 +31,17 @@ export interface Order {
  * Shows a change, asks for confirmation, and makes exactly this change, or fails if the resource has changed in the
  * meantime.
  */
-export async function carryOut({ args, host, plan, next = progressOf(args) }: Order): Promise<ExitStatus> {
+export async function carryOut({ args, host, plan, details, next = progressOf(args) }: Order): Promise<ExitStatus> {
   const access = connect(args, host);
   const { name } = args;
-  const planned = plan(await getGatewaySync(access, name));
+  const read = details && ((gatewaySync: GatewaySync) => details(access, gatewaySync));
+  const gatewaySync = await getGatewaySync(access, name);
+  const planned = plan(gatewaySync, await read?.(gatewaySync));
   say(`${placeOf(access)}:`, host);
   say(planned.says, host);
   if (planned.kind === 'done') return EXIT.ok;
   if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
-  await execute(access, { name, plan, agreed: agreementOf(planned) });
+  await execute(access, { name, plan, read, agreed: agreementOf(planned) });
   say(`done (${placeOf(access)}): ${commandWith(next.command, args)} ${next.does}`, host);
   return EXIT.ok;
 }

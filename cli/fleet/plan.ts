@@ -11,7 +11,6 @@ import { type ResourceView, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { shortCommit } from './messages.ts';
 import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
-import { effectOf } from './plan-words.ts';
 import { isBackwards } from './waves.ts';
 
 /** Creates the plan of the release that `status.rollout.preview` names, from the reports of the agents. */
@@ -108,9 +107,6 @@ function countsIn({ total, reported, unchanged, failing, files }: RolloutPreview
   const silent = Math.max(0, total - reported);
   return { gateways: total, changed, failing, silent, unchanged, done: 0, skipped: 0, files };
 }
-
-/** Describes the effect of the previewed release, such as `would change 3 of 40 gateways (5 files in total)`. */
-export const effectOfPreview = (preview: RolloutPreview): string => effectOf(countsIn(preview));
 
 const SKIPPED: Partial<Record<GatewayView['status'], string>> = {
   Paused: 'paused',

@@ -1,15 +1,20 @@
+import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
 import { Problem } from '../client/problem.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 import { toApprove } from '../fleet/orders.ts';
-import { effectOfPreview } from '../fleet/plan.ts';
+import { planOfPreview } from '../fleet/plan.ts';
+import type { PlanView } from '../fleet/plan-view.ts';
+import { effectOf } from '../fleet/plan-words.ts';
 import type { Plan } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
 /** Plans an approval; with `wanted`, only of this commit. Throws `Problem`. */
-export function planApproval(gatewaySync: GatewaySync, wanted: string | undefined): Plan {
+export function planApproval(gatewaySync: GatewaySync, wanted: string | undefined, beyond: Beyond = {}): Plan {
   const { metadata, spec } = gatewaySync;
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
@@ -25,17 +30,47 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
-  const effect = preview?.commit === commit ? ` According to the previews, it ${effectOfPreview(preview)}.` : '';
+  const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
+  const areOff = parseDuration(spec.rollout?.previewTimeout ?? '') === 0;
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${effect}`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${view ? effectIn(view) : ` No gateway has a preview of it${areOff ? ', because previews are off' : ' yet'}: its changes are unknown.`}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
-    about: waves,
+    about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
   };
 }
 
 const isGone = ({ status }: GatewaySync): boolean => status?.rollout?.handled?.approve === undefined;
+
+function effectIn({ counts }: PlanView): string {
+  const { total, missing } = coverageOf(counts);
+  const gap = missing > 0 ? ` Only ${total - missing} of ${total} gateways have reported their changes.` : '';
+  return ` According to the previews, it ${effectOf(counts)}.${gap}`;
+}
+
+const coverageOf = ({ gateways, skipped, silent }: PlanView['counts']) => ({
+  total: gateways - skipped,
+  missing: silent,
+});
+
+/**
+ * Identifies the changes that a user approves: those that gateways report, and how many have not reported. The numbers
+ * of gateways with the same changes aren't part of it, unless only the numbers are known.
+ */
+function fingerprintOf({ groups, failing, counts }: PlanView): string {
+  const { total, missing } = coverageOf(counts);
+  const changes = groups.map(({ gateways: _, ...each }) => JSON.stringify(each)).sort();
+  const failures = failing.map(({ why }) => why).sort();
+  const isKnown = groups.length + failing.length > 0;
+  const parts = [
+    changes,
+    failures,
+    missing > 0 && [total, missing],
+    !isKnown && [counts.changed, counts.files, counts.failing],
+  ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
 
 /** Returns why the handled approval doesn't apply: another revision of `spec.sync`, or other changes of gateways. */
 function whyOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {

@@ -4,12 +4,15 @@ import type { Access } from '../client/connect.ts';
 import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { agreementOf, type PlannedChange, type Planner } from './plan.ts';
 
 /** A confirmed change: see {@link agreementOf}. */
 export interface Order {
   name: string;
   plan: Planner;
+  /** Reads the data that the plan was made from, if it needs more than the resource. */
+  read?: ((gatewaySync: GatewaySync) => Promise<Beyond>) | undefined;
   agreed: string;
 }
 
@@ -38,7 +41,7 @@ async function write(
 ): Promise<PlannedChange> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, order.name);
-    const now = planAgain(gatewaySync, order);
+    const now = planAgain(gatewaySync, order, await order.read?.(gatewaySync));
     const change = changeOf(now);
     if (!change) return now;
     const { resourceVersion } = gatewaySync.metadata;
@@ -52,8 +55,8 @@ async function write(
 }
 
 /** Plans again. Throws `Problem` if the plan differs from the confirmed one. */
-function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order): PlannedChange {
-  const now = plan(gatewaySync);
+function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order, beyond: Beyond | undefined): PlannedChange {
+  const now = plan(gatewaySync, beyond);
   if (now.kind === 'done' || agreementOf(now) !== agreed)
     throw new Problem(
       `nothing was changed, because the resource has changed in the meantime; the new effect would be: ${now.says}`,

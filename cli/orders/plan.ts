@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { Change } from '../client/patch.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 
 /** Effect of a command on the current resource. */
@@ -21,8 +22,8 @@ export interface PlannedChange {
   before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
 }
 
-/** Plans a change. Throws `Problem` if it isn't possible. */
-export type Planner = (gatewaySync: GatewaySync) => Plan;
+/** Plans a change. Throws `Problem` if it isn't possible. An approval is about what the gateways report. */
+export type Planner = (gatewaySync: GatewaySync, beyond?: Beyond) => Plan;
 
 /**
  * Returns a digest of a confirmed change. The description isn't part of it: two commits can look the same in it, and

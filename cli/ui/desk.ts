@@ -51,17 +51,19 @@ export class Desk {
     const access = this.#in(namespace);
     const place = placeOf(access);
     const gatewaySync = await getGatewaySync(access, name);
-    const planned = plannerOf(verb, to)(gatewaySync);
+    const beyond = this.#mirror.beyond(namespace);
+    const planned = plannerOf(verb, to)(gatewaySync, beyond);
     const { says } = planned;
     if (planned.kind === 'done') return { kind: 'done', says, place };
-    const plan = verb === 'approve' ? planIn(gatewaySync, this.#mirror.beyond(namespace)) : {};
+    const plan = verb === 'approve' ? planIn(gatewaySync, beyond) : {};
     return { kind: 'change', says, place, agreed: agreementOf(planned), ...plan };
   }
 
   /** Makes exactly the confirmed change, or none. Throws `Problem`. */
   async carryOut(body: unknown): Promise<object> {
     const { verb, namespace, name, to, agreed } = parse(orderSchema, body);
-    await carryOut(this.#in(namespace), { name, plan: plannerOf(verb, to), agreed });
+    const read = async () => this.#mirror.beyond(namespace);
+    await carryOut(this.#in(namespace), { name, plan: plannerOf(verb, to), read, agreed });
     return { says: 'done' };
   }
 

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { Problem } from '../client/problem.ts';
 import { planApproval } from '../orders/approve.ts';
 import { planPause, planResume } from '../orders/pause.ts';
-import type { Plan, Planner } from '../orders/plan.ts';
+import type { Planner } from '../orders/plan.ts';
 import { planRetry } from '../orders/retry.ts';
 import { planRollback } from '../orders/rollback.ts';
 import { planSync } from '../orders/sync.ts';
@@ -21,9 +21,9 @@ export interface Offer {
 
 /** Returns the planner of a verb; `to` is a commit of the history, for `rollback`. */
 export function plannerOf(verb: Verb, to?: string | undefined): Planner {
-  const planners: Record<Verb, (gatewaySync: GatewaySync) => Plan> = {
+  const planners: Record<Verb, Planner> = {
     sync: planSync,
-    approve: (gatewaySync) => planApproval(gatewaySync, undefined),
+    approve: (gatewaySync, beyond) => planApproval(gatewaySync, undefined, beyond),
     pause: planPause,
     resume: planResume,
     rollback: (gatewaySync) => planRollback(gatewaySync, to ?? 'previous'),

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from '../../../cli/client/connect.ts';
 import { carryOut } from '../../../cli/orders/carry-out.ts';
 import { agreementOf } from '../../../cli/orders/plan.ts';
 import { planRollback } from '../../../cli/orders/rollback.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
+import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
 import { startController } from '../../support/start-controller.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
@@ -206,6 +210,50 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     const other = await stoker(['approve', 'app', '--commit', second, '--yes']);
     assert.equal(other.status, 1, other.notes);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
+  });
+
+  test('approve the changes that were shown, or nothing if gateways report others before the confirmation', async (t) => {
+    const namespace = await createNamespace(t);
+    const address = { namespace, name: 'app' };
+    const rollout = { waves: [{ name: 'canary', approval: true }] };
+    await applyGatewaySync(address, { repo: 'https://git.example/x' }, { rollout });
+    const revision = syncRevision((await read(address)).spec.sync);
+    const OLD = 'a'.repeat(40);
+    const NEW = 'b'.repeat(40);
+    const release = { commit: NEW, ref: 'main', revision };
+    const counts = { total: 1, reported: 1, unchanged: 0, failing: 0, files: 1 };
+    await patchStatus(address, {
+      gateways: gatewayCountsOf({ total: 1 }),
+      rollout: {
+        ...rolloutStatusOf({ ...release, phase: 'AwaitingApproval', stableCommit: OLD, stableRevision: revision }),
+        preview: { ...release, startedAt: new Date().toISOString(), ...counts },
+      },
+    });
+    await apply(injectedPod(namespace, 'till-1', 'app'));
+    const reportChange = (file: string) => {
+      const changes = { digest: createHash('sha256').update(file).digest('hex'), added: 0, modified: 0, deleted: 1 };
+      const preview = { commit: NEW, revision, ...changes, paths: [`delete ${file}`] };
+      return report(
+        { namespace, name: 'till-1' },
+        { crName: 'app', gateway: 'till-1', commit: OLD, revision, agentVersion: '0.1.0', preview },
+      );
+    };
+    await reportChange('one');
+    const { kubeconfig } = await connectCluster();
+    const approve = (host: Host) => runCli(['approve', 'app', '-n', namespace, '--kubeconfig', kubeconfig], host);
+    const late: Host = {
+      confirm: async () => {
+        await reportChange('everything');
+        return true;
+      },
+    };
+    const refused = await approve(late);
+    assert.equal(refused.status, 1, refused.notes);
+    assert.match(refused.notes, /nothing was changed, because the resource has changed in the meantime/);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
+    const done = await approve(consenting);
+    assert.equal(done.status, 0, done.notes);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], NEW);
   });
 
   test('confirm commits, not the current number of gateways', async (t) => {

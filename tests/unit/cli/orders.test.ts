@@ -9,6 +9,7 @@ import { planSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
+import { changing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
@@ -70,16 +71,20 @@ suite('an approval', () => {
   const approve = { 'sync.io/approve': NEW };
 
   test('admits the commit in progress to the waves that wait for it', () => {
-    const plural = `${NEW} (v2) may enter waves east, west as soon as the previous waves are done.`;
+    const unknown = 'No gateway has a preview of it yet: its changes are unknown.';
+    const plural = `${NEW} (v2) may enter waves east, west as soon as the previous waves are done. ${unknown}`;
     for (const phase of ['Previewing', 'Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
-        change(plural, approve, ['east', 'west']),
+        change(plural, approve, ['east', 'west', 'no plan']),
       );
     const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
     assert.deepEqual(
       shown(planApproval(resource(one), undefined)),
-      change(`${NEW} may enter wave east as soon as the previous waves are done.`, approve, ['east']),
+      change(`${NEW} may enter wave east as soon as the previous waves are done. ${unknown}`, approve, [
+        'east',
+        'no plan',
+      ]),
     );
     const next = planApproval(resource({ rollout: { ...rollout, phase: 'Stopped', nextCommit: OLDER } }), undefined);
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may enter`));
@@ -91,7 +96,43 @@ suite('an approval', () => {
     const { says } = planApproval(resource({ rollout: { ...rollout, preview } }), NEW);
     assert.match(says, / According to the previews, it would change 3 of 40 gateways \(5 files in total\)\.$/);
     const other = planApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
-    assert.doesNotMatch(other.says, /previews/);
+    assert.match(other.says, / No gateway has a preview of it yet: its changes are unknown\.$/);
+    const partial = planApproval(resource({ rollout: { ...rollout, preview: { ...preview, reported: 39 } } }), NEW);
+    assert.match(partial.says, / Only 39 of 40 gateways have reported their changes\.$/);
+    const off = { rollout: { waves, previewTimeout: '0s' } };
+    assert.match(
+      planApproval(resource({ spec: off }), NEW).says,
+      / because previews are off: its changes are unknown\.$/,
+    );
+  });
+
+  test('needs a new confirmation if gateways report other changes, or only some have reported', () => {
+    const agreed = (gateways: readonly PreviewingGateway[], options: Parameters<typeof planned>[1] = {}) => {
+      const spec = { rollout: { waves: [{ name: 'shops', approval: true }] } };
+      const { gatewaySync, beyond } = planned(gateways, { spec, ...options });
+      const plan = planApproval(gatewaySync, undefined, options?.preview ? {} : beyond);
+      assert.ok(plan.kind === 'change');
+      return agreementOf(plan);
+    };
+    const fleet = [changing('a', ['modify x']), unchanged('b'), unchanged('c')];
+    const shown = agreed(fleet);
+    assert.equal(agreed([...fleet].reverse()), shown);
+    assert.equal(agreed([...fleet, changing('d', ['modify x']), unchanged('e')]), shown, 'the same set of changes');
+    const failing = { name: 'b', report: {}, preview: { failure: 'no label' } };
+    const others: (readonly PreviewingGateway[])[] = [
+      [changing('a', ['delete x']), unchanged('b'), unchanged('c')],
+      [...fleet.slice(0, 2), changing('c', ['delete y'])],
+      [...fleet.slice(0, 2), { name: 'c', report: {} }],
+      [...fleet.slice(0, 1), failing, unchanged('c')],
+      fleet.slice(1),
+    ];
+    for (const other of others) assert.notEqual(agreed(other), shown, JSON.stringify(other));
+    assert.notEqual(agreed(fleet, { rollout: { preview: undefined } }), shown, 'no plan');
+    // Without the reports, the numbers of the status are all that a user sees.
+    const counts = { total: 40, reported: 40, unchanged: 39, files: 1 };
+    assert.equal(agreed(fleet, { preview: counts }), agreed(fleet, { preview: counts }));
+    assert.notEqual(agreed(fleet, { preview: counts }), agreed(fleet, { preview: { ...counts, files: 4_000 } }));
+    assert.notEqual(agreed(fleet, { preview: counts }), agreed(fleet, { preview: { ...counts, reported: 39 } }));
   });
 
   test('counts once, unless spec.sync was edited after it, or gateways report other changes', () => {
@@ -107,7 +148,7 @@ suite('an approval', () => {
       [early, 'the last edit of spec.sync'],
     ] as const) {
       const plan = planApproval(resource({ ...approved, rollout: outdated }), undefined);
-      assert.match(plan.says, new RegExp(`may enter .* The earlier approval predates ${cause}\\.$`));
+      assert.match(plan.says, new RegExp(`may enter .* The earlier approval predates ${cause}\\.`));
       assert.ok(plan.kind === 'change' && plan.before);
       assert.equal(plan.before.annotation, 'sync.io/approve');
       assert.equal(plan.before.isGone(resource({ rollout: outdated })), false);
