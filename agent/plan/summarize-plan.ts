@@ -1,4 +1,5 @@
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { clip } from '../../shared/domain/clip.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import { linkChanges } from './publication.ts';
 
@@ -27,5 +28,6 @@ export function countDrift({ drift }: Plan): number {
 /** Returns a line for each of the first changes, links first, such as `modify projects/a.json (Drifted)`. */
 export function describeChanges(plan: Pick<Plan, 'changes' | 'publications'>, limit: number): string[] {
   const all = [...linkChanges(plan), ...plan.changes.slice(0, limit)];
-  return all.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${path} (${reason})`.slice(-1024));
+  // The beginning of a path shows which destination it is in.
+  return all.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${clip(path, 1000)} (${reason})`);
 }

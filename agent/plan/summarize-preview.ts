@@ -43,7 +43,7 @@ export function summarizePreview({ plan, contents, commit }: PreviewedPlan): Sum
     modified,
     deleted,
     paths: paths.length > 0 ? paths : undefined,
-    everyCommit: always?.slice(-1024),
+    everyCommit: always && clip(always, 1024),
   });
 }
 
