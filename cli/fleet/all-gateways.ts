@@ -55,9 +55,15 @@ function gatewayOf(
   report: SyncReportStatus | undefined,
   gatewaySync: GatewaySync,
 ): DiscoveredGateway {
-  const { name: podName, namespace, annotations = {}, labels = {} } = metadata;
-  const named = annotations[POD_ANNOTATIONS.gatewayName] ?? labels['app.kubernetes.io/name'] ?? podName;
-  const { gateway: name = named, profile = annotations[POD_ANNOTATIONS.profile] } = report ?? {};
+  const { name: podName, namespace, annotations, labels = {} } = metadata;
+  // The controller computes waves from the pod. Without permission to list pods, only reports have the name.
+  const given = annotations
+    ? {
+        name: annotations[POD_ANNOTATIONS.gatewayName] ?? labels['app.kubernetes.io/name'],
+        profile: annotations[POD_ANNOTATIONS.profile] ?? 'default',
+      }
+    : { name: report?.gateway, profile: report?.profile };
+  const { name = podName, profile } = given;
   const { commit, time, duration, message = isWithoutSidecar ? missingMessage(gatewaySync) : undefined } = report ?? {};
   return withoutUndefined({
     name,
