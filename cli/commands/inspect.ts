@@ -5,6 +5,7 @@ import { type Access, connect } from '../client/connect.ts';
 import { askAgents } from '../client/inspect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails, readPodStates } from '../client/read.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import {
   type Askable,
   askableGateways,
@@ -41,6 +42,7 @@ export type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: st
 /** Responses to a query: a view to print, and the full content for patches. */
 export interface Inspected {
   gatewaySync: GatewaySync;
+  details: Beyond;
   /** All known gateways. */
   gateways: readonly Askable[];
   view: InspectionView;
@@ -81,7 +83,7 @@ export async function inspect(
   const { namespace, name } = gatewaySync.metadata;
   const { kind } = asked;
   const view = { namespace, name, kind, ...(kind === 'diff' && { ref: asked.ref }), total: all.length };
-  return { gatewaySync, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
+  return { gatewaySync, details, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
 }
 
 /** Prints the gateways that didn't respond, with the reason. */

@@ -1,11 +1,21 @@
 import { shortCommit, shortHashes } from '../fleet/messages.ts';
 import { type PlanSection, type PlanView, sectionsOf } from '../fleet/plan-view.ts';
-import { changeText, countsTable, effectOf, numberOf, SHOWN, shownChange, wavesOf } from '../fleet/plan-words.ts';
+import {
+  changeText,
+  countsTable,
+  EDITED,
+  effectOf,
+  numberOf,
+  SHOWN,
+  shownChange,
+  wavesOf,
+} from '../fleet/plan-words.ts';
 import { cut, plain } from '../terminal/text.ts';
 
-/** Maximum sections and characters of a path: a comment on GitHub has at most 65,536 characters. */
 const SECTIONS = 10;
 const PATH_WIDTH = 240;
+/** Maximum characters of all sections: a comment on GitHub has at most 65,536 characters. */
+const SECTIONS_LENGTH = 40_000;
 
 /**
  * Draws a plan as GitHub Flavored Markdown (https://github.github.com/gfm/), for comments and summaries of CI jobs. It
@@ -14,7 +24,8 @@ const PATH_WIDTH = 240;
 export function drawPlanMarkdown(view: PlanView): string {
   const { namespace, name, says, failing, everyCommit } = view;
   const sections = sectionsOf(view);
-  const hidden = sections.length - SECTIONS;
+  const drawn = fitting(sections.slice(0, SECTIONS).map((section) => drawSection(section, view)));
+  const hidden = sections.length - drawn.length;
   const failed = failing.reduce((sum, { gateways }) => sum + gateways.length, 0);
   const paragraphs = [
     `### Plan of ${code(`${namespace}/${name}`)}`,
@@ -22,16 +33,26 @@ export function drawPlanMarkdown(view: PlanView): string {
     ...(says === undefined ? [drawCounts(view)] : []),
     failed > 0 &&
       `**${numberOf(failed, 'gateway')}** cannot get this commit, for ${numberOf(failing.length, 'reason')}. The output without \`--output markdown\` contains the reasons.`,
-    ...sections.slice(0, SECTIONS).map((section) => drawSection(section, view)),
+    ...drawn,
     hidden > 0 && `${numberOf(hidden, 'more group')} not shown.`,
     everyCommit && `Every commit changes ${code(everyCommit)}: its template uses the commit or the ref.`,
   ];
   return `${paragraphs.filter(Boolean).join('\n\n')}\n`;
 }
 
-function releaseOf({ ref, commit, sampledFrom, counts }: PlanView): string {
+/** Returns the sections that fit, the largest groups first. */
+function fitting(sections: readonly string[]): string[] {
+  let length = 0;
+  return sections.filter((section) => {
+    length += section.length;
+    return length <= SECTIONS_LENGTH;
+  });
+}
+
+function releaseOf({ ref, commit, sampledFrom, counts, isEdit }: PlanView): string {
   const names = [ref, commit && commit !== ref && `(${shortCommit(commit)})`].filter(Boolean);
-  const release = names.length > 0 ? code(shortHashes(names.join(' '))) : 'The commit';
+  const named = names.length > 0 ? code(shortHashes(names.join(' '))) : 'The commit';
+  const release = `${named}${isEdit ? EDITED : ''}`;
   return sampledFrom ? `${counts.gateways} of ${sampledFrom} gateways were queried: ${release}` : release;
 }
 
@@ -56,10 +77,14 @@ function drawSection({ gateways, versions, paths, files }: PlanSection, view: Pl
   const hidden = files - shown.length;
   const lines = [
     ...shown.map(shownChange).map((change) => `- ${changeText({ ...change, path: code(change.path) })}`),
-    ...(hidden > 0 ? [`- ${numberOf(hidden, 'more file')}`] : []),
+    ...(hidden > 0
+      ? [`- ${shown.length > 0 ? numberOf(hidden, 'more file') : `${numberOf(hidden, 'file')}, ${UNLISTED}`}`]
+      : []),
   ];
   return `${who}${differs}:\n\n${lines.join('\n')}`;
 }
+
+const UNLISTED = 'not listed, because paths of an earlier `spec.sync` can contain values';
 
 /** Quotes untrusted text as a code span, in which Markdown and HTML have no meaning. */
 function code(text: string): string {

@@ -32,7 +32,7 @@ export const plan = makeCommand({
     'Shows what the gateways report about the newest commit before a rollout delivers it: groups of gateways with identical changes, the files, and the gateways to which it cannot be delivered, for each wave. Gateways that have not reported count as changed. Requires spec.rollout. With --commit, waits until the gateways have previewed this commit.',
     'With --ref, queries agents for the changes of this ref, as kubectl stoker diff does: of one gateway per profile and wave, or of all. They fetch the ref and render its templates, so do not use it for a ref that you do not trust.',
     'Markdown output contains paths and counts, but no names of gateways, no error messages, and no values of labels or variables, so that you can publish it.',
-    'Exits with 0 if nothing would change, with 2 if files would change or a gateway has not reported, and with 1 if the commit cannot be delivered to a gateway.',
+    'Exits with 0 if nothing would change, and with 2 if files would change, or a gateway has not reported or is skipped. Exits with 1 if the commit cannot be delivered to a gateway, was stopped or rolled back, or has no plan, and if the gateways have not previewed the one in --commit in time.',
     'Requires permission to get and list GatewaySyncs and SyncReports. To show waves with a selector, permission to list pods is required as well. The role view includes all of these. With --ref, requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
   examples: [
@@ -66,11 +66,13 @@ export const plan = makeCommand({
     if (ref !== undefined && commit !== undefined) throw wrong('--ref and --commit are mutually exclusive');
     if (commit !== undefined && !isCommitHash(commit))
       throw wrong('--commit must be a full commit hash of 40 or 64 characters');
-    const { view, gatewaySync } = await (ref === undefined ? planCandidate(args, host) : planRef(args, host));
+    const { view, gatewaySync, details, isLate } = await (ref === undefined
+      ? planCandidate(args, host)
+      : planRef(args, host));
     if (format === 'json') host.print(drawData(view, 'json'));
     else if (format === 'text') host.print(`${drawPlan(view, host).join('\n')}\n`);
-    else host.print(drawPlanMarkdown(withoutValues(view, gatewaySync)));
-    return STATUSES[verdictOf(view)];
+    else host.print(drawPlanMarkdown(withoutValues(view, gatewaySync, details)));
+    return isLate ? EXIT.failed : STATUSES[verdictOf(view)];
   },
 });
 
@@ -88,6 +90,9 @@ interface PlanArgs extends AccessOptions {
 interface PlanOf {
   view: PlanView;
   gatewaySync: GatewaySync;
+  details: Beyond;
+  /** The specified commit wasn't previewed in time. */
+  isLate?: boolean;
 }
 
 /** Plans the release that the agents preview, from their reports. Throws `Problem`. */
@@ -98,11 +103,12 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
     const gatewaySync = await untilPreviewed(access, { ...args, timeoutMs });
     const candidate = candidateOf(gatewaySync, args.commit);
     if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
-    if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync };
+    if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
     const details = await readDetails(access, access.namespace, [gatewaySync]);
     const view = planOfPreview(gatewaySync, candidate.preview, details);
     explainGaps(view, { gatewaySync, details, host });
-    return { view, gatewaySync };
+    const isLate = args.commit !== undefined && !isPreviewed(gatewaySync, args.commit);
+    return { view, gatewaySync, details, isLate };
   } finally {
     access.client.close();
   }
@@ -145,7 +151,7 @@ function explainGaps(
 /** Plans a ref by querying the agents. Throws `Problem`. */
 async function planRef(args: PlanArgs, host: Host): Promise<PlanOf> {
   const ask = (gatewaySync: GatewaySync) => askedFor(gatewaySync, args.ref);
-  const { view, gateways, gatewaySync } = await inspect(args, { host, ask, few: 0 });
+  const { view, gateways, gatewaySync, details } = await inspect(args, { host, ask, few: 0 });
   const waves = gatewaySync.status?.rollout?.admission.map(({ wave }) => wave) ?? [];
-  return { view: planOfAnswers(view, { gateways, waves }), gatewaySync };
+  return { view: planOfAnswers(view, { gateways, waves }), gatewaySync, details };
 }

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import type { AnswerView, Askable, ChangeView, InspectionView } from './inspection.ts';
 import { type Changes, type Fate, type GatewayInPlan, type PlanView, planView } from './plan-view.ts';
 import { changeText } from './plan-words.ts';
 
-/** Creates the plan of a ref from the responses of agents. `waves` are the names of all waves, in order. */
+/**
+ * Creates the plan of a ref from the responses of agents, without completed pods. `waves` are the names of all waves, in
+ * order.
+ */
 export function planOfAnswers(
   { namespace, name, ref, total, answers, silent, ended }: InspectionView,
   { gateways, waves }: { gateways: readonly Askable[]; waves: readonly string[] },
@@ -18,10 +21,9 @@ export function planOfAnswers(
   const planned = [
     ...answers.map((answer) => ({ gateway: placed(answer), fate: fateOf(answer, changesOf) })),
     ...silent.map((each) => ({ gateway: placed(each), fate: { kind: 'silent' as const, why: each.why } })),
-    ...ended.map((each) => ({ gateway: placed(each), fate: { kind: 'skipped' as const, why: each.why } })),
   ];
   const commit = answers.find((answer) => answer.commit)?.commit;
-  const sampledFrom = planned.length < total ? total : undefined;
+  const sampledFrom = planned.length + ended.length < total ? total - ended.length : undefined;
   const isPlaced = planned.every(({ gateway }) => gateway.wave !== undefined);
   return planView(
     withoutUndefined({ namespace, name, ref, commit, sampledFrom }),
@@ -51,11 +53,14 @@ function changesByAnswer(): ChangesOf {
   };
 }
 
+/** The same content can have another source on each gateway. Without a diff, the source identifies the content. */
+const contentOf = (change: ChangeView): ChangeView => (change.diff === undefined ? change : omit(change, 'source'));
+
 function summarize(changes: readonly ChangeView[], more: number): Changes {
   const count = (...kinds: ChangeView['kind'][]) => changes.filter(({ kind }) => kinds.includes(kind)).length;
   return {
     digest: createHash('sha256')
-      .update(JSON.stringify([changes, more]))
+      .update(JSON.stringify([changes.map(contentOf), more]))
       .digest('hex'),
     files: changes.length + more,
     added: count('add'),

@@ -1,14 +1,18 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
-import type { PlanView } from './plan-view.ts';
+import { type Beyond, reportsOf } from './beyond.ts';
+import type { GatewayInPlan, PlanView } from './plan-view.ts';
 import { changeIn, changeText } from './plan-words.ts';
 
 /**
  * Returns a plan whose paths contain no values of labels and variables, which the templates of destinations can insert.
- * If other revisions of `spec.sync` are in use, the destinations are unknown, and all paths are omitted.
+ * If other revisions of `spec.sync` are in use, the destinations are unknown, and all paths are omitted; the same applies
+ * to gateways whose files may be of an earlier one.
  */
-export function withoutValues(view: PlanView, { spec: { sync }, status }: GatewaySync): PlanView {
+export function withoutValues(view: PlanView, gatewaySync: GatewaySync, beyond: Beyond): PlanView {
+  const { spec, status } = gatewaySync;
+  const { sync } = spec;
   const { rollout } = status ?? {};
   const revisions = [rollout?.revision, rollout?.stableRevision, rollout?.nextRevision, rollout?.preview?.revision];
   const revision = syncRevision(sync);
@@ -18,9 +22,19 @@ export function withoutValues(view: PlanView, { spec: { sync }, status }: Gatewa
   const hide = hiderOf(Object.values(sync.profiles).flatMap(({ mappings }) => mappings));
   const hideIn = (text: string) => {
     const change = changeIn(text);
-    return changeText({ ...change, path: hide(change.path) });
+    // Without a kind, the beginning of the path is missing.
+    return changeText({ ...change, path: change.kind ? hide(change.path) : '…' });
   };
-  const groups = view.groups.map((group) => ({ ...group, paths: [...new Set(group.paths.map(hideIn))] }));
+  const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
+  const isCurrent = ({ pod }: GatewayInPlan) => {
+    const report = reportOf({ podName: pod });
+    if (report?.revision !== undefined) return report.revision === revision;
+    return report?.state === 'Synced' && report.generation === gatewaySync.metadata.generation;
+  };
+  const groups = view.groups.map((group) => ({
+    ...group,
+    paths: group.gateways.every(isCurrent) ? [...new Set(group.paths.map(hideIn))] : [],
+  }));
   return { ...rest, groups, ...(everyCommit && { everyCommit: hide(everyCommit) }) };
 }
 

@@ -1,9 +1,10 @@
 import { shortCommit } from './messages.ts';
 import { namesOf } from './names.ts';
-import { type GatewayInPlan, type PlanReason, type PlanView, sectionsOf } from './plan-view.ts';
+import { type GatewayInPlan, type PlanReason, type PlanSection, type PlanView, sectionsOf } from './plan-view.ts';
 import {
   type CountsTable,
   countsTable,
+  EDITED,
   effectOf,
   type ListedChange,
   numberOf,
@@ -50,8 +51,8 @@ export function summarizePlan(view: PlanView): PlanSummary {
     says: sentenceOf(view),
     counts: countsTable(view),
     failing: failing.slice(0, SHOWN.sections).map(({ why, gateways }) => ({ who: listOf(gateways), why })),
-    groups: sections.slice(0, SHOWN.sections).map(({ gateways, versions, paths, files }) => ({
-      who: `${listOf(gateways)}${remarkOn({ versions, files })}`,
+    groups: sections.slice(0, SHOWN.sections).map(({ gateways, versions, paths, files, problem }) => ({
+      who: `${listOf(gateways)}${remarkOn({ versions, files, problem })}`,
       changes: paths.slice(0, SHOWN.paths).map(shownChange),
       hidden: Math.max(0, files - Math.min(paths.length, SHOWN.paths)),
     })),
@@ -63,16 +64,20 @@ export function summarizePlan(view: PlanView): PlanSummary {
 }
 
 /** Describes the plan in one sentence. */
-function sentenceOf({ ref, commit, says, counts, sampledFrom }: PlanView): string {
+function sentenceOf({ ref, commit, says, counts, sampledFrom, isEdit }: PlanView): string {
   if (says !== undefined) return says;
   const release = `${ref ?? 'the commit'}${commit && commit !== ref ? ` (${shortCommit(commit)})` : ''}`;
   const sample = sampledFrom ? `; ${counts.gateways} of ${sampledFrom} gateways were queried` : '';
-  return `${release} ${effectOf(counts)}${sample}`;
+  return `${release}${isEdit ? EDITED : ''} ${effectOf(counts)}${sample}`;
 }
 
-function remarkOn({ versions, files }: { versions: number; files: number }): string {
-  if (files === 0) return ' (with a problem that their current commit has as well)';
+function remarkOn({ versions, files, problem }: Remarkable): string {
+  if (files === 0) return ` (with a problem that their current commit has as well${problem ? `: ${problem}` : ''})`;
   return versions > 1 ? ` (with ${versions} different contents)` : '';
+}
+
+interface Remarkable extends Pick<PlanSection, 'versions' | 'files'> {
+  problem: string | undefined;
 }
 
 /** Lists gateways by name, with their number in each wave. */

@@ -26,6 +26,8 @@ export interface PlanHead {
   name: string;
   ref?: string;
   commit?: string;
+  /** The gateways have the commit: the plan is of an edit of `spec.sync`. */
+  isEdit?: boolean;
   /** Number of all gateways, if only some were queried. */
   sampledFrom?: number;
 }
@@ -53,6 +55,8 @@ export interface Changes {
   deleted: number;
   /** The first changes, such as `modify etc/a.conf`. */
   paths: readonly string[];
+  /** Message of a problem that the current release has as well, which the plan has no files for. */
+  problem?: string;
 }
 
 interface PlanGroup extends Changes {
@@ -139,8 +143,8 @@ export interface PlanSection extends Omit<PlanGroup, 'digest'> {
 
 /** Combines groups that look the same, the largest first. */
 export function sectionsOf({ groups }: Pick<PlanView, 'groups'>): PlanSection[] {
-  const keyOf = ({ added, modified, deleted, files, paths }: Omit<PlanGroup, 'digest'>) =>
-    JSON.stringify([added, modified, deleted, files, paths]);
+  const keyOf = ({ added, modified, deleted, files, paths, problem }: Omit<PlanGroup, 'digest'>) =>
+    JSON.stringify([added, modified, deleted, files, paths, problem]);
   const versions = Map.groupBy(groups, keyOf);
   return combine(
     groups.map(({ digest: _, ...group }) => ({ ...group, versions: versions.get(keyOf(group))?.length ?? 1 })),

@@ -1,20 +1,21 @@
 import type { PlanCounts, PlanView } from './plan-view.ts';
 
-/** Returns the result of a plan for all gateways. Gateways that have not reported count as changed. */
+/** Returns the result of a plan for all gateways. Gateways that have not reported, or are skipped, count as changed. */
 export function verdictOf({ counts, failing }: Pick<PlanView, 'counts' | 'failing'>): 'fails' | 'changes' | 'nothing' {
   if (counts.failing + failing.length > 0) return 'fails';
-  return counts.changed + counts.silent > 0 ? 'changes' : 'nothing';
+  return counts.changed + counts.silent + counts.skipped > 0 ? 'changes' : 'nothing';
 }
 
 /** Formats a number with its noun, such as `1 file` or `2 files`. */
 export const numberOf = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 /** Describes the effect of a release, such as `would change 3 of 40 gateways (6 files in total)`. */
-export function effectOf({ gateways, changed, failing, silent, files }: PlanView['counts']): string {
+export function effectOf({ gateways, changed, failing, silent, skipped, files }: PlanView['counts']): string {
   const effects: [number, before: string, after?: string][] = [
     [failing, 'cannot be delivered to'],
-    [changed, 'would change', ` (${numberOf(files, 'file')} in total)`],
+    [changed, 'would change', files > 0 ? ` (${numberOf(files, 'file')} in total)` : ''],
     [silent, 'may change', ' without a plan'],
+    [skipped, 'skips'],
   ];
   const total = numberOf(gateways, 'gateway');
   const parts = effects
@@ -24,6 +25,9 @@ export function effectOf({ gateways, changed, failing, silent, files }: PlanView
 }
 
 const LIST = new Intl.ListFormat('en');
+
+/** Follows the commit in the plan of an edit. */
+export const EDITED = ' with the edited spec.sync';
 
 /** Maximum sections, reasons, and paths of a section that are shown. `--output json` prints all. */
 export const SHOWN = { sections: 20, paths: 20 };
@@ -77,9 +81,24 @@ export interface ListedChange {
   reason?: string;
 }
 
+/** Reasons of changes in reports. A compromised gateway can report any text in their place. */
+const REASONS = [
+  'ContentChanged',
+  'Drifted',
+  'Missing',
+  'ModeChanged',
+  'New',
+  'NoLongerMapped',
+  'PatchesChanged',
+  'PublishChanged',
+  'TakenOver',
+  'ValuesChanged',
+];
+const LISTED = new RegExp(`^(?:(add|modify|delete|restore) )?(.*?)(?: \\((${REASONS.join('|')})\\))?$`, 's');
+
 /** Splits a listed change. */
 export function changeIn(text: string): ListedChange {
-  const [, kind, path = text, reason] = /^(?:(add|modify|delete|restore) )?(.*?)(?: \((\w+)\))?$/s.exec(text) ?? [];
+  const [, kind, path = text, reason] = LISTED.exec(text) ?? [];
   return { path, ...(kind && { kind: kind as 'add' }), ...(reason && { reason }) };
 }
 

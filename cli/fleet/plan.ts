@@ -4,7 +4,7 @@ import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts'
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { isOnRelease } from '../../shared/domain/releases.ts';
+import { canRetry, isOnRelease } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
@@ -20,8 +20,10 @@ export function planOfPreview(
   beyond: Beyond,
   { gateways, rollout }: ResourceView = resourceView(gatewaySync, beyond),
 ): PlanView {
-  const { commit, ref } = preview;
-  const head: PlanHead = { ...headOf(gatewaySync), ref, commit };
+  const { commit, ref, revision } = preview;
+  const { stableCommit, stableRevision } = gatewaySync.status?.rollout ?? {};
+  const isEdit = commit === stableCommit && revision !== stableRevision;
+  const head: PlanHead = { ...headOf(gatewaySync), ref, commit, ...(isEdit && { isEdit }) };
   if (!beyond.reports) return countsOnly(head, preview);
   const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
   const current = gatewaySync.status?.rollout;
@@ -47,6 +49,7 @@ export type Candidate =
 /** Returns the release that the agents preview; with `wanted`, only if it is this commit. */
 export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Candidate {
   const unknown = (says: string): Candidate => ({ kind: 'unknown', says });
+  const none = (says: string, failure?: string): Candidate => ({ kind: 'none', says, failure });
   const { rollout, lastSyncCommit } = status ?? {};
   if (!spec.rollout) return unknown('previews require spec.rollout: query the agents with --ref');
   const { preview } = rollout ?? {};
@@ -58,30 +61,32 @@ export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Can
   const missing = (waiting: string) =>
     unknown(`${shortCommit(waiting)} has no preview yet: try again in a few seconds`);
   const isNewest = wanted === undefined;
+  const why = rollout.message ?? rollout.summary;
+  if (wanted !== undefined && canRetry(wanted, rollout))
+    return none(`${shortCommit(wanted)} was stopped or rolled back`, why);
+  if (wanted === stableCommit && phase === 'RolledBack') return none(`the gateways have ${shortCommit(wanted)}`);
+  if (wanted !== undefined && wanted !== commit) return missing(wanted);
   if (isNewest && nextCommit) return missing(nextCommit);
   if (isBackwards(rollout))
-    return { kind: 'none', says: `no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}` };
-  if (phase === 'Stopped') {
-    return {
-      kind: 'none',
-      says: `the rollout of ${shortCommit(commit)} stopped`,
-      failure: rollout.message ?? rollout.summary,
-    };
-  }
+    return none(`no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}`);
+  if (phase === 'Stopped') return none(`the rollout of ${shortCommit(commit)} stopped`, why);
   if (phase !== 'Complete')
     return isNewest ? missing(commit) : unknown(`a newer commit replaced ${shortCommit(commit)}`);
   if (isNewest && lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit);
-  return {
-    kind: 'none',
-    says: `${isNewest ? 'no commit waits: ' : ''}the rollout of ${shortCommit(commit)} is complete`,
-  };
+  return none(`${isNewest ? 'no commit waits: ' : ''}the rollout of ${shortCommit(commit)} is complete`);
 }
 
-/** Checks whether all gateways have previewed a commit, or the wait for their previews is over. */
-export function isPreviewed({ status }: GatewaySync, commit: string): boolean {
+/**
+ * Checks whether a wait for the previews of a commit is over: all gateways have reported or enough time has passed, it
+ * was abandoned, they have it, or there are no previews.
+ */
+export function isPreviewed(gatewaySync: GatewaySync, commit: string): boolean {
+  const { spec, status } = gatewaySync;
+  if (!spec.rollout || parseDuration(spec.rollout.previewTimeout ?? '') === 0) return true;
   const { preview, phase, commit: current } = status?.rollout ?? {};
-  const haveReported = preview?.commit === commit && preview.reported >= preview.total;
-  return haveReported || (current === commit && phase !== 'Previewing');
+  const isOver = preview?.commit === commit && (preview.endedAt !== undefined || preview.reported >= preview.total);
+  const hasBegun = current === commit && phase !== 'Previewing';
+  return isOver || hasBegun || candidateOf(gatewaySync, commit).kind === 'none';
 }
 
 /** Returns the plan of a resource without a commit that waits. */
@@ -119,12 +124,14 @@ function fateOf(
   report: SyncReportStatus | undefined,
   { preview: { commit, revision }, rollout }: { preview: RolloutPreview; rollout: RolloutStatus | undefined },
 ): Fate {
+  const isPlanned = report?.preview?.commit === commit && report.preview.revision === revision;
   const skipped = SKIPPED[status];
-  if (skipped) return { kind: 'skipped', why: skipped };
+  if (skipped && !isPlanned) return { kind: 'skipped', why: skipped };
   if (!report) return { kind: 'silent', why: 'its agent has not reported yet' };
   if (report.commit === commit && report.revision === revision) return { kind: 'done' };
   const { preview, agentVersion, unchangedAt, message } = report;
-  if (preview?.commit !== commit || preview.revision !== revision) {
+  // The controller ignores an invalid digest as well.
+  if (!isPlanned || !preview || !isDigest(preview.digest)) {
     const isOld = !isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS);
     if (isOld) return { kind: 'silent', why: `its agent (version ${agentVersion ?? 'unknown'}) has no previews` };
     return { kind: 'silent', why: message ? `no preview yet: ${message}` : 'no preview yet' };
@@ -132,15 +139,16 @@ function fateOf(
   if (rollout && !isOnRelease(report, rollout))
     return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit ?? '')}` };
   if (preview.failure) return { kind: 'failing', why: preview.failure };
-  return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview) };
+  return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview, message) };
 }
 
-function changesIn({
-  digest,
-  added,
-  modified,
-  deleted,
-  paths = [],
-}: NonNullable<SyncReportStatus['preview']>): Changes {
-  return { digest, files: added + modified + deleted, added, modified, deleted, paths };
+/** Checks for a SHA-256 hash in hexadecimal. */
+const isDigest = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+
+/** Without a file, the release has a problem that the current one has as well: the agent reports its message. */
+function changesIn(preview: NonNullable<SyncReportStatus['preview']>, message: string | undefined): Changes {
+  const { digest, added, modified, deleted, paths = [] } = preview;
+  const files = added + modified + deleted;
+  const problem = files === 0 ? message : undefined;
+  return withoutUndefined({ digest, files, added, modified, deleted, paths, problem });
 }

@@ -44,14 +44,18 @@ function widthOfCharacter(character: string): number {
 /** Pads a text with spaces to a width. */
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
+/** Maximum UTF-16 code units per column: a text can have any number of characters without a width. */
+const UNITS = 4;
+
 /** Cuts a text to a width, with … at the end. */
 export function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  const limit = UNITS * width;
+  if (text.length <= limit && widthOf(text) <= width) return text;
   let kept = '';
   let used = 1;
   for (const character of text) {
     used += widthOf(character);
-    if (used > width) break;
+    if (used > width || kept.length + character.length >= limit) break;
     kept += character;
   }
   return `${kept}…`;

@@ -7,6 +7,7 @@ import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi } from '../support/cluster.ts';
 import { applyGatewaySync } from '../support/gateway-syncs.ts';
+import { digestFor } from '../support/planned-fleet.ts';
 
 export const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
 export const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
@@ -199,8 +200,13 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     return { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD };
   });
   const preview = { commit: NEW, revision, added: 0, deleted: 0 };
-  const limits = { ...preview, digest: 'a', modified: 1, paths: ['modify config/limits.json (ContentChanged)'] };
-  const nothing = { ...preview, digest: 'b', modified: 0, paths: [] };
+  const limits = {
+    ...preview,
+    digest: digestFor('a'),
+    modified: 1,
+    paths: ['modify config/limits.json (ContentChanged)'],
+  };
+  const nothing = { ...preview, digest: digestFor('b'), modified: 0, paths: [] };
   for (const gateway of placed) {
     const isUnchanged = isIn(gateway, 24) && !isIn(gateway, 19);
     const isInProgress = isIn(gateway, admitted) && !isIn(gateway, 6);

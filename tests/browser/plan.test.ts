@@ -5,6 +5,7 @@ import { after, suite, type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
+import { digestFor } from '../support/planned-fleet.ts';
 import { startUi } from '../support/start-ui.ts';
 import { viewerOf } from '../support/viewer-of.ts';
 import { faultsOf } from './accessibility.ts';
@@ -85,7 +86,9 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
 
   test('shows hostile paths as text, and disappears when no commit is previewed', async (t) => {
     const evil = '<img src=x onerror="globalThis.hacked=1">';
-    const { namespace, address } = await arrange(t, { 1: { digest: 'x', modified: 1, paths: [`modify ${evil}`] } });
+    const { namespace, address } = await arrange(t, {
+      1: { digest: digestFor('x'), modified: 1, paths: [`modify ${evil}`] },
+    });
     const page = await openPage(t, address);
     await page.getByRole('link', { name }).click();
     await page.locator('#plan code', { hasText: evil }).waitFor();

@@ -4,6 +4,7 @@ import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { apply } from '../support/cluster.ts';
 import { rolloutStatusOf } from '../support/objects.ts';
+import { digestFor } from '../support/planned-fleet.ts';
 import { gatewaysOf, minutesAgo, NEW, OLD, revision, statusOf, writeResource } from './example-fleet.ts';
 
 const waves = [
@@ -16,10 +17,10 @@ const PREVIEWS: Record<number, Partial<GatewayPreview>> = {
   3: { failure: `config/limits.json: line 4: {{ .Labels.site }} has no value; add the label to the pod` },
 };
 const many = Array.from({ length: 6 }, (_, index) => `modify config/lines/line-${index + 1}.json (ContentChanged)`);
-for (const number of [1, 2, 4, 5, 7, 9, 12]) PREVIEWS[number] = { digest: 'a', modified: 31, paths: many };
+for (const number of [1, 2, 4, 5, 7, 9, 12]) PREVIEWS[number] = { digest: digestFor('a'), modified: 31, paths: many };
 for (const number of [6, 11])
   PREVIEWS[number] = {
-    digest: `${number}`,
+    digest: digestFor(`${number}`),
     added: 1,
     deleted: 1,
     paths: ['add config/site.json (New)', 'delete config/old.json (NoLongerMapped)'],
@@ -31,7 +32,7 @@ export async function writePlannedRelease(
   previews: Record<number, Partial<GatewayPreview>> = PREVIEWS,
 ): Promise<void> {
   const gateways = gatewaysOf({ namespace, name, count: 24 }).map((gateway) => ({ ...gateway, syncedCommit: OLD }));
-  const nothing = { commit: NEW, revision, digest: 'none', added: 0, modified: 0, deleted: 0 };
+  const nothing = { commit: NEW, revision, digest: digestFor('none'), added: 0, modified: 0, deleted: 0 };
   for (const [index, { podName }] of gateways.entries()) {
     const changes = previews[index + 1];
     const status = {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Beyond } from '../../cli/fleet/beyond.ts';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
@@ -91,6 +92,10 @@ const gatewayOf = (name: string, syncStatus: DiscoveredGateway['syncStatus']): D
   syncStatus,
 });
 
+/** Returns a digest as agents report it, unless the text has the length of one. */
+export const digestFor = (text: string): string =>
+  text.length === 64 ? text : createHash('sha256').update(text).digest('hex');
+
 function reportOf({ name, report, preview }: PreviewingGateway, revision: string): SyncReport {
   const changes = { commit: NEW, revision, digest: 'none', added: 0, modified: 0, deleted: 0, paths: [] };
   return syncReportOf({
@@ -102,7 +107,7 @@ function reportOf({ name, report, preview }: PreviewingGateway, revision: string
       commit: OLD,
       revision,
       agentVersion: '0.1.0',
-      ...(preview && { preview: { ...changes, ...preview } }),
+      ...(preview && { preview: { ...changes, ...preview, digest: digestFor(preview.digest ?? changes.digest) } }),
       ...report,
     },
   });

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { drawPlan } from '../../../cli/commands/draw-plan.ts';
 import { drawPlanMarkdown } from '../../../cli/commands/plan-markdown.ts';
+import type { ChangeView } from '../../../cli/fleet/inspection.ts';
 import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { withoutValues } from '../../../cli/fleet/plan-paths.ts';
 import type { PlanView } from '../../../cli/fleet/plan-view.ts';
 import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
+import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { changing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const host = (columns?: number, hasColours = false): Host => ({
@@ -21,7 +24,7 @@ const host = (columns?: number, hasColours = false): Host => ({
 
 function planFor(gateways: readonly PreviewingGateway[], options?: Parameters<typeof planned>[1]) {
   const { gatewaySync, preview, beyond } = planned(gateways, options);
-  return { view: planOfPreview(gatewaySync, preview, beyond), gatewaySync };
+  return { view: planOfPreview(gatewaySync, preview, beyond), gatewaySync, beyond };
 }
 
 const failing = (name: string, failure: string): PreviewingGateway => ({ name, report: {}, preview: { failure } });
@@ -39,7 +42,7 @@ const FLEET: PreviewingGateway[] = [
 suite('kubectl stoker plan shows', () => {
   test('the counts of each wave, failures, groups of changes, and all other gateways', () => {
     assert.deepEqual(drawPlan(planFor(FLEET).view, host()), [
-      '✘ gateways/plant: main (bbbbbbbb) cannot be delivered to 1 of 8 gateways, would change 3 (5 files in total), and may change 1 without a plan',
+      '✘ gateways/plant: main (bbbbbbbb) cannot be delivered to 1 of 8 gateways, would change 3 (5 files in total), may change 1 without a plan, and skips 1',
       '',
       'WAVE     GATEWAYS   CHANGED   FAILING   NOT REPORTED   UNCHANGED   UPDATED   SKIPPED',
       'canary   1          1         0         0              0           0         0',
@@ -72,19 +75,19 @@ suite('kubectl stoker plan shows', () => {
   });
 
   test('a short hash if the ref is a commit', () => {
-    const { view, gatewaySync } = planFor([unchanged('a')], { preview: { ref: NEW } });
+    const { view, gatewaySync, beyond } = planFor([unchanged('a')], { preview: { ref: NEW } });
     assert.equal(drawPlan(view, host())[0], '✔ gateways/plant: bbbbbbbb would change nothing on 1 gateway');
-    assert.match(drawPlanMarkdown(withoutValues(view, gatewaySync)), /\n`bbbbbbbb` would change nothing/);
+    assert.match(drawPlanMarkdown(withoutValues(view, gatewaySync, beyond)), /\n`bbbbbbbb` would change nothing/);
   });
 
   test('files of the gateway that would be taken over, and problems that are not new', () => {
     const old = { name: 'b', report: {}, preview: { digest: 'problem' } };
-    const { view, gatewaySync } = planFor([changing('a', ['modify x (TakenOver)', 'add y (New)']), old]);
+    const { view, gatewaySync, beyond } = planFor([changing('a', ['modify x (TakenOver)', 'add y (New)']), old]);
     const lines = drawPlan(view, host());
     assert.ok(lines.includes('  ~ x   TakenOver'), lines.join('\n'));
     assert.ok(lines.includes('  + y'));
     assert.ok(lines.includes('1 gateway (shops 1): b (with a problem that their current commit has as well)'));
-    const markdown = drawPlanMarkdown(withoutValues(view, gatewaySync));
+    const markdown = drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
     assert.match(markdown, /\n- modify `x` \(TakenOver\)\n- add `y`\n/);
     assert.match(
       markdown,
@@ -147,7 +150,7 @@ suite('kubectl stoker plan shows', () => {
       const gateway = changing(name, [...paths.slice(1), `add own-${index}`]);
       return { ...gateway, preview: { ...gateway.preview, added: 500, modified: 0 } };
     });
-    const { view, gatewaySync } = planFor(gateways);
+    const { view, gatewaySync, beyond } = planFor(gateways);
     const lines = drawPlan(view, host());
     assert.ok(lines.length < 550, `${lines.length}`);
     assert.ok(lines.includes('and 2480 more groups, with 2480 gateways: kubectl stoker plan --output json lists all'));
@@ -156,7 +159,7 @@ suite('kubectl stoker plan shows', () => {
     );
     assert.ok(lines.includes('  and 480 more files'));
     assert.equal(view.groups.length, 2_500, 'JSON has all');
-    const text = drawPlanMarkdown(withoutValues(view, gatewaySync));
+    const text = drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
     assert.ok(text.length < 65_536, `${text.length}`);
     assert.match(text, /\n2490 more groups not shown\.\n/);
   });
@@ -164,8 +167,8 @@ suite('kubectl stoker plan shows', () => {
 
 suite('the Markdown of a plan', () => {
   const markdownFor = (gateways: readonly PreviewingGateway[], options?: Parameters<typeof planned>[1]) => {
-    const { view, gatewaySync } = planFor(gateways, options);
-    return drawPlanMarkdown(withoutValues(view, gatewaySync));
+    const { view, gatewaySync, beyond } = planFor(gateways, options);
+    return drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
   };
 
   test('has paths and counts, but no names of gateways and no messages', () => {
@@ -173,7 +176,7 @@ suite('the Markdown of a plan', () => {
       markdownFor(FLEET),
       `### Plan of \`gateways/plant\`
 
-\`main (bbbbbbbb)\` cannot be delivered to 1 of 8 gateways, would change 3 (5 files in total), and may change 1 without a plan.
+\`main (bbbbbbbb)\` cannot be delivered to 1 of 8 gateways, would change 3 (5 files in total), may change 1 without a plan, and skips 1.
 
 | wave | gateways | changed | failing | not reported | unchanged | updated | skipped |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -219,7 +222,7 @@ suite('the Markdown of a plan', () => {
       ],
     );
     const untagged = markdownFor([changing('a', ['<b>'])]);
-    assert.match(untagged, /\n- `<b>`\n/, 'a path without a kind');
+    assert.match(untagged, /\n- `…`\n/, 'a path without a beginning');
   });
 
   test('names the ref, and the sample, safely', () => {
@@ -287,6 +290,41 @@ suite('the Markdown of a plan', () => {
       rollout: { stableRevision: '2'.repeat(32) },
     });
     assert.doesNotMatch(text, /secret|etc/);
-    assert.match(text, /\*\*1 gateway\*\*.*:\n\n- 2 more files\n/);
+    assert.match(text, /\*\*1 gateway\*\*.*:\n\n- 2 files, not listed, because paths of an earlier `spec\.sync`/);
+  });
+
+  test('has no paths of gateways whose files may be of an earlier spec.sync', () => {
+    const rows: [report: Partial<SyncReportStatus>, isShown: boolean][] = [
+      [{ revision: '2'.repeat(32) }, false],
+      [{ revision: undefined, generation: 1, state: 'Synced' }, true],
+      [{ revision: undefined, generation: 1, state: 'Paused' }, false],
+      [{ revision: undefined, generation: 0, state: 'Synced' }, false],
+    ];
+    for (const [report, isShown] of rows) {
+      const { gatewaySync, beyond } = planned([{ name: 'a', report }], { spec: sync('etc') });
+      const changes: ChangeView = { kind: 'delete', path: 'sites/secret/a', reason: 'NoLongerMapped' };
+      const answers = [{ gateway: 'a', pod: 'a', commit: NEW, changes: [changes], more: 0 }];
+      const asked = { namespace: 'gateways', name: 'plant', kind: 'diff' as const, total: 1, silent: [], ended: [] };
+      const view = planOfAnswers({ ...asked, answers }, { gateways: [], waves: [] });
+      const text = drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
+      assert.equal(text.includes('secret'), isShown, JSON.stringify(report));
+    }
+  });
+
+  test('has a limited size, whatever gateways report', () => {
+    const fill: Record<string, (index: number) => string> = {
+      reason: (index) => `modify x${index} (${'y'.repeat(1_000)})`,
+      combining: (index) => `modify x${index}${'\u0301'.repeat(1_000)}`,
+      invisible: (index) => `modify x${index}${'\u200b'.repeat(1_000)}`,
+      fences: (index) => `modify ${index}${'`'.repeat(1_000)}`,
+    };
+    for (const [name, path] of Object.entries(fill)) {
+      const paths = (gateway: number) => Array.from({ length: 20 }, (_, index) => path(100 * gateway + index));
+      const text = markdownFor(Array.from({ length: 10 }, (_, gateway) => changing(`${gateway}`, paths(gateway))));
+      assert.ok(text.length < 50_000, `${name}: ${text.length}`);
+      assert.match(text, / more groups? not shown|reason/);
+    }
+    const text = markdownFor([changing('a', ['modify x (__bold__)'])]);
+    assert.match(text, /\n- modify `x \(__bold__\)`\n/, 'everything is in the code span');
   });
 });

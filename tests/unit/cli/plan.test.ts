@@ -3,9 +3,11 @@ import { suite, test } from 'node:test';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
 import { candidateOf, emptyPlan, isPreviewed, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
+import { summarizePlan } from '../../../cli/fleet/plan-summary.ts';
 import { sectionsOf } from '../../../cli/fleet/plan-view.ts';
 import { changeIn, changeText, effectOf, shownChange, verdictOf } from '../../../cli/fleet/plan-words.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { changing, NEW, OLD, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const planFor = (
@@ -110,8 +112,8 @@ suite('the plan of a preview', () => {
   test("doesn't count gateways that have the release, are paused, in a dry run, or without a sidecar", () => {
     const view = planFor([
       { name: 'a', report: { commit: NEW } },
-      { ...changing('b', ['modify x']), state: 'Paused' },
-      { ...changing('c', ['modify x']), state: 'DryRun' },
+      { name: 'b', report: {}, state: 'Paused' },
+      { name: 'c', report: {}, state: 'DryRun' },
       { name: 'd', state: 'MissingSidecar' },
     ]);
     assert.deepEqual(podsOf(view.done), ['a']);
@@ -123,9 +125,61 @@ suite('the plan of a preview', () => {
         ['no sidecar: recreate the pod', ['d']],
       ],
     );
-    assert.deepEqual([view.groups, verdictOf(view)], [[], 'nothing']);
+    assert.deepEqual([view.groups, verdictOf(view)], [[], 'changes'], 'the changes of skipped gateways are unknown');
     const edited = planFor([{ name: 'a', report: { commit: NEW, revision: 'x' } }]);
     assert.deepEqual([edited.counts.done, edited.counts.silent], [0, 1], 'it has the commit with other mappings');
+  });
+
+  test('has the changes that paused gateways, and those in a dry run, report', () => {
+    const view = planFor([
+      { ...changing('a', ['modify x']), state: 'Paused' },
+      { ...changing('b', ['modify x']), state: 'DryRun' },
+    ]);
+    assert.deepEqual(podsOf(view.groups[0]?.gateways ?? []), ['a', 'b']);
+    assert.deepEqual([view.counts.skipped, verdictOf(view)], [0, 'changes']);
+  });
+
+  test('ignores a digest that the controller ignores', () => {
+    const forged = { name: 'a', report: {}, preview: { digest: 'A'.repeat(64), modified: 1 } };
+    assert.deepEqual(planFor([forged]).silent[0]?.why, 'no preview yet');
+  });
+
+  test('has the message of a problem that the current commit has as well', () => {
+    const view = planFor([{ name: 'a', report: { message: 'no label site' }, preview: {} }]);
+    assert.equal(
+      summarizePlan(view).groups[0]?.who,
+      '1 gateway (shops 1): a (with a problem that their current commit has as well: no label site)',
+    );
+    assert.equal(summarizePlan(view).says, 'main (bbbbbbbb) would change 1 of 1 gateway');
+  });
+
+  test('says that it is about an edit of spec.sync', () => {
+    const view = planFor([changing('a', ['modify x'])], { rollout: { stableCommit: NEW, stableRevision: 'earlier' } });
+    assert.match(summarizePlan(view).says, /^main \(bbbbbbbb\) with the edited spec\.sync would change 1 of 1 gateway/);
+  });
+
+  test('has the wave, the name, and the profile of a pod, not those in its report', () => {
+    const names = Array.from({ length: 300 }, (_, index) => `till-${index}`);
+    const keys = names.map((name) => rolloutKey(name, name)).sort();
+    const members = keys[29] ?? '';
+    const victim = names.slice(200).find((name) => rolloutKey(name, name) > members) ?? '';
+    const forged = names.find((name) => rolloutKey(name, victim) <= members) ?? '';
+    assert.ok(victim && forged);
+    const report = { gateway: forged, profile: 'other' };
+    const view = planFor(
+      names.map((name) => (name === victim ? { ...changing(name, ['modify x']), report } : unchanged(name))),
+      {
+        spec: { rollout: { waves: [{ name: 'canary', gateways: 30 }] } },
+        rollout: {
+          admission: [
+            { wave: 'canary', members, admitted: '' },
+            { wave: 'rest', members: 'all', admitted: '' },
+          ],
+        },
+      },
+    );
+    const expected = { gateway: victim, pod: victim, profile: 'default', wave: 'rest' };
+    assert.deepEqual(view.groups[0]?.gateways, [expected]);
   });
 
   test("doesn't mix a fabricated list of paths into the group with the same digest", () => {
@@ -272,6 +326,46 @@ suite('the release to plan', () => {
     assert.equal(candidateOf(planned([]).gatewaySync, NEW).kind, 'preview');
   });
 
+  test('is a failure if the specified commit was given up, even if the gateways were rolled back', () => {
+    const gone = 'c'.repeat(40);
+    const rows: Partial<RolloutStatus>[] = [
+      { phase: 'RolledBack', commit: NEW, nextCommit: undefined, message: 'b failed on a' },
+      { phase: 'RolledBack', commit: gone, givenUp: [`${NEW} r`], message: 'b failed on a' },
+      { phase: 'Stopped', commit: NEW, nextCommit: undefined, message: 'b failed on a' },
+    ];
+    for (const rollout of rows) {
+      const { gatewaySync } = planned([unchanged('a')], { rollout: { preview: undefined, ...rollout } });
+      assert.equal(isPreviewed(gatewaySync, NEW), true);
+      const found = candidateOf(gatewaySync, NEW);
+      assert.ok(found.kind === 'none');
+      assert.equal(verdictOf(emptyPlan(gatewaySync, found)), 'fails');
+      assert.deepEqual([found.says, found.failure], ['bbbbbbbb was stopped or rolled back', 'b failed on a']);
+    }
+  });
+
+  test('needs no wait after a rollback if the gateways have it, but one that is newer does', () => {
+    const { gatewaySync } = planned([], { rollout: { phase: 'RolledBack', commit: NEW, preview: undefined } });
+    assert.equal(isPreviewed(gatewaySync, OLD), true);
+    assert.deepEqual(candidateOf(gatewaySync, OLD), {
+      kind: 'none',
+      says: 'the gateways have aaaaaaaa',
+      failure: undefined,
+    });
+    for (const phase of ['RolledBack', 'Stopped', 'Complete'] as const) {
+      const status = planned([], { rollout: { phase, commit: NEW, preview: undefined } }).gatewaySync;
+      assert.equal(isPreviewed(status, 'c'.repeat(40)), false, phase);
+      assert.equal(candidateOf(status, 'c'.repeat(40)).kind, 'unknown', phase);
+    }
+  });
+
+  test('needs no wait without previews, nor after their time', () => {
+    const spec = { rollout: { previewTimeout: '0s' } };
+    assert.equal(isPreviewed(planned([], { spec, rollout: { preview: undefined } }).gatewaySync, NEW), true);
+    assert.equal(isPreviewed(planned([], { spec: { rollout: undefined } }).gatewaySync, NEW), true);
+    const late = { reported: 0, total: 1, endedAt: '2026-01-01T00:01:00Z' };
+    assert.equal(isPreviewed(planned([], { preview: late }).gatewaySync, NEW), true);
+  });
+
   test('requires a rollout with previews', () => {
     const says = (spec: object) => {
       const found = candidate({}, { spec });
@@ -372,6 +466,20 @@ suite('the plan of a ref', () => {
     );
   });
 
+  test('groups identical contents from different sources, and omits completed pods', () => {
+    const own = (pod: string, more: object = {}) =>
+      answer(pod, [{ ...change('x', '+1'), source: `sites/${pod}/x`, ...more }]);
+    const ended = [{ gateway: 'job', pod: 'job', why: 'completed' }];
+    const plan = planOfAnswers(
+      { ...view, total: 3, answers: [own('a'), own('b')], ended },
+      { gateways: [], waves: [] },
+    );
+    assert.deepEqual([plan.groups.length, plan.counts.gateways, plan.sampledFrom], [1, 2, undefined]);
+    const unknown = { diff: undefined };
+    const apart = { ...view, answers: [own('a', unknown), own('b', unknown)] };
+    assert.equal(planOfAnswers(apart, { gateways: [], waves: [] }).groups.length, 2);
+  });
+
   test('lists a limited number of paths, and counts all', () => {
     const changes = Array.from({ length: 2_000 }, (_, index) => change(`f${index}`));
     const plan = planOfAnswers({ ...view, total: 1, answers: [answer('a', changes, 5)] }, { gateways: [], waves: [] });
@@ -384,6 +492,7 @@ test('a listed change is split, and has a reason unless its kind implies it', ()
   assert.deepEqual(shownChange('add a b (copy).txt (New)'), { kind: 'add', path: 'a b (copy).txt' });
   assert.deepEqual(shownChange('modify x (TakenOver)'), { kind: 'modify', path: 'x', reason: 'TakenOver' });
   assert.deepEqual(shownChange('ened/path.txt (ContentChanged)'), { path: 'ened/path.txt' });
+  assert.deepEqual(shownChange('modify x (Forged)'), { kind: 'modify', path: 'x (Forged)' });
   assert.equal(changeText(changeIn('delete x (y) (NoLongerMapped)')), 'delete x (y) (NoLongerMapped)');
 });
 
@@ -395,5 +504,10 @@ test('the effect of a plan is one clause', () => {
     effectOf({ ...none, failing: 1, changed: 2, files: 1, silent: 4 }),
     'cannot be delivered to 1 of 40 gateways, would change 2 (1 file in total), and may change 4 without a plan',
   );
+  assert.equal(
+    effectOf({ ...none, changed: 1, files: 1, skipped: 4 }),
+    'would change 1 of 40 gateways (1 file in total) and skips 4',
+  );
+  assert.equal(effectOf({ ...none, skipped: 40 }), 'skips 40 of 40 gateways');
   assert.equal(effectOf({ ...none, gateways: 1, silent: 1 }), 'may change 1 of 1 gateway without a plan');
 });
