@@ -88,15 +88,24 @@ function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Tra
   return { type: 'Warning', reason, message: message ?? '' };
 }
 
-/** Returns an event for each rollout, wave, and phase, except for the first state after `spec.rollout` was added. */
+/**
+ * Returns an event for each rollout, wave, and phase, and for each newer commit that waits, except for the first state
+ * after `spec.rollout` was added.
+ */
 function rolloutTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
-  if (!before.rollout || !after.rollout || isEqual(stepOf(before.rollout), stepOf(after.rollout))) return undefined;
-  const { phase, message, summary } = after.rollout;
+  if (!before.rollout || !after.rollout) return undefined;
+  const { phase, nextCommit, summary } = after.rollout;
+  // The message of a complete rollout is only about the commit that waits.
+  const message = (phase === 'Complete' && nextCommit ? undefined : after.rollout.message) ?? summary;
+  if (isEqual(stepOf(before.rollout), stepOf(after.rollout))) {
+    if (nextCommit === undefined || nextCommit === before.rollout.nextCommit) return undefined;
+    return { type: 'Normal', reason: 'RolloutWaiting', message: after.rollout.message ?? summary };
+  }
   const type = GIVEN_UP.includes(phase) ? 'Warning' : 'Normal';
-  return { type, reason: `Rollout${phase}`, message: message ?? summary };
+  return { type, reason: `Rollout${phase}`, message };
 }
 
-const stepOf = ({ number, phase, wave, nextCommit }: RolloutStatus) => ({ number, phase, wave, nextCommit });
+const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
 
 const ORDERS = {
   approve: { reason: 'RolloutApproved', what: (value: string) => `commit ${value} was approved` },

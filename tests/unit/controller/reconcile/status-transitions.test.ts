@@ -142,7 +142,25 @@ suite('events report', () => {
     ['of a rollout in its next wave', rollout({}), rollout({ wave: 'b' }), ['Normal RolloutProgressing m']],
     ['of a rollout in its next phase', rollout({}), rollout({ phase: 'Soaking' }), ['Normal RolloutSoaking m']],
     ['of the next rollout', rollout({}), rollout({ number: 2 }), ['Normal RolloutProgressing m']],
-    ['of a commit that waits', rollout({}), rollout({ nextCommit: 'c' }), ['Normal RolloutProgressing m']],
+    ['of a commit that waits', rollout({}), rollout({ nextCommit: 'c' }), ['Normal RolloutWaiting m']],
+    [
+      'of a commit that waits after a rollback, not as another rollback',
+      rollout({ phase: 'RolledBack' }),
+      rollout({ phase: 'RolledBack', nextCommit: 'c' }),
+      ['Normal RolloutWaiting m'],
+    ],
+    [
+      'nothing of a commit that no longer waits',
+      rollout({ phase: 'Complete', nextCommit: 'c' }),
+      rollout({ phase: 'Complete' }),
+      [],
+    ],
+    [
+      'of a rollout that is complete while another commit waits, not by the text about that commit',
+      rollout({}),
+      rollout({ phase: 'Complete', nextCommit: 'c' }),
+      ['Normal RolloutComplete s'],
+    ],
     [
       'of a rollout without words, by its summary',
       rollout({}),
