@@ -43,9 +43,13 @@ export function plansOf(release: ReleaseName, rollout: RolloutStatus, gateways: 
   });
 }
 
-/** Returns the gateways whose files the release in progress leaves unchanged; they need no wave. */
+/**
+ * Returns the gateways whose files the release in progress leaves unchanged; they need no wave. After a stop, they still
+ * aren't verified.
+ */
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
-  const plans = isInProgress(rollout) ? plansOf(rollout, rollout, gateways) : [];
+  const isCurrent = isInProgress(rollout) || rollout.phase === 'Stopped';
+  const plans = isCurrent ? plansOf(rollout, rollout, gateways) : [];
   return new Set(plans.flatMap(({ gateway, plan }) => (plan.isUnchanged ? gateway : [])));
 }
 

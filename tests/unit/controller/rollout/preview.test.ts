@@ -333,6 +333,23 @@ suite('a commit that changes nothing', () => {
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.failures], ['rest', undefined]);
   });
 
+  test('for a gateway does not count as verified after another one stopped the rollout', () => {
+    const fleet = begin({}, [[], [], []]);
+    fleet.plan('B', [0, 1]);
+    fleet.plan('B', [2], {});
+    fleet.look();
+    const { number: rollout } = fleet.rollout;
+    const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
+    fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), report };
+    fleet.look();
+    fleet.well(0, 1);
+    fleet.look();
+    assert.deepEqual(
+      [fleet.rollout.summary, fleet.rollout.verified, fleet.rollout.total],
+      ['stopped in rest 0/1', 0, 1],
+    );
+  });
+
   test('for a gateway whose labels change then counts for it', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     fleet.plan('B', [0]);
