@@ -53,7 +53,7 @@ export function drawFleet(
       isEverywhere ? item.namespace : '',
       item.name,
       item.ref && shortHashes(item.ref),
-      shortCommit(item.backOn ?? item.commit ?? ''),
+      shortCommit(item.backOn ?? item.keeps ?? item.commit ?? ''),
       `${item.counts.synced}/${item.counts.total}`,
       item.rollout?.summary,
       { text: shortHashes(item.says), colour: item.state === 'failed' ? 'red' : 'dim' },
@@ -150,8 +150,9 @@ export function lead(text: string, { glyph, columns }: { glyph: string; columns:
   return [`${glyph} ${first}`, ...others.map((line) => `  ${line}`)];
 }
 
-function commitWords({ commit, backOn, resolvedAt }: ResourceView, host: Host): string | undefined {
-  if (backOn && commit && backOn !== commit) return `${backOn}, instead of ${shortCommit(commit)}`;
+function commitWords({ commit, backOn, keeps, resolvedAt }: ResourceView, host: Host): string | undefined {
+  const present = backOn ?? keeps;
+  if (present && commit && present !== commit) return `${present}, instead of ${shortCommit(commit)}`;
   return commit && `${commit}${resolvedAt ? `, ${ageOf(resolvedAt, host.now())} ago` : ''}`;
 }
 

@@ -7,7 +7,7 @@ import { allGateways } from './all-gateways.ts';
 import { type Basis, basisOf, isWhole } from './basis.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
-import { isBackwards, type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
+import { isBackwards, isStoppedEarly, type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
 
 /** View of a GatewaySync. `--output json` prints it. */
 export interface ResourceView {
@@ -30,6 +30,8 @@ export interface ResourceView {
   commit?: string;
   /** The commit of all gateways after a rollback. */
   backOn?: string;
+  /** The commit that all gateways keep, because its preview stopped the newest one. */
+  keeps?: string;
   resolvedAt?: string;
   counts: Counts;
   /** Source of the gateways and of the numbers of each wave. The counts always include all gateways. */
@@ -106,6 +108,7 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     ...unfollowedBy(gatewaySync),
     commit: lastSyncCommit,
     backOn: rollout && isBackwards(rollout) ? rollout.stableCommit : undefined,
+    keeps: rollout && isStoppedEarly(rollout) ? rollout.stableCommit : undefined,
     resolvedAt: lastSyncTime,
     counts,
     basis,

@@ -105,6 +105,10 @@ export function waveViews(rollout: RolloutStatus, placed: readonly PlacedGateway
 export const isBackwards = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean =>
   phase === 'RollingBack' || phase === 'RolledBack';
 
+/** Checks whether the preview of a rollout stopped it, so no gateway got its commit. */
+export const isStoppedEarly = ({ phase, previewFailure }: RolloutStatus): boolean =>
+  phase === 'Stopped' && previewFailure !== undefined;
+
 /** Returns the look of a gateway from its report. */
 export function lookOf(
   { podName, isAdmitted }: { podName: string; isAdmitted: boolean },
@@ -121,7 +125,9 @@ export function lookOf(
   if (!isAdmitted) return 'old';
   if (hasFailed || verdict === 'failed') return 'failed';
   const isRelease = report?.commit === rollout.commit && report.revision === rollout.revision;
-  return isRelease && (verdict === 'well' || rollout.phase === 'Complete') ? 'new' : 'onItsWay';
+  if (!isRelease || (verdict !== 'well' && rollout.phase !== 'Complete')) return 'onItsWay';
+  // With the same files as before, it can't show whether the commit works.
+  return report.unchangedAt === rollout.commit ? 'unchanged' : 'new';
 }
 
 function verdictOf({ state, verification, hasFailed }: SyncReportStatus): 'well' | 'busy' | 'failed' {
@@ -137,7 +143,10 @@ export function markOf(
 ): WavePicture['mark'] {
   if (gateways.some(({ look }) => look === 'failed')) return 'failed';
   if (isBackwards(rollout)) return 'back';
+  // No gateway has the commit before its preview is over.
+  if (rollout.phase === 'Previewing' || isStoppedEarly(rollout)) return 'waiting';
   const current = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
   if (rollout.phase === 'Complete' || index < current) return 'done';
-  return index === current ? 'underWay' : 'waiting';
+  if (index !== current) return 'waiting';
+  return rollout.phase === 'Stopped' ? 'failed' : 'underWay';
 }

@@ -3,16 +3,21 @@ import { EXIT, Problem } from '../client/problem.ts';
 import { shortCommit } from '../fleet/messages.ts';
 import { gatewaysDo } from '../fleet/names.ts';
 import { historyView, named, shortWay, type WayBack, wayBackTo } from '../fleet/orders.ts';
+import { isStoppedEarly } from '../fleet/waves.ts';
 import { type Plan, planOnce } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
 /** Plans a rollback to `previous`, or to a commit of the history by its first characters. Throws `Problem`. */
 export function planRollback(gatewaySync: GatewaySync, to: string): Plan {
-  const { status } = gatewaySync;
-  const { commit, ref, phase } = rolloutOf(gatewaySync);
+  const rollout = rolloutOf(gatewaySync);
+  const { commit, ref, phase } = rollout;
   const { value, isForward, ...target } = findWay(gatewaySync, to);
+  if (isStoppedEarly(rollout) && target.commit === rollout.stableCommit)
+    throw new Problem(`no gateway has ${named(commit, ref)}: all keep ${shortCommit(target.commit)}`);
   const left =
-    phase === 'RolledBack' ? { commit: status?.rollout?.stableCommit ?? commit, ref: undefined } : { commit, ref };
+    phase === 'RolledBack' || isStoppedEarly(rollout)
+      ? { commit: rollout.stableCommit, ref: undefined }
+      : { commit, ref };
   const way = `${isForward ? 'forward' : 'back'} from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}`;
   const says = gatewaysDo(gatewaySync, {
     one: `rolls ${way}, at once`,

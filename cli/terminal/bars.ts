@@ -1,8 +1,8 @@
 import type { Colour, Ink } from './ink.ts';
 import { cut, pad, plain, widthOf } from './text.ts';
 
-/** State of a gateway: old commit, new but not yet verified, new and verified, or failed. */
-export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
+/** State of a gateway: old commit, new but not yet verified, new with the same files, new and verified, or failed. */
+export type Look = 'old' | 'onItsWay' | 'unchanged' | 'new' | 'failed';
 
 export interface WavePicture {
   name: string;
@@ -16,6 +16,7 @@ export interface WavePicture {
 export const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
   old: { glyph: '░', colour: 'grey', meaning: 'old commit' },
   onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'updating' },
+  unchanged: { glyph: '▓', colour: 'cyan', meaning: 'unchanged' },
   new: { glyph: '█', colour: 'green', meaning: 'new, verified' },
   failed: { glyph: '╳', colour: 'red', meaning: 'failed' },
 };
@@ -28,7 +29,7 @@ export const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour 
   back: { glyph: '↩', colour: 'cyan' },
 };
 
-const LEGEND_WIDTH = 60;
+const LEGEND_WIDTH = 74;
 
 /** Draws the legend; empty if it doesn't fit in one line. */
 export function drawLegend(ink: Ink, columns: number = LEGEND_WIDTH): string[] {
@@ -69,5 +70,5 @@ function countsOf(gateways: readonly { look: Look }[], mark: WavePicture['mark']
   ] as const;
   const rest = parts.filter(([number]) => number > 0).map(([number, words]) => `, ${number} ${words}`);
   if (mark === 'back') return `${count('old')}/${gateways.length} rolled back${rest.join('')}`;
-  return `${count('new')}/${gateways.length}${rest.join('')}`;
+  return `${count('new') + count('unchanged')}/${gateways.length}${rest.join('')}`;
 }

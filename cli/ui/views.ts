@@ -18,7 +18,7 @@ import { type Offer, offersOf } from './verbs.ts';
 export interface Card
   extends Pick<
     ResourceView,
-    'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'counts'
+    'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'keeps' | 'counts'
   > {
   rollout?: Pick<NonNullable<ResourceView['rollout']>, 'phase' | 'summary'>;
   /** Appearance of the gateways in the order of the waves; empty if there are too many to draw, or some are unknown. */
@@ -73,7 +73,7 @@ const DIFFERENT = 20;
 /** Creates the card of a GatewaySync, without control characters. */
 export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
-  const { namespace, name, state, reason, says, ref, commit, backOn, counts, rollout } = view;
+  const { namespace, name, state, reason, says, ref, commit, backOn, keeps, counts, rollout } = view;
   const looks = barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look));
   const isWhole = looks.length > 0 && looks.length >= Math.min(counts.total, view.basis.shown);
   return plainly(
@@ -87,6 +87,7 @@ export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
       ref,
       commit,
       backOn,
+      keeps,
       rollout: rollout && { phase: rollout.phase, summary: rollout.summary },
       looks: isWhole && looks.length <= DOTS ? looks : [],
       lookCounts: isWhole ? countLooks(looks) : countsIn(gatewaySync),

@@ -69,7 +69,9 @@ export function drawFleet(main, cards, { totals }) {
   ]);
   const wanted = search.trim().toLowerCase();
   const isWanted = (/** @type {Card} */ card) =>
-    `${keyOf(card)} ${card.ref} ${card.commit} ${card.backOn ?? ''} ${card.says}`.toLowerCase().includes(wanted);
+    `${keyOf(card)} ${card.ref} ${card.commit} ${card.backOn ?? card.keeps ?? ''} ${card.says}`
+      .toLowerCase()
+      .includes(wanted);
   const shown = [...cards.values()].filter(isWanted).sort(byNeed);
   keep(byId('cards'), shown, { key: keyOf, make: makeCard, update: updateCard });
   byId('search-label').hidden = cards.size < 5 && !search;
@@ -117,7 +119,7 @@ function updateCard(element, card) {
   const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (element.querySelector(name));
   setAttribute(element, 'data-state', card.state);
   setText(part('.state'), STATES[card.state]);
-  const commit = card.backOn ?? card.commit;
+  const commit = card.backOn ?? card.keeps ?? card.commit;
   redraw(part('.where'), [card.namespace, card.ref, commit], () => [
     !document.body.dataset.namespace && h('bdi', { class: 'namespace' }, card.namespace),
     card.ref && card.ref !== commit && h('span', { class: 'ref' }, readable(card.ref)),

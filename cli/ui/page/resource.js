@@ -83,8 +83,8 @@ export function drawResource(detail, gateways, { may, trace, traceError }) {
       ? `You have read-only access: to make changes, request the role edit in the namespace ${namespace}.`
       : '',
   );
-  const { repo, ref, range, source, commit, backOn, counts, rollout } = detail;
-  const facts = [repo, ref, range, source, commit, backOn, counts, rollout, ago(detail.resolvedAt)];
+  const { repo, ref, range, source, commit, backOn, keeps, counts, rollout } = detail;
+  const facts = [repo, ref, range, source, commit, backOn, keeps, counts, rollout, ago(detail.resolvedAt)];
   redraw(byId('facts'), facts, () => drawFacts(detail));
   byId('plan-section').hidden = !detail.plan;
   redraw(byId('plan'), detail.plan, () => (detail.plan ? drawPlan(detail.plan) : []));
@@ -117,15 +117,16 @@ export function drawGatewayParts(detail, gateways) {
 }
 
 /** @param {Detail} detail */
-function drawFacts({ repo, ref, range, source, commit, backOn, resolvedAt, counts, rollout }) {
+function drawFacts({ repo, ref, range, source, commit, backOn, keeps, resolvedAt, counts, rollout }) {
   const specified = range === undefined ? 'set in spec.git.ref' : `the newest tag in ${range}`;
   const followed = { Spec: specified, Request: 'requested', Push: 'pushed' };
-  const since = backOn && commit && backOn !== commit ? ['instead of ', hash(commit)] : [ago(resolvedAt)];
+  const present = backOn ?? keeps;
+  const since = present && commit && present !== commit ? ['instead of ', hash(commit)] : [ago(resolvedAt)];
   /** @type {[string, (Node | string)[]][]} */
   const facts = [
     ['Repository', [h('bdi', {}, repo)]],
     ['Follows', [readable(ref), source ? h('small', {}, followed[source]) : '']],
-    ['Commit', commit ? [hash(backOn ?? commit), h('small', {}, ...since)] : ['not resolved yet']],
+    ['Commit', commit ? [hash(present ?? commit), h('small', {}, ...since)] : ['not resolved yet']],
     ['In sync', [`${formatCount(counts.synced)} of ${formatCount(counts.total)}`]],
   ];
   if (rollout)

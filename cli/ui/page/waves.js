@@ -39,7 +39,7 @@ function drawWave(element, { name, mark, dots, hasWaves }) {
   const part = (/** @type {string} */ className) => /** @type {HTMLElement} */ (element.querySelector(className));
   const looks = countLooks(dots?.flatMap(({ look }) => look ?? []) ?? []);
   const isMany = dots !== undefined && dots.length > MANY;
-  const arrived = (mark === 'back' ? looks.old : looks.new) ?? 0;
+  const arrived = mark === 'back' ? (looks.old ?? 0) : (looks.new ?? 0) + (looks.unchanged ?? 0);
   setAttribute(element, 'data-mark', mark);
   element.classList.toggle('many', isMany);
   const isGoingBack = mark === 'back' && arrived < (dots?.length ?? 0);

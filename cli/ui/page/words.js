@@ -4,7 +4,13 @@
 /** @typedef {import('../../fleet/fleet.ts').ResourceState} ResourceState */
 
 /** @type {Record<Look, string>} */
-export const LOOKS = { new: 'new, verified', onItsWay: 'updating', old: 'old commit', failed: 'failed' };
+export const LOOKS = {
+  new: 'new, verified',
+  unchanged: 'new, unchanged files',
+  onItsWay: 'updating',
+  old: 'old commit',
+  failed: 'failed',
+};
 
 /** @param {Look} look @param {boolean} isBack whether the old commit is the one that the gateway should have */
 export const stateOf = (look, isBack) => (isBack && look === 'old' ? 'rolled back' : LOOKS[look]);
@@ -63,10 +69,10 @@ export const duration = (ms) =>
   ms < 10_000 ? `${Math.round(ms).toLocaleString('en')} ms` : `${(ms / 1000).toFixed(1)} s`;
 
 /** Looks by urgency. @type {Look[]} */
-export const ORDER = ['failed', 'onItsWay', 'new', 'old'];
+export const ORDER = ['failed', 'onItsWay', 'new', 'unchanged', 'old'];
 
 /** @type {Record<Look, string>} */
-const SHORT = { failed: 'failed', onItsWay: 'updating', new: 'new', old: 'old' };
+const SHORT = { failed: 'failed', onItsWay: 'updating', new: 'new', unchanged: 'unchanged', old: 'old' };
 
 /**
  * @param {Partial<Record<Look, number>>} looks

@@ -334,6 +334,8 @@ suite('the picture of a rollout', () => {
       ['has the release', 'new', newest],
       ['has the release, and was verified', 'new', { ...newest, verification: 'Passed' }],
       ["isn't admitted", 'old', newest, {}, false],
+      ['the release leaves unchanged', 'unchanged', { ...newest, unchangedAt: newest.commit }],
+      ['an earlier release left unchanged', 'new', { ...newest, unchangedAt: OLD }],
       ["hasn't reported", 'onItsWay', undefined],
       ['is being verified', 'onItsWay', { ...newest, verification: 'Running' }],
       [
@@ -377,6 +379,9 @@ suite('the picture of a rollout', () => {
     assert.deepEqual(marks({ phase: 'RollingBack' }), ['back', 'back', 'back']);
     assert.deepEqual(marks({ phase: 'RolledBack' }), ['back', 'back', 'back']);
     assert.deepEqual(marks({}, 'failed'), ['failed', 'failed', 'failed']);
+    assert.deepEqual(marks({ phase: 'Previewing' }), ['waiting', 'waiting', 'waiting']);
+    assert.deepEqual(marks({ phase: 'Stopped', previewFailure: 'x' }), ['waiting', 'waiting', 'waiting']);
+    assert.deepEqual(marks({ phase: 'Stopped' }), ['done', 'failed', 'waiting'], 'the gateway that failed is gone');
   });
 });
 
@@ -652,6 +657,15 @@ suite('after a rollback', () => {
     assert.equal(viewOf({}, { gateways: { ...status.gateways, synced: 0, error: 1 } }).state, 'failed');
     assert.equal(viewOf({ phase: 'Complete' }).backOn, undefined);
   });
+});
+
+test('a commit that its preview stopped is not the one that the gateways have', () => {
+  const stopped = rolloutStatusOf({ phase: 'Stopped', previewFailure: 'x', commit: NEW, stableCommit: OLD });
+  const status = { conditions: ready('False', 'PreviewFailed'), lastSyncCommit: NEW };
+  const { commit, keeps, backOn } = resourceView(gatewaySync({ ...status, rollout: stopped }), {});
+  assert.deepEqual([commit, keeps, backOn], [NEW, OLD, undefined]);
+  const { previewFailure: _, ...failed } = stopped;
+  assert.equal(resourceView(gatewaySync({ ...status, rollout: failed }), {}).keeps, undefined);
 });
 
 suite('the whole view', () => {

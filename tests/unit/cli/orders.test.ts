@@ -264,6 +264,12 @@ suite('a rollback', () => {
     ['previous', 'the history has no earlier commit', 1, { rollout: done }],
     [
       'previous',
+      'no gateway has bbbbbbbb (v2): all keep aaaaaaaa',
+      1,
+      { rollout: { ...rollout, phase: 'Stopped', previewFailure: 'x' } },
+    ],
+    [
+      'previous',
       'the history has no earlier commit; for a newer one, use --to: bbbbbbbb (v2)',
       1,
       {

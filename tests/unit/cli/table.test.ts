@@ -149,8 +149,8 @@ suite('the waves of a rollout', () => {
     assert.equal(first, `${green('✔')} ${bold('canary')}  ${green('█')}${green('█')}  \u001b[2m2/2\u001b[0m`);
     const codes = (second ?? '').split('\u001b[').flatMap((part) => /^(\d+)m(\S)/.exec(part)?.slice(1).join(' ') ?? []);
     assert.deepEqual(codes, ['33 ▶', '1 b', '90 ░', '33 ▒', '32 █', '31 ╳', '2 1']);
-    assert.deepEqual(drawLegend(ink), ['░░ old commit   ▒▒ updating   ██ new, verified   ╳╳ failed']);
-    assert.deepEqual([drawLegend(ink, 60).length, drawLegend(ink, 59).length], [1, 0]);
+    assert.deepEqual(drawLegend(ink), ['░░ old commit   ▒▒ updating   ▓▓ unchanged   ██ new, verified   ╳╳ failed']);
+    assert.deepEqual([drawLegend(ink, 74).length, drawLegend(ink, 73).length], [1, 0]);
   });
 
   test('are truncated to the terminal', () => {
