@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { effectOfPreview } from '../../../cli/fleet/plan.ts';
+import { effectOf } from '../../../cli/fleet/plan-words.ts';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import { drawLegend } from '../../../cli/terminal/bars.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -113,7 +113,9 @@ async function showPlan({ cluster, follower }: Running, commit: string): Promise
   const isPreviewed = ({ status }: GatewaySync) => {
     const { preview } = status?.rollout ?? {};
     if (preview?.commit !== commit || preview.reported < podObjects.length) return false;
-    effect = effectOfPreview(preview);
+    const { total, unchanged, failing, files } = preview;
+    const changed = total - unchanged - failing;
+    effect = effectOf({ gateways: total, changed, unchanged, failing, done: 0, silent: 0, skipped: 0, files });
     return true;
   };
   await follower.until('the previews of all gateways', isPreviewed, 60_000);
