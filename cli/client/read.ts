@@ -2,7 +2,7 @@ import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
-import { METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
+import { DEFAULT_TIMEOUT_MS, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
@@ -56,10 +56,12 @@ export function mayExist(access: Access, namespace: string): Promise<boolean> {
 }
 
 /** Reads a GatewaySync. Throws `Problem`. */
-export function getGatewaySync(access: Access, name: string): Promise<GatewaySync> {
+export function getGatewaySync(access: Access, name: string, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<GatewaySync> {
   const { client, namespace } = access;
   const what = { doing: `read GatewaySyncs in the namespace ${namespace}`, name, namespace };
-  return attempt(access, what, async () => withCommands(await client.get(gatewaySyncPath(namespace, name))));
+  return attempt(access, what, async () =>
+    withCommands(await client.get(gatewaySyncPath(namespace, name), { timeoutMs })),
+  );
 }
 
 /**

@@ -97,14 +97,14 @@ interface PlanOf {
 
 /** Plans the release that the agents preview, from their reports. Throws `Problem`. */
 async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
-  const timeoutMs = timeoutOf(args);
+  const deadline = performance.now() + timeoutOf(args);
   const access = connect(args, host);
   try {
-    const gatewaySync = await untilPreviewed(access, { ...args, timeoutMs });
+    const gatewaySync = await untilPreviewed(access, { ...args, deadline });
     const candidate = candidateOf(gatewaySync, args.commit);
     if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
     if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
-    const details = await readDetails(access, access.namespace, [gatewaySync]);
+    const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
     const view = planOfPreview(gatewaySync, candidate.preview, details);
     explainGaps(view, { gatewaySync, details, host });
     const isLate = args.commit !== undefined && !isPreviewed(gatewaySync, args.commit);
@@ -117,12 +117,15 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
 /** Waits until all gateways have previewed a commit. Throws `Problem` if it isn't previewed in time. */
 async function untilPreviewed(
   access: Access,
-  { name, commit, timeoutMs }: { name: string; commit?: string | undefined; timeoutMs: number },
+  { name, commit, deadline }: { name: string; commit?: string | undefined; deadline: number },
 ): Promise<GatewaySync> {
-  for (const deadline = performance.now() + timeoutMs; ; await sleep(LOOK_MS)) {
-    const gatewaySync = await readPatiently(deadline, () => getGatewaySync(access, name));
+  for (;;) {
+    const gatewaySync = await readPatiently(deadline, (timeoutMs) => getGatewaySync(access, name, timeoutMs));
     if (commit === undefined || isPreviewed(gatewaySync, commit)) return gatewaySync;
-    if (performance.now() < deadline) continue;
+    if (performance.now() < deadline) {
+      await sleep(LOOK_MS);
+      continue;
+    }
     const { rollout, lastSyncCommit } = gatewaySync.status ?? {};
     if (rollout?.preview?.commit === commit) return gatewaySync;
     throw new Problem(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
@@ -19,6 +21,7 @@ import { blocksOf } from '../../support/markdown.ts';
 import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
 import { digestFor } from '../../support/planned-fleet.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -221,6 +224,44 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     assert.match(output, /would change 1 of 2 gateways/);
     await roll({ phase: 'Complete', preview: null });
     assert.equal((await plan()).status, 0);
+  });
+
+  test('fails at once for a commit that was rolled back, and if gateways preview nothing', async (t) => {
+    const { namespace, roll } = await arrange(t);
+    const kubeconfig = await viewerOf(namespace);
+    const plan = () => runCli(['plan', 'plant', '--kubeconfig', kubeconfig, '--commit', NEW, '--timeout', '4m']);
+    await roll({ phase: 'RolledBack', commit: NEW, message: 'till-1 failed', preview: null });
+    const bad = await plan();
+    assert.equal(bad.status, 1, bad.notes);
+    assert.match(bad.output, /bbbbbbbb was stopped or rolled back\ntill-1 failed\n$/);
+    await applyGatewaySync(
+      address(namespace),
+      { repo: 'https://git.example/x' },
+      { rollout: { previewTimeout: '0s' } },
+    );
+    await roll({ commit: OLD, phase: 'Complete', preview: null });
+    const off = await plan();
+    assert.equal(off.status, 1);
+    assert.match(off.notes, /previews are off/);
+  });
+
+  test('waits for an API server that does not respond no longer than --timeout', async (t) => {
+    const server = createServer(() => {}).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const kubeconfig = path.join(await temporaryDirectory(t, 'plan-'), 'silent');
+    const config = {
+      'current-context': 'silent',
+      clusters: [{ name: 'silent', cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name: 'silent', user: { token: 'x' } }],
+      contexts: [{ name: 'silent', context: { cluster: 'silent', user: 'silent' } }],
+    };
+    await writeFile(kubeconfig, JSON.stringify(config));
+    const started = performance.now();
+    const { status, notes } = await runCli(['plan', 'plant', '--timeout', '1s', '--kubeconfig', kubeconfig]);
+    assert.equal(status, 3, notes);
+    assert.ok(performance.now() - started < 12_000, 'less than the default timeout of a call');
   });
 
   test('shows the counts of the status to users who cannot list reports', async (t) => {
