@@ -58,8 +58,7 @@ export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Can
     return unknown('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
   if (!rollout) return unknown('it has no rollout yet: see kubectl stoker status');
   const { phase, commit, nextCommit, stableCommit } = rollout;
-  const missing = (waiting: string) =>
-    unknown(`${shortCommit(waiting)} has no preview yet: try again in a few seconds`);
+  const missing = (waiting: string) => unknown(`${shortCommit(waiting)} ${whyMissing(rollout)}`);
   const isNewest = wanted === undefined;
   const why = rollout.message ?? rollout.summary;
   if (wanted !== undefined && canRetry(wanted, rollout))
@@ -70,10 +69,19 @@ export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Can
   if (isBackwards(rollout))
     return none(`no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}`);
   if (phase === 'Stopped') return none(`the rollout of ${shortCommit(commit)} stopped`, why);
-  if (phase !== 'Complete')
-    return isNewest ? missing(commit) : unknown(`a newer commit replaced ${shortCommit(commit)}`);
+  if (phase !== 'Complete' && !isNewest) return unknown(`a newer commit replaced ${shortCommit(commit)}`);
+  if (phase === 'Previewing') return missing(commit);
+  if (phase !== 'Complete') return unknown(`${shortCommit(commit)} is being rolled out without a preview`);
   if (isNewest && lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit);
   return none(`${isNewest ? 'no commit waits: ' : ''}the rollout of ${shortCommit(commit)} is complete`);
+}
+
+/** Explains why a commit has no preview, with the time when it begins if it is known. */
+function whyMissing({ waitsFor, nextCommit, previewedAt }: RolloutStatus): string {
+  if (waitsFor === 'Retry' && nextCommit !== undefined)
+    return 'failed or was rolled back, and gets no preview before kubectl stoker retry';
+  if (previewedAt === undefined) return 'has no preview yet';
+  return `has no preview yet: previews begin at most once a minute, the next one from ${previewedAt}`;
 }
 
 /**

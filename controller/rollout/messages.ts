@@ -83,7 +83,7 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
     case 'AwaitingWindow':
       return `${where}, waiting for a window${next}`;
     case 'Previewing':
-      return `previewing ${rollout.preview?.reported ?? 0}/${rollout.preview?.total ?? 0}${next}`;
+      return `${rollout.preview ? `previewing ${rollout.preview.reported}/${rollout.preview.total}` : 'preview pending'}${next}`;
     case 'Progressing':
       return `${where}${next}`;
   }
@@ -110,8 +110,8 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
     return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
   if (kind === 'givenUp')
     return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
-  if (kind === 'window') return windowWait(rollout, input) + previewText(rollout);
-  if (kind === 'approval') return approvalWait(rollout, commit, input) + previewText(rollout);
+  if (kind === 'window') return windowWait(rollout, input) + previewText(rollout, input);
+  if (kind === 'approval') return approvalWait(rollout, commit, input) + previewText(rollout, input);
   return 'is waiting until the newest commit is resolved';
 }
 

@@ -14,9 +14,11 @@ export function previewWait(commit: string, rollout: RolloutStatus, input: Rollo
   return `the gateways preview commit ${commit} from ${previewedAt}, because previews begin at most once a minute`;
 }
 
-/** Describes the preview of a commit that waits; empty if there is none. */
-export function previewText({ preview, nextCommit }: RolloutStatus): string {
-  return preview && preview.commit === nextCommit ? `; preview: ${numbersOf(preview)}` : '';
+/** Describes the preview of a commit that waits, or says when it begins; empty if there is none. */
+export function previewText({ preview, previewedAt, nextCommit }: RolloutStatus, { now }: RolloutInput): string {
+  if (preview) return preview.commit === nextCommit ? `; preview: ${numbersOf(preview)}` : '';
+  if (previewedAt === undefined || now >= Date.parse(previewedAt)) return '';
+  return `; the gateways preview it from ${previewedAt}, because previews begin at most once a minute`;
 }
 
 function numbersOf({ total, reported, unchanged, failing, files }: RolloutPreview): string {

@@ -155,7 +155,7 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     assert.deepEqual(await plan(), {
       status: 1,
       output: '',
-      notes: `error: ${namespace}/plant has no plan: bbbbbbbb has no preview yet: try again in a few seconds\n`,
+      notes: `error: ${namespace}/plant has no plan: bbbbbbbb has no preview yet\n`,
     });
     await roll({ phase: 'Complete', preview: null });
     const complete = await plan();

@@ -275,6 +275,19 @@ suite('the release to plan', () => {
       /^bbbbbbbb has no preview/,
     ],
     [
+      'waits for its preview to begin',
+      { previewedAt: '2026-01-01T00:01:00Z' },
+      'unknown',
+      /^bbbbbbbb has no preview yet: .* the next one from 2026-01-01T00:01:00Z$/,
+    ],
+    ['waits for a retry', { waitsFor: 'Retry' }, 'unknown', /^bbbbbbbb failed .* before kubectl stoker retry$/],
+    [
+      'is being rolled out without a preview',
+      { phase: 'Progressing', nextCommit: undefined },
+      'unknown',
+      /^aaaaaaaa is being rolled out without a preview$/,
+    ],
+    [
       'is complete',
       { phase: 'Complete', commit: NEW, nextCommit: undefined },
       'none',

@@ -183,6 +183,7 @@ suite('before the first wave', () => {
       lookAfter(fleet, minutes * 60_000 - 1, commit);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], [`Previewing canary ${commit} A`, undefined]);
       assert.equal(fleet.wakeInMs, 1);
+      assert.equal(fleet.rollout.summary, 'preview pending');
       assert.match(
         fleet.rollout.message ?? '',
         /^the gateways preview commit . from \S+:02.000Z, because previews begin/,
@@ -191,6 +192,21 @@ suite('before the first wave', () => {
       assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], [commit, 'Previewing']);
       stopped(commit);
     }
+  });
+
+  test('a commit that waits for a window has the time when its preview begins in its message', () => {
+    const fleet = begin(canary, two);
+    fleet.plan('B', [0, 1], { failure: 'check' });
+    fleet.look();
+    const waiting = { ...PREVIEW, ...shut };
+    lookAfter(fleet, 20_000, 'C', waiting);
+    fleet.plan('C', [0, 1], {});
+    fleet.look('C', waiting);
+    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported/);
+    lookAfter(fleet, 30_000, 'D', waiting);
+    assert.match(fleet.rollout.message ?? '', /: no window is open; the gateways preview it from \S+:02.000Z, because/);
+    lookAfter(fleet, 120_000, 'D', waiting);
+    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 0 of 2 have reported/);
   });
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
