@@ -31,7 +31,7 @@ export interface ObservedEvent {
 
 /** Annotations of a pod that the views need. */
 const KEPT = (['inject', 'injected', 'crName', 'profile', 'gatewayName'] as const).map((key) => POD_ANNOTATIONS[key]);
-/** Characters of the reported changes that are kept of one gateway. */
+/** Maximum characters of the reported changes that are kept of one gateway, and of those in its preview. */
 const CHANGES_LENGTH = 4_096;
 
 /** Keeps the parts of a pod that assign it to a GatewaySync and to a wave; all others can be large. */
@@ -65,18 +65,28 @@ export function hidesPods({ status = {} }: GatewaySync): boolean {
 /** Keeps the parts of a report that are shown: the response to a question alone can have 256 KiB. */
 export function gatewayReportOf({ metadata: { name, namespace }, status }: GatewayReport): GatewayReport {
   if (!status) return { metadata: { name, namespace } };
-  const { changes = [], ...kept } = omit(status, 'inspection');
+  const { changes = [], preview, ...kept } = omit(status, 'inspection');
   return {
     metadata: { name, namespace },
-    status: { ...kept, ...(changes.length > 0 && { changes: firstOf(changes) }) },
+    status: {
+      ...kept,
+      ...(preview && { preview: { ...preview, ...(preview.paths && { paths: firstOf(preview.paths) }) } }),
+      ...(changes.length > 0 && { changes: firstAndCount(changes) }),
+    },
   };
 }
 
+function firstAndCount(changes: readonly string[]): string[] {
+  const first = firstOf(changes);
+  return first.length === changes.length ? first : [...first, `and ${changes.length - first.length} more`];
+}
+
+/** Returns the first changes, up to the maximum length. */
 function firstOf(changes: readonly string[]): string[] {
   let length = 0;
   const end = changes.findIndex((change) => {
     length += change.length;
     return length > CHANGES_LENGTH;
   });
-  return end === -1 ? [...changes] : [...changes.slice(0, end), `and ${changes.length - end} more`];
+  return end === -1 ? [...changes] : changes.slice(0, end);
 }

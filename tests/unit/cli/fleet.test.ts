@@ -613,6 +613,11 @@ suite('the parts of an object that are kept', () => {
     const { status } = gatewayReportOf(report);
     assert.deepEqual([status?.changes?.length, status?.changes?.at(-1), status?.message], [5, 'and 96 more', 'm']);
     assert.ok(JSON.stringify(gatewayReportOf(report)).length < 8_000);
+    const paths = changes.slice(0, 20).map((change) => `modify ${change}`);
+    const preview = { commit: NEW, revision, digest: 'd', added: 0, modified: 20, deleted: 0, paths };
+    const previewing = gatewayReportOf(syncReportOf({ status: { preview } }));
+    assert.deepEqual([previewing.status?.preview?.paths?.length, previewing.status?.preview?.modified], [4, 20]);
+    assert.ok(JSON.stringify(previewing).length < 8_000);
     const few = ['differs a (content)'];
     assert.deepEqual(gatewayReportOf(syncReportOf({ status: { changes: few } })).status?.changes, few);
   });
