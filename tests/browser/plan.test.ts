@@ -102,6 +102,28 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
     await page.locator('#plan-section').waitFor({ state: 'hidden' });
   });
 
+  test('keeps the focus and the open group when an update changes the order of the groups', async (t) => {
+    const group = (number: number) => ({ digest: `${number}`, modified: 1, paths: [`modify ${number}.json`] });
+    const { namespace, address } = await arrange(t, { 1: group(1), 2: group(1), 3: group(2) });
+    const page = await openPage(t, address);
+    await page.getByRole('link', { name }).click();
+    const plan = page.locator('#plan');
+    const first = plan.locator('details.group', { hasText: '1.json' });
+    const second = plan.locator('details.group', { hasText: '2.json' });
+    await first.locator('summary').click();
+    await second.locator('summary').click();
+    await plan.getByRole('region', { name: 'Gateways by wave' }).focus();
+    await writePlannedRelease({ namespace, name }, { 1: group(1), 2: group(1), 3: group(2), 4: group(2), 5: group(2) });
+    await plan.getByText(/^3 gateways/).waitFor();
+    assert.match((await plan.locator('details.group').first().textContent()) ?? '', /2\.json/);
+    assert.deepEqual(
+      [await first.getAttribute('open'), await second.getAttribute('open')],
+      [null, ''],
+      'the group that the user closed, and the one that the user opened',
+    );
+    assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Gateways by wave');
+  });
+
   test('shows only the counts to users who cannot list reports', async (t) => {
     const { namespace } = await arrange(t);
     const { address } = await startUi(t, await viewerOf(namespace, []), '-n', namespace);

@@ -86,7 +86,7 @@ function move(parent, element, next) {
 }
 
 /**
- * Redraws a part only if its value has changed. Keeps the focus and unfolded details.
+ * Redraws a part only if its value has changed. Keeps the focus and unfolded details, which `data-key` identifies.
  * @param {HTMLElement} element
  * @param {unknown} value
  * @param {() => (Child | Child[])[]} draw
@@ -97,21 +97,25 @@ export function redraw(element, value, draw) {
   shown.set(element, text);
   const { activeElement } = document;
   const active = element !== activeElement && element.contains(activeElement) ? activeElement : null;
-  const unfolded = [...element.querySelectorAll('details')].map(({ open }) => open);
+  const unfolded = new Map([...element.querySelectorAll('details')].map(({ dataset, open }) => [dataset.key, open]));
   element.replaceChildren(...nodesOf(draw()));
-  for (const [index, details] of [...element.querySelectorAll('details')].entries())
-    details.open = unfolded[index] ?? details.open;
+  if (unfolded.size > 0)
+    for (const details of element.querySelectorAll('details'))
+      details.open = unfolded.get(details.dataset.key) ?? false;
   if (active) focusLike(element, active);
 }
 
 /** @param {HTMLElement} element @param {Element} before */
 function focusLike(element, before) {
-  const able = /** @type {HTMLElement[]} */ ([...element.querySelectorAll('button, a[href], summary')]);
+  const able = /** @type {HTMLElement[]} */ ([
+    ...element.querySelectorAll('button, a[href], summary, [tabindex="0"]'),
+  ]);
   (able.find((each) => nameOf(each) === nameOf(before)) ?? able[0] ?? byId('main')).focus({ preventScroll: true });
 }
 
 /** @param {Element} element */
-const nameOf = (element) => element.getAttribute('aria-label') ?? element.textContent;
+const nameOf = (element) =>
+  element.getAttribute('aria-label') ?? element.parentElement?.dataset.key ?? element.textContent;
 
 /** @type {WeakMap<HTMLElement, string>} */
 const shown = new WeakMap();

@@ -56,7 +56,7 @@ export const drawGroups = ({ failing, groups, moreFailing, moreGroups }, { isFir
 const drawGroup = ({ who, changes, hidden }, open) =>
   h(
     'details',
-    { class: 'group', open },
+    { class: 'group', open, 'data-key': changes.map(({ kind, path }) => `${kind} ${path}`).join('\n') },
     h('summary', {}, h('bdi', {}, who), h('small', {}, counted(changes.length + hidden, 'file'))),
     h('ul', {}, changes.map(drawChange)),
     hidden > 0 && h('p', { class: 'others' }, `and ${counted(hidden, 'more file')}`),

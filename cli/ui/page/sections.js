@@ -43,7 +43,7 @@ export const drawDifferences = ({ name, differences, different }) => [
   ...differences.map(({ gateway, kind, files }) =>
     h(
       'details',
-      { class: 'difference', open: differences.length === 1 },
+      { class: 'difference', open: differences.length === 1, 'data-key': gateway },
       h(
         'summary',
         {},
