@@ -134,10 +134,15 @@ export class Mirror {
   get limits(): string[] {
     const what: Record<Kind, string> = {
       GatewaySyncs: 'not allowed to watch GatewaySyncs: the page shows the state at the start of kubectl stoker ui',
-      SyncReports: 'not allowed to list SyncReports: gateways are shown from the status alone, without drift',
-      pods: 'not allowed to list pods: waves that select gateways by label are shown without their gateways',
+      SyncReports: `not allowed to ${this.#missingVerb('SyncReports')} SyncReports: gateways are shown from the status alone, without drift`,
+      pods: `not allowed to ${this.#missingVerb('pods')} pods: waves that select gateways by label are shown without their gateways`,
     };
     return [...this.#forbidden].map((kind) => what[kind]);
+  }
+
+  /** Returns the verb that the caller lacks: after a complete list, only the watch can be denied. */
+  #missingVerb(kind: Kind): 'list' | 'watch' {
+    return this.#loaded.has(kind) ? 'watch' : 'list';
   }
 
   #watch<TRaw extends { metadata: ObjectMeta }, T>(

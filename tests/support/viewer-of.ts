@@ -10,9 +10,9 @@ import { until } from './until.ts';
 export async function viewerOf(
   namespace: string,
   kinds: ('pods' | 'syncreports')[] = ['syncreports'],
+  verbs: ('get' | 'list' | 'watch')[] = ['get', 'list', 'watch'],
 ): Promise<string> {
-  const metadata = { name: ['viewer', ...kinds].join('-'), namespace };
-  const verbs = ['get', 'list', 'watch'];
+  const metadata = { name: ['viewer', ...kinds, verbs.length].join('-'), namespace };
   await apply([
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
     {

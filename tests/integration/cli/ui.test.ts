@@ -210,6 +210,14 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     }
   });
 
+  test('names the missing permission of users who can list and not watch', async (t) => {
+    const { namespace } = await arrange(t, 'plant');
+    const viewer = await viewerOf(namespace, ['syncreports'], ['get', 'list']);
+    const entered = await enter(await startUi(t, viewer));
+    const isNamed = (limits: string[]) => limits.some((limit) => /^not allowed to watch SyncReports: /.test(limit));
+    await untilUpdate(entered, ({ limits }) => isNamed(limits));
+  });
+
   test('shows and counts one namespace to users with access to it only, and names the missing permission', async (t) => {
     const [own, other] = await Promise.all([arrange(t, 'plant', 'shop'), arrange(t, 'secret')]);
     const viewer = await viewerOf(own.namespace);
