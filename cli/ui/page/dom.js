@@ -107,9 +107,7 @@ export function redraw(element, value, draw) {
 
 /** @param {HTMLElement} element @param {Element} before */
 function focusLike(element, before) {
-  const able = /** @type {HTMLElement[]} */ ([
-    ...element.querySelectorAll('button, a[href], summary, [tabindex="0"]'),
-  ]);
+  const able = /** @type {HTMLElement[]} */ ([...element.querySelectorAll('button, a[href], summary, [tabindex="0"]')]);
   (able.find((each) => nameOf(each) === nameOf(before)) ?? able[0] ?? byId('main')).focus({ preventScroll: true });
 }
 
