@@ -135,6 +135,8 @@ async function arrange(t: TestContext, rollout: object = { waves }, environment:
   await untilPhase('Complete', first);
   // It is complete before the first gateway has it.
   await until(() => Object.values(agents.had).every(({ length }) => length > 0), { describe: 'the first commit' });
+  // Without a report, the controller doesn't know that a gateway previews commits.
+  await untilGatewaySync(address, 'all reports', ({ status }) => status?.gateways?.synced === Object.keys(pods).length);
   return { address, repository, first, commit, agents, untilPhase, controller };
 }
 
