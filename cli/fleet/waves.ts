@@ -143,7 +143,7 @@ export function markOf(
 ): WavePicture['mark'] {
   if (gateways.some(({ look }) => look === 'failed')) return 'failed';
   if (isBackwards(rollout)) return 'back';
-  // No gateway has the commit before its preview is over.
+  // Until its preview is over, no gateway has the commit.
   if (rollout.phase === 'Previewing' || isStoppedEarly(rollout)) return 'waiting';
   const current = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
   if (rollout.phase === 'Complete' || index < current) return 'done';
