@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
 
 /**
  * Returns the section of CHANGELOG.md on the version of a tag (`v1.2.3`). Throws an error if the tag isn't such a version,
- * if package.json or the chart have another one, or if the changelog has no section on it.
+ * if package.json or the chart have another one, if the changelog has no section on it, or if pages still say that there
+ * is no release.
  */
 async function readReleaseNotes(tag: string | undefined, root: string): Promise<string> {
   const version = /^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/.exec(tag ?? '')?.[1];
@@ -23,7 +24,19 @@ async function readReleaseNotes(tag: string | undefined, root: string): Promise<
   // Headings are `1.2.3` or `[1.2.3]`, optionally with a date.
   const [, notes] = sections.find(([heading]) => heading?.replace(/[[\]]/g, '').split(' ', 1)[0] === version) ?? [];
   if (!notes?.trim()) throw new Error(`CHANGELOG.md has no section on ${version}.`);
+  const outdated = await outdatedPages(root);
+  if (outdated.length > 0) throw new Error(`These pages still say that there is no release: ${outdated.join(', ')}.`);
   return notes.trim();
+}
+
+/** Lists pages for users that only hold before the first release, because the site of a version never changes. */
+async function outdatedPages(root: string): Promise<string[]> {
+  const outdated: string[] = [];
+  for await (const file of glob(['*.md', 'docs/{tutorials,how-to,explanation,reference}/**/*.md'], { cwd: root })) {
+    const text = await readFile(path.join(root, file), 'utf8');
+    if (/\bno release yet\b|been published yet|until 0\.1\.0 is/i.test(text)) outdated.push(file);
+  }
+  return outdated.sort();
 }
 
 try {

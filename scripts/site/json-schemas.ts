@@ -29,6 +29,27 @@ export async function writeJsonSchemas(checkout: string, directory: string): Pro
   }
 }
 
+const STRINGS = { type: 'object', additionalProperties: { type: 'string' } };
+
+/** The fields of the metadata that the API server accepts. Users write the first four. */
+const METADATA: Record<string, object> = {
+  name: { type: 'string' },
+  namespace: { type: 'string' },
+  labels: STRINGS,
+  annotations: STRINGS,
+  generateName: { type: 'string' },
+  finalizers: { type: 'array', items: { type: 'string' } },
+  ownerReferences: { type: 'array', items: { type: 'object' } },
+  managedFields: { type: 'array', items: { type: 'object' } },
+  creationTimestamp: { type: ['string', 'null'] },
+  deletionTimestamp: { type: ['string', 'null'] },
+  deletionGracePeriodSeconds: { type: 'integer' },
+  generation: { type: 'integer' },
+  resourceVersion: { type: 'string' },
+  selfLink: { type: 'string' },
+  uid: { type: 'string' },
+};
+
 /** Adds the fields of every object, which the API server checks itself. Their schema in a CRD is incomplete. */
 function jsonSchemaOf(schema: SchemaNode, apiVersion: string, kind: string) {
   const { required = [], properties, ...strict } = closed(schema);
@@ -40,7 +61,11 @@ function jsonSchemaOf(schema: SchemaNode, apiVersion: string, kind: string) {
       ...(properties as object),
       apiVersion: { type: 'string', enum: [apiVersion] },
       kind: { type: 'string', enum: [kind] },
-      metadata: schema.properties?.metadata,
+      metadata: {
+        ...schema.properties?.metadata,
+        additionalProperties: false,
+        properties: { ...METADATA, ...schema.properties?.metadata?.properties },
+      },
     },
   };
 }

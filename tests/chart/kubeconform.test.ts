@@ -99,10 +99,14 @@ test('kubeconform accepts the examples in the docs with the published schemas, a
   const said = await conform(examples, location);
   assert.match(said, /Valid: [1-9]\d+, Invalid: 0, Errors: 0, Skipped: 0/);
   const [example = ''] = Object.values(examples).filter((text) => / {4}ref: main$/m.test(text));
-  const mistakes = { 'unknown.yaml': ['ref: main', 'branch: main'], 'kind.yaml': ['v1alpha1\n', 'v1alpha2\n'] };
+  const mistakes = {
+    'unknown.yaml': ['ref: main', 'branch: main'],
+    'metadata.yaml': ['metadata:\n', 'metadata:\n  anotations: {}\n'],
+    'kind.yaml': ['v1alpha1\n', 'v1alpha2\n'],
+  };
   for (const [name, [from = '', to = '']] of Object.entries(mistakes)) {
     const output = await conform({ [name]: example.replace(from, to) }, location);
-    assert.match(output, /additional properties 'branch' not allowed|could not find schema/, name);
+    assert.match(output, /additional properties '(branch|anotations)' not allowed|could not find schema/, name);
   }
 });
 

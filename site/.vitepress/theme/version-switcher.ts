@@ -19,7 +19,7 @@ export const VersionSwitcher = defineComponent(() => {
   /** If the version doesn't have the page, the page for missing addresses leads to its start page. */
   function open(event: Event) {
     const page = route.path.slice(withBase('/').length);
-    window.location.href = `${__SITE_BASE__}${(event.target as HTMLSelectElement).value}/${page}`;
+    window.location.href = `${__SITE_BASE__}${(event.target as HTMLSelectElement).value}/${page}${window.location.hash}`;
   }
 
   return () =>

@@ -8,11 +8,17 @@ import { suite, type TestContext, test } from 'node:test';
 const script = path.join(import.meta.dirname, '../../../scripts/release-notes.ts');
 
 /** Creates a checkout of a version and returns the script's output for a tag. */
-async function releaseNotes(t: TestContext, tag: string, given: { manifest?: string; appVersion?: string } = {}) {
-  const { manifest = '1.2.3', appVersion = '1.2.3' } = given;
+async function releaseNotes(
+  t: TestContext,
+  tag: string,
+  given: { manifest?: string; appVersion?: string; page?: string } = {},
+) {
+  const { manifest = '1.2.3', appVersion = '1.2.3', page = '# Install' } = given;
   const root = await mkdtemp(path.join(tmpdir(), 'release-'));
   t.after(() => rm(root, { recursive: true }));
   await mkdir(path.join(root, 'chart'));
+  await mkdir(path.join(root, 'docs/how-to'), { recursive: true });
+  await writeFile(path.join(root, 'docs/how-to/installation.md'), page);
   await writeFile(path.join(root, 'package.json'), JSON.stringify({ version: manifest }));
   await writeFile(path.join(root, 'chart/Chart.yaml'), `version: 1.2.3\nappVersion: ${appVersion}\n`);
   await writeFile(
@@ -33,6 +39,12 @@ suite('the notes of a release', () => {
     ["a tag that isn't a version", 'v1.2', {}, /isn't the tag of a release/],
     ['another version in package.json', 'v1.2.3', { manifest: '1.2.4' }, /version in package\.json is 1\.2\.4/],
     ['another version in the chart', 'v1.2.3', { appVersion: '1.2.2' }, /appVersion in chart\/Chart\.yaml is 1\.2\.2/],
+    [
+      'a page that denies the release',
+      'v1.2.3',
+      { page: 'There is no release yet.' },
+      /release: docs\/how-to\/installation\.md\./,
+    ],
     ['a version that is only in the tag', 'v1.2.2', {}, /is 1\.2\.3/],
   ] as const) {
     test(`are rejected for ${what}`, async (t) => {
