@@ -103,7 +103,11 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
   });
 
   test('keeps the focus and the open group when an update changes the order of the groups', async (t) => {
-    const group = (number: number) => ({ digest: `${number}`, modified: 1, paths: [`modify ${number}.json`] });
+    const group = (number: number) => ({
+      digest: digestFor(`${number}`),
+      modified: 1,
+      paths: [`modify ${number}.json`],
+    });
     const { namespace, address } = await arrange(t, { 1: group(1), 2: group(1), 3: group(2) });
     const page = await openPage(t, address);
     await page.getByRole('link', { name }).click();

@@ -151,7 +151,9 @@ async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void>
   });
   await writeFile(file, 'drifted');
   await untilContent('second');
-  const frozen = { rollout: { windows: [{ kind: 'Deny' }] }, sync: { ...sync, defaults: { syncPeriod: 6 } } };
+  // A preview would show that the edit changes no file, so that it needs no window.
+  const rollout = { windows: [{ kind: 'Deny' }], previewTimeout: '0s' };
+  const frozen = { rollout, sync: { ...sync, defaults: { syncPeriod: 6 } } };
   await applyGatewaySync(address, { repo: repository.url }, frozen);
   await untilGatewaySync(address, 'a rollout that waits', ({ status }) => status?.rollout?.waitsFor === 'Window');
 
