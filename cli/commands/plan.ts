@@ -99,19 +99,15 @@ interface PlanOf {
 async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   const deadline = performance.now() + timeoutOf(args);
   const access = connect(args, host);
-  try {
-    const gatewaySync = await untilPreviewed(access, { ...args, deadline });
-    const candidate = candidateOf(gatewaySync, args.commit);
-    if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
-    if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
-    const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
-    const view = planOfPreview(gatewaySync, candidate.preview, details);
-    explainGaps(view, { gatewaySync, details, host });
-    const isLate = args.commit !== undefined && !isPreviewed(gatewaySync, args.commit);
-    return { view, gatewaySync, details, isLate };
-  } finally {
-    access.client.close();
-  }
+  const gatewaySync = await untilPreviewed(access, { ...args, deadline });
+  const candidate = candidateOf(gatewaySync, args.commit);
+  if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
+  if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
+  const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
+  const view = planOfPreview(gatewaySync, candidate.preview, details);
+  explainGaps(view, { gatewaySync, details, host });
+  const isLate = args.commit !== undefined && !isPreviewed(gatewaySync, args.commit);
+  return { view, gatewaySync, details, isLate };
 }
 
 /** Waits until all gateways have previewed a commit. Throws `Problem` if it isn't previewed in time. */

@@ -43,7 +43,6 @@ export const status = makeCommand({
         `namespace ${namespace} not found (context ${access.context}): list them with kubectl get namespaces`,
       );
     const details = await readDetails(access, namespace, found);
-    access.client.close();
     const view = fleetView(found, details);
     if (format) host.print(drawData(args.name ? view.items[0] : view, format));
     else print(view, { host, namespace, one: args.name !== undefined });

@@ -117,8 +117,8 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     gateways: all.map((gateway) =>
       gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placeOf.get(gateway.podName) }),
     ),
-    lastRequest: lastRequest,
-    lastPush: lastPush,
+    lastRequest,
+    lastPush,
   });
 }
 

@@ -3,6 +3,7 @@ import { FIRST_AGENT_WITH_PREVIEWS } from '../../shared/api/names.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { isDigest } from '../../shared/domain/is-digest.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { canRetry, isOnRelease } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
@@ -54,7 +55,7 @@ export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Can
   if (!spec.rollout) return unknown('previews require spec.rollout: query the agents with --ref');
   const { preview } = rollout ?? {};
   if (preview && (wanted ?? preview.commit) === preview.commit) return { kind: 'preview', preview };
-  if (parseDuration(spec.rollout.previewTimeout ?? '') === 0)
+  if (hasPreviewsOff(spec))
     return unknown('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
   if (!rollout) return unknown('it has no rollout yet: see kubectl stoker status');
   const { phase, commit, nextCommit, stableCommit } = rollout;
@@ -76,6 +77,10 @@ export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Can
   return none(`${isNewest ? 'no commit waits: ' : ''}the rollout of ${shortCommit(commit)} is complete`);
 }
 
+/** Checks whether `spec.rollout` turns previews off. */
+export const hasPreviewsOff = ({ rollout }: GatewaySync['spec']): boolean =>
+  parseDuration(rollout?.previewTimeout ?? '') === 0;
+
 /** Explains why a commit has no preview, with the time when it begins if it is known. */
 function whyMissing({ waitsFor, nextCommit, previewedAt }: RolloutStatus): string {
   if (waitsFor === 'Retry' && nextCommit !== undefined)
@@ -90,7 +95,7 @@ function whyMissing({ waitsFor, nextCommit, previewedAt }: RolloutStatus): strin
  */
 export function isPreviewed(gatewaySync: GatewaySync, commit: string): boolean {
   const { spec, status } = gatewaySync;
-  if (!spec.rollout || parseDuration(spec.rollout.previewTimeout ?? '') === 0) return true;
+  if (!spec.rollout || hasPreviewsOff(spec)) return true;
   const { preview, phase, commit: current } = status?.rollout ?? {};
   const isOver = preview?.commit === commit && (preview.endedAt !== undefined || preview.reported >= preview.total);
   const hasBegun = current === commit && phase !== 'Previewing';
@@ -149,9 +154,6 @@ function fateOf(
   if (preview.failure) return { kind: 'failing', why: preview.failure };
   return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview, message) };
 }
-
-/** Checks for a SHA-256 hash in hexadecimal. */
-const isDigest = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
 /** Without a file, the release has a problem that the current one has as well: the agent reports its message. */
 function changesIn(preview: NonNullable<SyncReportStatus['preview']>, message: string | undefined): Changes {

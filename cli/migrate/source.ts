@@ -26,7 +26,7 @@ export class Notes {
     this.lines.push(`differs: ${text}`);
   }
 
-  /** Adds a setting that is no longer needed. */
+  /** Adds an obsolete setting. */
   dropped(text: string): void {
     this.lines.push(`dropped: ${text}`);
   }

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
 import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 import { toApprove } from '../fleet/orders.ts';
-import { planOfPreview } from '../fleet/plan.ts';
+import { hasPreviewsOff, planOfPreview } from '../fleet/plan.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
 import { effectOf } from '../fleet/plan-words.ts';
 import type { Plan } from './plan.ts';
@@ -31,10 +30,9 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
   const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
-  const areOff = parseDuration(spec.rollout?.previewTimeout ?? '') === 0;
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${view ? effectIn(view) : ` No gateway has a preview of it${areOff ? ', because previews are off' : ' yet'}: its changes are unknown.`}`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${view ? effectIn(view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ' yet'}: its changes are unknown.`}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),

@@ -3,6 +3,7 @@ import { FIRST_AGENT_WITH_PREVIEWS, FIRST_AGENT_WITH_ROLLOUTS } from '../../shar
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { isDigest } from '../../shared/domain/is-digest.ts';
 import type { Release } from '../../shared/domain/releases.ts';
 import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
@@ -154,7 +155,7 @@ function plannedBy({ preview, unchangedAt, revision = '' }: ObservedReportStatus
   if (!preview)
     return unchangedAt ? { commit: unchangedAt, revision, digest: '', isUnchanged: true, files: 0 } : undefined;
   // A fabricated digest must not look like an approval of every change.
-  if (!/^[0-9a-f]{64}$/.test(preview.digest)) return undefined;
+  if (!isDigest(preview.digest)) return undefined;
   const { added, modified, deleted, failure, everyCommit } = preview;
   return {
     commit: preview.commit,

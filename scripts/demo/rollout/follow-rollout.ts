@@ -77,7 +77,7 @@ export class RolloutFollower {
   }
 }
 
-/** Opens a screen whose pictures replace each other, or lines if there is no terminal or if it is too narrow. */
+/** Opens a screen whose pictures replace each other, or lines without a terminal, or in a narrow one. */
 function openScreen(): Screen {
   const columns = isTerminal && process.stdout.columns >= WIDTH ? WIDTH : undefined;
   return new Screen({ print: (text) => void process.stdout.write(text), columns });

@@ -356,10 +356,10 @@ suite('a preview of special files', () => {
   });
 
   test('follows links', async (t) => {
-    const files = { 'config/l': { symlink: '../shared/x' }, 'shared/x': '1' };
-    const { paths } = await previewOf(t, { files, changes: { 'shared/x': '2' } });
+    const files = { 'config/l': { symlink: '../common/x' }, 'common/x': '1' };
+    const { paths } = await previewOf(t, { files, changes: { 'common/x': '2' } });
     assert.deepEqual(paths, ['modify config/l (ContentChanged)']);
-    const { preview } = await previewOf(t, { files, changes: { 'shared/y': '2' } });
+    const { preview } = await previewOf(t, { files, changes: { 'common/y': '2' } });
     assert.equal(isUnchanged(preview), true);
   });
 

@@ -20,7 +20,8 @@ export function checkPreview(world: World, previous: RolloutStatus | undefined, 
   const { phase, preview, previewFailure, admission, number } = rollout;
   const isStopped = phase === 'Stopped' && previewFailure !== undefined;
   const letIn = admission.filter(({ admitted }) => admitted !== '');
-  if (phase === 'Previewing' || isStopped) assert.deepEqual(letIn, [], 'somebody is let in before the preview is over');
+  if (phase === 'Previewing' || isStopped)
+    assert.deepEqual(letIn, [], 'a gateway is admitted before the preview is over');
   if (previous?.number === number && previous.phase !== 'Previewing') assert.notEqual(phase, 'Previewing');
   const isReplaced = previous && previous.commit !== rollout.commit && previous.admittedAt && isInProgress(previous);
   const isGivenUp = rollout.givenUp?.includes(`${previous?.commit} r`);

@@ -27,6 +27,16 @@ function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): v
   fleet.look(commit, more);
 }
 
+/** A canary wave of two gateways, of which the first one isn't ready, and another gateway. Commit A is complete. */
+function withUnready(): Fleet {
+  const fleet = new Fleet(canary, [[true], [true], [false]]);
+  fleet.plan('A', [0, 1, 2]);
+  fleet.blink(0);
+  fleet.more = PREVIEW;
+  fleet.pass(1).look();
+  return fleet;
+}
+
 const phaseOf = ({ rollout: { phase, wave, commit, stableCommit } }: Fleet) =>
   [phase, wave, commit, stableCommit].filter(Boolean).join(' ');
 
@@ -482,11 +492,7 @@ suite('the first wave with changes', () => {
   });
 
   test('waits for the deadline if its only changed gateway was not ready before', () => {
-    const fleet = new Fleet(canary, [[true], [true], [false]]);
-    fleet.plan('A', [0, 1, 2]);
-    fleet.blink(0);
-    fleet.more = PREVIEW;
-    fleet.pass(1).look();
+    const fleet = withUnready();
     fleet.plan('B', [0, 2], {});
     fleet.plan('B', [1]);
     fleet.look();
@@ -575,11 +581,7 @@ suite('a commit that cannot be delivered', () => {
   });
 
   test('does not stop for a gateway that was not ready before', () => {
-    const fleet = new Fleet(canary, [[true], [true], [false]]);
-    fleet.plan('A', [0, 1, 2]);
-    fleet.blink(0);
-    fleet.more = PREVIEW;
-    fleet.pass(1).look();
+    const fleet = withUnready();
     fleet.plan('B', [0], broken);
     fleet.plan('B', [1, 2], {});
     fleet.look();

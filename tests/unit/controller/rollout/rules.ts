@@ -123,7 +123,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
     assert.deepEqual(
       letIn.filter((gateway) => isTrial(gateway, rollout, { world, setup })),
       [],
-      'somebody is let in with no window open',
+      'a gateway is admitted with no window open',
     );
   if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
   const isPeopled = (wave: number) => had.includes(`${world.plan} ${wave}`);
