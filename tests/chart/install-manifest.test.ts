@@ -127,7 +127,7 @@ test('the kustomization in the docs changes the installation', async (t) => {
   const controller = pick(parse(built), 'Deployment', 'stoker-operator');
   const [container] = controller.spec.template.spec.containers;
   const agent = container.env.find(({ name }: { name: string }) => name === 'DEFAULT_AGENT_IMAGE').value;
-  const mirror = 'registry.example.com/mirror';
+  const mirror = 'registry.example.com/mirror/stoker-operator';
   assert.deepEqual(
     [controller.spec.replicas, container.image, agent],
     [2, `${mirror}/controller:${manifest.version}`, `${mirror}/agent:${manifest.version}`],
