@@ -1,13 +1,14 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
+import type { MappingInput } from '../../shared/api/sync.ts';
+import { relativePath } from '../../shared/domain/relative-path.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import type { GatewayInPlan, PlanView } from './plan-view.ts';
 import { changeIn, changeText } from './plan-words.ts';
 
 /**
- * Returns a plan whose paths contain no values of labels and variables, which the templates of destinations can insert.
- * If other revisions of `spec.sync` are in use, the destinations are unknown, and all paths are omitted; the same applies
+ * Returns a plan whose paths contain no values of labels and variables, which the templates of mappings can insert. If
+ * other revisions of `spec.sync` are in use, the destinations are unknown, and all paths are omitted; the same applies
  * to gateways whose files may be of an earlier one.
  */
 export function withoutValues(view: PlanView, gatewaySync: GatewaySync, beyond: Beyond): PlanView {
@@ -38,24 +39,24 @@ export function withoutValues(view: PlanView, gatewaySync: GatewaySync, beyond: 
   return { ...rest, groups, ...(everyCommit && { everyCommit: hide(everyCommit) }) };
 }
 
-/** Replaces a path after the constant beginning of a destination with a template, unless it is in another destination. */
-function hiderOf(mappings: readonly { destination: string }[]): (path: string) => string {
-  const starts = mappings.map(({ destination }) => {
-    const [start = ''] = destination.split('{{');
-    const parsed = relativePath(start);
-    const path = parsed.kind === 'path' ? parsed.path : '';
-    const isOpen = parsed.kind === 'path' && parsed.isDirectory && path !== '';
-    return { path, start: isOpen ? `${path}/` : path, isTemplate: start !== destination };
-  });
-  const templates = starts.filter(({ isTemplate }) => isTemplate);
-  const constants = starts.filter(({ isTemplate }) => !isTemplate);
+/** Replaces the part of a path in which a value can begin, whichever mapping the path is from. */
+function hiderOf(mappings: readonly Mapping[]): (path: string) => string {
+  const starts = mappings.flatMap((mapping) => valueStartOf(mapping) ?? []).sort((a, b) => a.length - b.length);
   return (path) => {
-    const longest = Math.max(
-      ...constants.filter((each) => isWithin(path, each.path)).map((each) => each.path.length),
-      -1,
-    );
-    const fitting = templates.filter(({ start }) => path.startsWith(start) && start.length >= longest);
-    const [hidden] = fitting.sort((a, b) => b.start.length - a.start.length);
-    return hidden ? `${hidden.start}…` : path;
+    const start = starts.find((each) => path.startsWith(each));
+    return start === undefined ? path : `${start}…`;
   };
+}
+
+type Mapping = Pick<MappingInput, 'source' | 'destination' | 'type'>;
+
+/** Returns the constant beginning of the paths that contain a value; undefined if none does. */
+function valueStartOf({ source, destination, type }: Mapping): string | undefined {
+  const [constant = ''] = destination.split('{{');
+  const parsed = relativePath(constant);
+  const { path, isDirectory } = parsed.kind === 'path' ? parsed : { path: '', isDirectory: true };
+  // A single file keeps its name in a directory.
+  const keepsName = isDirectory && type !== 'dir' && /\}\}[^/]*$/.test(source);
+  if (constant === destination && !keepsName) return undefined;
+  return isDirectory && path !== '' ? `${path}/` : path;
 }

@@ -11,6 +11,7 @@ import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import type { SpecInput } from '../../support/objects.ts';
 import { changing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const host = (columns?: number, hasColours = false): Host => ({
@@ -254,7 +255,9 @@ suite('the Markdown of a plan', () => {
     [['site-{{ .Vars.site }}'], 'site-secret/a.conf', 'site-…'],
     [['{{ .GatewayName }}.conf'], 'secret.conf', '…'],
     [['sites/{{ .Labels.site }}', 'etc'], 'etc/a.conf', 'etc/a.conf'],
-    [['{{ .Labels.site }}', 'etc/'], 'etc/a.conf', 'etc/a.conf'],
+    [['{{ .Labels.site }}', 'etc/'], 'etc/a.conf', '…'],
+    [['sites/{{ .Labels.site }}', 'sites/secret'], 'sites/secret/a.conf', 'sites/…'],
+    [['{{ .Labels.site }}', 'sites/{{ .Labels.site }}'], 'sites/secret/a.conf', '…'],
     [['{{ .Labels.site }}', '.'], 'secret/a.conf', '…'],
     [['etc/{{ .Labels.site }}', 'etc'], 'etc/secret/a.conf', 'etc/…'],
     [['etc', 'x'], 'etc/a.conf', 'etc/a.conf'],
@@ -269,6 +272,21 @@ suite('the Markdown of a plan', () => {
       assert.doesNotMatch(text, /secret/);
     });
   }
+
+  test('hides the name of a file that comes from a template in its source', () => {
+    const rows: [mapping: object, isHidden: boolean][] = [
+      [{ source: 'sites/{{ .GatewayName }}.conf', destination: 'etc/' }, true],
+      [{ source: '{{ .Labels.site }}', destination: 'etc/', type: 'file' }, true],
+      [{ source: 'sites/{{ .GatewayName }}.conf', destination: 'etc/a.conf' }, false],
+      [{ source: '{{ .Labels.site }}', destination: 'etc/', type: 'dir' }, false],
+      [{ source: '{{ .Labels.site }}/a.conf', destination: 'etc/' }, false],
+    ];
+    for (const [mapping, isHidden] of rows) {
+      const spec = { sync: { profiles: { default: { mappings: [mapping] } } } } as Partial<SpecInput>;
+      const text = markdownFor([changing('a', ['modify etc/a.conf'])], { spec });
+      assert.ok(text.includes(`\n- modify \`etc/${isHidden ? '…' : 'a.conf'}\`\n`), text);
+    }
+  });
 
   test('combines gateways whose paths differ only in values', () => {
     const text = markdownFor(
