@@ -3,6 +3,7 @@ import { type Access, type AccessOptions, connect, placeOf } from '../client/con
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
+import { shortHashes } from '../fleet/messages.ts';
 import { carryOut as execute } from '../orders/carry-out.ts';
 import { agreementOf, type Planner } from '../orders/plan.ts';
 import type { Host } from '../terminal/host.ts';
@@ -38,7 +39,7 @@ export async function carryOut({ args, host, plan, details, next = progressOf(ar
   const gatewaySync = await getGatewaySync(access, name);
   const planned = plan(gatewaySync, await read?.(gatewaySync));
   say(`${placeOf(access)}:`, host);
-  say(planned.says, host);
+  say(shortHashes(planned.says), host);
   if (planned.kind === 'done') return EXIT.ok;
   if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
   await execute(access, { name, plan, read, agreed: agreementOf(planned) });
