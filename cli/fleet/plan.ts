@@ -97,9 +97,22 @@ export function isPreviewed(gatewaySync: GatewaySync, commit: string): boolean {
   const { spec, status } = gatewaySync;
   if (!spec.rollout || hasPreviewsOff(spec)) return true;
   const { preview, phase, commit: current } = status?.rollout ?? {};
-  const isOver = preview?.commit === commit && (preview.endedAt !== undefined || preview.reported >= preview.total);
+  const isDone = preview?.commit === commit && isOver(preview);
   const hasBegun = current === commit && phase !== 'Previewing';
-  return isOver || hasBegun || candidateOf(gatewaySync, commit).kind === 'none';
+  return isDone || hasBegun || candidateOf(gatewaySync, commit).kind === 'none';
+}
+
+const isOver = ({ endedAt, reported, total }: RolloutPreview): boolean => endedAt !== undefined || reported >= total;
+
+/** Returns why the changes of a commit that waits can't be approved yet: the wait for its previews isn't over. */
+export function whyUnpreviewed({ spec, status: { rollout } = {} }: GatewaySync, commit: string): string | undefined {
+  if (!rollout || hasPreviewsOff(spec)) return undefined;
+  const { preview, nextCommit, phase } = rollout;
+  if (preview?.commit === commit)
+    return isOver(preview)
+      ? undefined
+      : `is still being previewed: ${preview.reported} of ${preview.total} gateways have reported their changes`;
+  return nextCommit === commit || phase === 'Previewing' ? whyMissing(rollout) : undefined;
 }
 
 /** Returns the plan of a resource without a commit that waits. */

@@ -6,7 +6,7 @@ import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 import { toApprove } from '../fleet/orders.ts';
-import { hasPreviewsOff, planOfPreview } from '../fleet/plan.ts';
+import { hasPreviewsOff, planOfPreview, whyUnpreviewed } from '../fleet/plan.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
 import { effectOf } from '../fleet/plan-words.ts';
 import type { Plan } from './plan.ts';
@@ -27,12 +27,14 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const cause = isApproved ? whyOutdated(rollout, commit) : undefined;
   const isOld = cause !== undefined;
   if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
+  const why = whyUnpreviewed(gatewaySync, commit);
+  if (why !== undefined) throw new Problem(`nothing was approved: ${commit} ${why}`);
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
   const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${view ? effectIn(view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ' yet'}: its changes are unknown.`}`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${view ? effectIn(view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),

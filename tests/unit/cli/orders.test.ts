@@ -71,9 +71,9 @@ suite('an approval', () => {
   const approve = { 'sync.io/approve': NEW };
 
   test('admits the commit in progress to the waves that wait for it', () => {
-    const unknown = 'No gateway has a preview of it yet: its changes are unknown.';
+    const unknown = 'No gateway has a preview of it: its changes are unknown.';
     const plural = `${NEW} (v2) may enter waves east, west as soon as the previous waves are done. ${unknown}`;
-    for (const phase of ['Previewing', 'Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
+    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
         change(plural, approve, ['east', 'west', 'no plan']),
@@ -86,8 +86,34 @@ suite('an approval', () => {
         'no plan',
       ]),
     );
-    const next = planApproval(resource({ rollout: { ...rollout, phase: 'Stopped', nextCommit: OLDER } }), undefined);
+    const off = { rollout: { waves, previewTimeout: '0s' } };
+    const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER };
+    const next = planApproval(resource({ rollout: stopped, spec: off }), undefined);
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may enter`));
+  });
+
+  test('is possible as soon as the wait for the previews is over, so that it covers the changes that were shown', () => {
+    const begun = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z' };
+    const preview = { ...begun, total: 40, reported: 39, unchanged: 0, failing: 0, files: 0 };
+    const next: RolloutStatus = { ...rollout, phase: 'Complete', commit: OLD, nextCommit: NEW };
+    const previewing: RolloutStatus = { ...rollout, phase: 'Previewing' };
+    for (const [early, why] of [
+      [{ ...next, preview }, 'is still being previewed: 39 of 40 gateways have reported their changes'],
+      [{ ...previewing, preview }, 'is still being previewed: 39 of 40 gateways have reported their changes'],
+      [next, 'has no preview yet'],
+      [previewing, 'has no preview yet'],
+      [{ ...next, waitsFor: 'Retry' as const }, 'failed or was rolled back, and gets no preview before .* retry'],
+    ] as const)
+      isWrong(
+        () => planApproval(resource({ rollout: early }), undefined),
+        new RegExp(`^nothing was approved: ${NEW} ${why}$`),
+      );
+    for (const over of [{ reported: 40 }, { endedAt: '2026-01-01T00:03:00Z' }])
+      for (const waiting of [next, previewing])
+        assert.equal(
+          planApproval(resource({ rollout: { ...waiting, preview: { ...preview, ...over } } }), undefined).kind,
+          'change',
+        );
   });
 
   test('shows the effect according to the previews of this commit', () => {
@@ -96,8 +122,9 @@ suite('an approval', () => {
     const { says } = planApproval(resource({ rollout: { ...rollout, preview } }), NEW);
     assert.match(says, / According to the previews, it would change 3 of 40 gateways \(5 files in total\)\.$/);
     const other = planApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
-    assert.match(other.says, / No gateway has a preview of it yet: its changes are unknown\.$/);
-    const partial = planApproval(resource({ rollout: { ...rollout, preview: { ...preview, reported: 39 } } }), NEW);
+    assert.match(other.says, / No gateway has a preview of it: its changes are unknown\.$/);
+    const late = { ...preview, reported: 39, endedAt: '2026-01-01T00:03:00Z' };
+    const partial = planApproval(resource({ rollout: { ...rollout, preview: late } }), NEW);
     assert.match(partial.says, / Only 39 of 40 gateways have reported their changes\.$/);
     const off = { rollout: { waves, previewTimeout: '0s' } };
     assert.match(
@@ -127,9 +154,13 @@ suite('an approval', () => {
       fleet.slice(1),
     ];
     for (const other of others) assert.notEqual(agreed(other), shown, JSON.stringify(other));
-    assert.notEqual(agreed(fleet, { rollout: { preview: undefined } }), shown, 'no plan');
+    assert.notEqual(
+      agreed(fleet, { rollout: { preview: undefined, commit: NEW, nextCommit: undefined } }),
+      shown,
+      'no plan',
+    );
     // Without the reports, the numbers of the status are all that a user sees.
-    const counts = { total: 40, reported: 40, unchanged: 39, files: 1 };
+    const counts = { total: 40, reported: 40, unchanged: 39, files: 1, endedAt: '2026-01-01T00:03:00Z' };
     assert.equal(agreed(fleet, { preview: counts }), agreed(fleet, { preview: counts }));
     assert.notEqual(agreed(fleet, { preview: counts }), agreed(fleet, { preview: { ...counts, files: 4_000 } }));
     assert.notEqual(agreed(fleet, { preview: counts }), agreed(fleet, { preview: { ...counts, reported: 39 } }));
