@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import { type Change, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
+import {
+  type Change,
+  type Permission,
+  Reflector,
+  type ReflectorOptions,
+} from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from '../client/connect.ts';
 import { attempt, isPassing } from '../client/explain.ts';
@@ -17,6 +23,7 @@ import {
 import { EXIT, Problem } from '../client/problem.ts';
 import { listPodsWithoutSidecar, PODS_THAT_LIVE } from '../client/read.ts';
 import { withCommands } from '../client/with-commands.ts';
+import { LIST_SECONDS } from '../fleet/basis.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 
 /** State of the connection to the cluster. */
@@ -48,6 +55,9 @@ const SLOW_RETRY_MS = 10_000;
 const FIRST_MS = 10_000;
 /** Delay before a retry after a denied request (ms), because permissions rarely change. */
 const FORBIDDEN_MS = 60_000;
+/** Time between lists without permission to watch (ms), and its random part, so that pages don't list at once. */
+const LIST_MS = LIST_SECONDS * 1_000;
+const JITTER = 0.25;
 
 /** Minimum time between searches for pods without a sidecar (ms). */
 const SEARCH_MS = 60_000;
@@ -56,6 +66,13 @@ const SEARCH_MS = 60_000;
 const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
 
 type Kind = 'GatewaySyncs' | 'SyncReports' | 'pods';
+
+/** Effects of a kind that isn't readable. */
+const LIMITS: Record<Kind, string> = {
+  GatewaySyncs: 'the page shows their last known state',
+  SyncReports: 'gateways are shown from the status alone, without drift',
+  pods: 'waves that select gateways by label are shown without their gateways',
+};
 
 interface WatchedKind<TRaw, T>
   extends Pick<ReflectorOptions<TRaw, T>, 'path' | 'project' | 'labelSelector' | 'fieldSelector' | 'isMetadataOnly'> {
@@ -72,8 +89,8 @@ export class Mirror {
   #withoutSidecar: PodIdentity[] = [];
   #searchedAt = Number.NEGATIVE_INFINITY;
   readonly #options: MirrorOptions;
-  readonly #forbidden = new Set<Kind>();
-  readonly #loaded = new Set<Kind>();
+  /** Permissions of the caller; a kind without one is still being read for the first time. */
+  readonly #permissions = new Map<Kind, Permission>();
   readonly #stopped = new AbortController();
 
   constructor(options: MirrorOptions) {
@@ -118,31 +135,26 @@ export class Mirror {
 
   /** Returns reports and pods of a namespace; parts that aren't readable, or not read yet, are undefined. */
   beyond(namespace: string): Beyond {
+    const kinds = ['SyncReports', 'pods'] as const;
     const partsOf = <T>(kind: Kind, objects: Map<string, Map<string, T>>) =>
-      this.#loaded.has(kind) && !this.#forbidden.has(kind) ? [...(objects.get(namespace)?.values() ?? [])] : undefined;
+      (this.#permissions.get(kind) ?? 'none') === 'none' ? undefined : [...(objects.get(namespace)?.values() ?? [])];
     const others = this.#withoutSidecar.filter(({ metadata }) => metadata.namespace === namespace);
     return {
       reports: partsOf('SyncReports', this.#reports),
       pods: partsOf('pods', this.#pods)?.concat(others),
-      isLoading: (['SyncReports', 'pods'] as const).some(
-        (kind) => !this.#loaded.has(kind) && !this.#forbidden.has(kind),
-      ),
+      unwatched: kinds.filter((kind) => this.#permissions.get(kind) === 'list'),
+      isLoading: kinds.some((kind) => !this.#permissions.has(kind)),
     };
   }
 
-  /** Messages about data that the caller isn't allowed to read. */
+  /** Messages about data that the caller isn't allowed to read or to watch. */
   get limits(): string[] {
-    const what: Record<Kind, string> = {
-      GatewaySyncs: 'not allowed to watch GatewaySyncs: the page shows the state at the start of kubectl stoker ui',
-      SyncReports: `not allowed to ${this.#missingVerb('SyncReports')} SyncReports: gateways are shown from the status alone, without drift`,
-      pods: `not allowed to ${this.#missingVerb('pods')} pods: waves that select gateways by label are shown without their gateways`,
-    };
-    return [...this.#forbidden].map((kind) => what[kind]);
-  }
-
-  /** Returns the verb that the caller lacks: after a complete list, only the watch can be denied. */
-  #missingVerb(kind: Kind): 'list' | 'watch' {
-    return this.#loaded.has(kind) ? 'watch' : 'list';
+    return [...this.#permissions].flatMap(([kind, permission]) => {
+      if (permission === 'watch') return [];
+      return permission === 'list'
+        ? `not allowed to watch ${kind}: the page lists them about every ${LIST_SECONDS} s`
+        : `not allowed to list ${kind}: ${LIMITS[kind]}`;
+    });
   }
 
   #watch<TRaw extends { metadata: ObjectMeta }, T>(
@@ -150,7 +162,7 @@ export class Mirror {
     into: Map<string, Map<string, T>>,
     { nameOf, ...options }: WatchedKind<TRaw, T>,
   ): Promise<void> {
-    const refused = Promise.withResolvers<void>();
+    const known = Promise.withResolvers<void>();
     const { access, onChange } = this.#options;
     const reflector = new Reflector<TRaw, T>({
       ...options,
@@ -159,25 +171,24 @@ export class Mirror {
       onChange: (change) => {
         const [namespace = '', name = ''] = change.key.split('/');
         keep(into, namespace, name, change);
-        if (this.#forbidden.delete(kind)) this.#onAccess();
+        // A list contains what is known already.
+        if (change.type === 'upserted' && isDeepStrictEqual(change.object, change.previous)) return;
         const objects =
           change.type === 'deleted' ? [change.previous] : [change.object, change.previous ?? change.object];
         for (const owner of new Set(objects.map(nameOf))) onChange(namespace, owner);
       },
       retryAfterMs: (error) => {
         if (!isApiError(error, 403)) return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
-        this.#forbidden.add(kind);
+        return this.#permissions.get(kind) === 'list' ? LIST_MS * (1 + JITTER * Math.random()) : FORBIDDEN_MS;
+      },
+      onPermission: (permission) => {
+        this.#permissions.set(kind, permission);
         this.#onAccess();
-        refused.resolve();
-        return FORBIDDEN_MS;
+        known.resolve();
       },
     });
     void reflector.run(this.#stopped.signal);
-    const loaded = reflector.firstSync.then(() => {
-      this.#loaded.add(kind);
-      this.#onAccess();
-    });
-    return Promise.race([loaded, refused.promise]);
+    return known.promise;
   }
 
   /** All views depend on the kinds that can be read. */

@@ -17,6 +17,9 @@ export type Change<T> =
   | { type: 'upserted'; key: ObjectKey; object: T; previous: T | undefined }
   | { type: 'deleted'; key: ObjectKey; previous: T };
 
+/** The requests about a collection that the API server permits. Lists are permitted if watches are. */
+export type Permission = 'watch' | 'list' | 'none';
+
 interface KubernetesObject {
   metadata: ObjectMeta;
 }
@@ -37,6 +40,8 @@ export interface ReflectorOptions<TRaw, T> {
   log: Logger;
   /** Returns the time until the next attempt after this error (ms), if backoff isn't suitable. */
   retryAfterMs?: (error: unknown) => number | undefined;
+  /** Called if the permissions are known or change. If specified, everything is listed again while watches are denied. */
+  onPermission?: (permission: Permission) => void;
   /** Returns whether an error was reported already, and is only logged for debugging. Called after `retryAfterMs`. */
   isOldNews?: (error: unknown) => boolean;
   /** Time without data after which a watch is aborted (ms). */
@@ -81,6 +86,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   #isInterrupted = false;
   #brokenWatches = 0;
   #progressAt: number | undefined;
+  #permission: Permission | undefined;
 
   constructor(options: ReflectorOptions<TRaw, T>) {
     this.#options = options;
@@ -112,12 +118,24 @@ export class Reflector<TRaw extends KubernetesObject, T> {
         if (signal.aborted) break;
         if (performance.now() - started > HEALTHY_AFTER_MS) failures = 0;
         failures += 1;
+        if (isApiError(error, 403) && this.#options.onPermission) this.#onDenied();
         pauseMs = this.#options.retryAfterMs?.(error) ?? pauseAfter(error, failures);
         this.#onFailure(error);
       }
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
     this.#progressAt = undefined;
+  }
+
+  #onDenied(): void {
+    this.#notePermission(this.#version === '' ? 'none' : 'list');
+    this.#version = '';
+  }
+
+  #notePermission(permission: Permission): void {
+    if (permission === this.#permission) return;
+    this.#permission = permission;
+    this.#options.onPermission?.(permission);
   }
 
   #onFailure(error: unknown): void {
@@ -162,6 +180,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     this.#brokenWatches = 0;
     this.#synced = true;
     this.#firstSync.resolve();
+    if (this.#permission !== 'list') this.#notePermission('watch');
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -188,6 +207,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       if (event.type !== 'BOOKMARK') this.#noteChange(event.object, event.type === 'DELETED');
       this.#version = resourceVersion;
       this.#brokenWatches = 0;
+      this.#notePermission('watch');
       // A socket can deliver thousands of events at once, and each can cause more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }

@@ -7,9 +7,9 @@ import { suite, type TestContext, test } from 'node:test';
 import type { Update } from '../../../cli/ui/board.ts';
 import type { Proposal } from '../../../cli/ui/desk.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
-import { gatewayPod } from '../../support/gateway-pods.ts';
+import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -119,6 +119,17 @@ async function arrange(t: TestContext, ...names: string[]) {
   return { namespace, ...(await connectCluster()) };
 }
 
+/** Writes the numbers of gateways of `plant`, as the controller does. */
+async function writeCounts(namespace: string, counts: Parameters<typeof gatewayCountsOf>[0]): Promise<void> {
+  const gateways = { ...gatewayCountsOf(counts), summary: '0/1 synced' };
+  await callApi({
+    method: 'PATCH',
+    path: `${gatewaySyncPath(namespace, 'plant')}/status`,
+    body: { status: { gateways } },
+    contentType: 'application/merge-patch+json',
+  });
+}
+
 suite('kubectl stoker ui', { concurrency: 4 }, () => {
   test('serves the page only to clients with its secret address', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
@@ -210,12 +221,27 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     }
   });
 
-  test('names the missing permission of users who can list and not watch', async (t) => {
+  test('lists again and again for users who can list and not watch, and says so', async (t) => {
     const { namespace } = await arrange(t, 'plant');
+    await writeCounts(namespace, { total: 1 });
     const viewer = await viewerOf(namespace, ['syncreports'], ['get', 'list']);
     const entered = await enter(await startUi(t, viewer));
-    const isNamed = (limits: string[]) => limits.some((limit) => /^not allowed to watch SyncReports: /.test(limit));
-    await untilUpdate(entered, ({ limits }) => isNamed(limits));
+    const open = `?namespace=${namespace}&name=plant`;
+    const limit = 'not allowed to watch SyncReports: the page lists them about every 10 s';
+    await untilUpdate(entered, ({ limits }) => limits.includes(limit), open);
+    await apply(injectedPod(namespace, 'till-1', 'plant'));
+    await report({ namespace, name: 'till-1' }, { crName: 'plant', gateway: 'till-1', state: 'Error', message: 'no' });
+    const shows = (update: Update) => update.gateways?.changed.some(({ pod }) => pod === 'till-1');
+    const { detail, limits } = await untilUpdate(entered, (update) => shows(update) === true, open);
+    assert.equal(
+      detail?.basisSays,
+      'the reports of 1 gateway; not allowed to list pods; not allowed to watch SyncReports, which the page lists about every 10 s',
+    );
+    assert.ok(limits.includes(limit), limits.join('; '));
+    await callApi({ method: 'DELETE', path: syncReportPath(namespace, 'till-1') });
+    await untilUpdate(entered, (update) => update.detail?.basis.shown === 0, open);
+    await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
+    await untilUpdate(entered, ({ cards }) => cards.some(({ name }) => name === 'shop'));
   });
 
   test('shows and counts one namespace to users with access to it only, and names the missing permission', async (t) => {
@@ -239,13 +265,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
   test('shows the pods without a sidecar that the status only counts', async (t) => {
     const { namespace } = await arrange(t, 'plant');
     await apply(gatewayPod(namespace, 'bare'));
-    const gateways = { ...gatewayCountsOf({ total: 1, missingSidecar: 1 }), summary: '0/1 synced' };
-    await callApi({
-      method: 'PATCH',
-      path: `${gatewaySyncPath(namespace, 'plant')}/status`,
-      body: { status: { gateways } },
-      contentType: 'application/merge-patch+json',
-    });
+    await writeCounts(namespace, { total: 1, missingSidecar: 1 });
     const { kubeconfig } = await connectCluster();
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const query = `?namespace=${namespace}&name=plant`;
