@@ -3,7 +3,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Access, connect } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { getGatewaySync, listEvents } from '../client/read.ts';
+import { getGatewaySync, listEvents, readDetails } from '../client/read.ts';
 import { lastDelivery, type TraceView, traceView } from '../fleet/trace.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
@@ -12,6 +12,8 @@ import { linesOf } from '../terminal/text.ts';
 import { drawTimeline } from '../terminal/timeline.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs, parseTimeout } from './command.ts';
 
+/** Maximum lines about gateways at the beginning, and at the end. */
+const SHOWN = 200;
 const POLL_MS = 300;
 /** Delay of events after the status (ms). */
 const EVENTS_MS = 1_000;
@@ -41,7 +43,8 @@ export const trace = makeCommand({
     const access = connect(args, host);
     if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
     const gatewaySync = await getGatewaySync(access, args.name);
-    const view = traceView(gatewaySync, await listEvents(access, gatewaySync));
+    const events = await listEvents(access, gatewaySync);
+    const view = traceView(gatewaySync, events, await readDetails(access, access.namespace, [gatewaySync]));
     if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`);
     host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
     return EXIT.ok;
@@ -87,6 +90,13 @@ function drawTrace({ namespace, name, delivery, followed, moments, missing }: Tr
     moments.map(({ what, ms }) => ({ what, atMs: ms })),
     { columns, ink },
   );
-  const gaps = missing.flatMap((text) => linesOf(text, columns));
-  return [...linesOf(head, columns), ...timeline, ...gaps.map((line) => ink('dim', line))];
+  const gaps = shortened(missing).flatMap((text) => linesOf(text, columns));
+  return [...linesOf(head, columns), ...shortened(timeline), ...gaps.map((line) => ink('dim', line))];
+}
+
+/** Keeps the first and the last lines. */
+function shortened(lines: readonly string[]): readonly string[] {
+  const hidden = lines.length - 2 * SHOWN;
+  if (hidden <= 0) return lines;
+  return [...lines.slice(0, SHOWN), `… ${hidden} more lines: --output json has all`, ...lines.slice(-SHOWN)];
 }

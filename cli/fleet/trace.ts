@@ -6,6 +6,8 @@ import { answersRange } from '../../shared/domain/answers-range.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
 import type { ObservedEvent } from '../client/gateway-objects.ts';
+import { allGateways } from './all-gateways.ts';
+import type { Beyond } from './beyond.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
 
@@ -49,16 +51,21 @@ export function lastDelivery({ spec, status = {} }: GatewaySync): Delivery | und
   return lastSyncTime ? { kind: 'poll', ref: target?.ref ?? specRef(spec.git), at: lastSyncTime } : undefined;
 }
 
-/** Reconstructs the last delivery from status and events; undefined if there was none. */
+/**
+ * Reconstructs the last delivery from status and events, and from the reports of the gateways that the status doesn't
+ * list; undefined if there was none.
+ */
 export function traceView(
   gatewaySync: GatewaySync,
   events: readonly ObservedEvent[] | undefined,
+  beyond: Beyond = {},
 ): TraceView | undefined {
   const last = lastDelivery(gatewaySync);
   if (!last) return undefined;
   const delivery = found(gatewaySync, last, events) ?? last;
   const { metadata, status = {} } = gatewaySync;
-  const { lastSyncCommit: commit, lastSyncTime = '', discoveredGateways = [], rollout } = status;
+  const { lastSyncCommit: commit, lastSyncTime = '', rollout } = status;
+  const gateways = allGateways(gatewaySync, beyond);
   const followed = followedIn(status);
   const what = followed ? `${followed.tag}, the newest tag in ${followed.range},` : delivery.ref;
   const start = Date.parse(delivery.at);
@@ -71,9 +78,9 @@ export function traceView(
     eventTimes(events, isMeant).find((time) => Date.parse(time) >= start);
   const refused = isRefused(delivery);
   const isKept = refused && !isGivenUp(delivery, status);
-  const takenBack = discoveredGateways.filter((gateway) => isTakenBack(gateway, rollout));
-  const without = discoveredGateways
-    .filter((gateway) => !takenBack.includes(gateway))
+  const takenBack = gateways.filter((gateway) => isTakenBack(gateway, rollout));
+  const without = gateways
+    .filter((gateway) => !isTakenBack(gateway, rollout))
     .flatMap((gateway) => noteGateway(gateway, { note, commit, start, isKept, rollout }) ?? []);
   // The status has a resolution of one second. The event is more precise, but is written after the status, and gateways
   // act on the status.
@@ -106,7 +113,7 @@ export function traceView(
       ...missingOf(delivery, { isOlder, events, status }),
       ...takenBackWords(takenBack.length, rollout),
       ...without,
-      ...unnamedWords(status),
+      ...unnamedWords(status, gateways.length),
     ],
   };
 }
@@ -160,8 +167,8 @@ function takenBackWords(count: number, { stableCommit = '' }: Partial<RolloutSta
   return [`${gateways} since rolled back to ${shortCommit(stableCommit)}`];
 }
 
-function unnamedWords({ gateways, discoveredGateways = [] }: Status): string[] {
-  const count = (gateways?.total ?? 0) - discoveredGateways.length;
+function unnamedWords({ gateways }: Status, named: number): string[] {
+  const count = (gateways?.total ?? 0) - named;
   return count > 0 ? [`the times of ${count} more gateways are not in the status, because its size is limited`] : [];
 }
 

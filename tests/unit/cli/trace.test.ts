@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ObservedEvent } from '../../../cli/client/gateway-objects.ts';
+import type { Beyond } from '../../../cli/fleet/beyond.ts';
 import { lastDelivery, traceView } from '../../../cli/fleet/trace.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { gatewaySyncOf } from '../../support/objects.ts';
+import { gatewayCountsOf, gatewaySyncOf, syncReportOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const at = (time: string) => `2026-01-01T00:00:${time}Z`;
@@ -91,6 +92,24 @@ suite('the output of kubectl stoker trace', () => {
     ];
     const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('10'), discoveredGateways }), [applied, resolved]);
     assert.deepEqual(view?.missing, ['b does not have c0ffee11 (Error): the volume is full']);
+  });
+
+  test('has the times of the gateways that the status only counts, from their reports', () => {
+    const status = {
+      ...pushed,
+      lastSyncTime: at('10'),
+      gateways: gatewayCountsOf({ total: 2 }),
+      discoveredGateways: [gateway('a', { lastSyncTime: at('10.900') })],
+    };
+    const report = { crName: 'plant', gateway: 'b', state: 'Synced', commit: COMMIT, time: at('12.100') } as const;
+    const reports = [syncReportOf({ metadata: { name: 'b' }, status: report })];
+    const stepsOf = (beyond: Beyond) => {
+      const { moments = [], missing } = traceView(gatewaySync(status), [], beyond) ?? {};
+      return { steps: moments.filter(({ gateway }) => gateway).map(({ ms, what }) => `${ms} ${what}`), missing };
+    };
+    assert.deepEqual(stepsOf({ reports }), { steps: ['800 a has it on disk', '2000 b has it on disk'], missing: [] });
+    const missing = ['the times of 1 more gateways are not in the status, because its size is limited'];
+    assert.deepEqual(stepsOf({}), { steps: ['800 a has it on disk'], missing });
   });
 
   test('shows the outcome of a delivery that was rejected or brought no new commit', () => {
