@@ -1,3 +1,4 @@
+import { Pacer } from '../../shared/io/pacer.ts';
 import { type FleetView, totalsOf } from '../fleet/fleet.ts';
 import type { Connection, Mirror } from './mirror.ts';
 import { type Card, cardOf, type Detail, detailOf, type GatewayDot, plainly } from './views.ts';
@@ -48,6 +49,7 @@ export class Board {
   #tookMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #news = Promise.withResolvers<void>();
+  readonly #pacer = new Pacer();
 
   constructor(mirror: Mirror) {
     this.#mirror = mirror;
@@ -81,12 +83,12 @@ export class Board {
     const about: Seen = { touched: undefined, detail: '', gateways: new Map() };
     while (!signal.aborted) {
       const news = this.#news.promise;
+      const details = open ? await this.#pacer.run(() => this.#detailsFor(open, about)) : {};
       const cards = [...this.#entries].filter(([, { revision }]) => revision > seen).map(([, { card }]) => card);
       const gone = [...known].filter((key) => !this.#entries.has(key));
       known = new Set(this.#entries.keys());
       seen = this.#revision;
       const rest = this.#rest();
-      const details = open ? this.#detailsFor(open, about) : {};
       const now = JSON.stringify(rest);
       const isNews = cards.length > 0 || gone.length > 0 || Object.keys(details).length > 0 || now !== before;
       if (isNews) yield { cards, gone, ...rest, ...details };

@@ -7,7 +7,8 @@ import { gatewayCountsOf, gatewaySyncOf, syncReportOf } from '../../support/obje
 
 const namespace = 'plants';
 const commit = 'c0ffee11'.repeat(5);
-const pods = Array.from({ length: 300 }, (_, index) => `till-${String(index).padStart(3, '0')}`);
+const podsOf = (count: number) => Array.from({ length: count }, (_, index) => `till-${String(index).padStart(3, '0')}`);
+const pods = podsOf(300);
 
 const resource = (name: string, total: number) =>
   gatewaySyncOf({
@@ -25,11 +26,11 @@ const podOf = (name: string) => ({
   metadata: { namespace, name, uid: name, annotations: { 'sync.io/cr-name': 'tills', 'sync.io/inject': 'true' } },
 });
 
-/** A board over two GatewaySyncs, of which one has 300 gateways, and the updates of a page that shows this one. */
-function arrange() {
-  const reports = new Map(pods.map((pod) => [pod, reportOf(pod)]));
+/** A board over two GatewaySyncs, of which one has all gateways, and the updates of a page that shows this one. */
+function arrange(given = pods) {
+  const reports = new Map(given.map((pod) => [pod, reportOf(pod)]));
   const there = new Map([
-    ['tills', resource('tills', pods.length)],
+    ['tills', resource('tills', given.length)],
     ['shop', resource('shop', 0)],
   ]);
   const mirror = {
@@ -40,13 +41,15 @@ function arrange() {
   };
   const board = new Board(mirror as unknown as Mirror);
   const ended = new AbortController();
-  const updates = board.updates({ namespace, name: 'tills' }, ended.signal);
-  const next = async (): Promise<Update> => {
-    const { value } = await updates.next();
-    assert.ok(value);
-    return value;
+  const open = () => {
+    const updates = board.updates({ namespace, name: 'tills' }, ended.signal);
+    return async (): Promise<Update> => {
+      const { value } = await updates.next();
+      assert.ok(value);
+      return value;
+    };
   };
-  return { board, reports, there, next, stop: () => board.stop() };
+  return { board, reports, there, open, next: open(), stop: () => board.stop() };
 }
 
 suite('the updates of a page', () => {
@@ -68,6 +71,20 @@ suite('the updates of a page', () => {
     );
     assert.deepEqual(changed.gateways?.gone, ['till-008']);
     stop();
+  });
+
+  test('leave time for other work between the pages of a large fleet', async () => {
+    const { open, stop } = arrange(podsOf(5_000));
+    let turn = 0;
+    const count = () => {
+      turn += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    const turns = await Promise.all([open(), open(), open()].map((page) => page().then(() => turn)));
+    clearImmediate(next);
+    stop();
+    assert.equal(new Set(turns).size, 3, turns.join());
   });
 
   test('contain nothing about the open GatewaySync if only another one has changed, and null once it is deleted', async () => {
