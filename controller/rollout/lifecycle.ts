@@ -150,6 +150,13 @@ function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInp
 
 const MAX_GIVEN_UP = 4;
 
+/** Checks whether a release is the one that waits. Its revision is kept unless another release has it. */
+export function isNext({ commit, revision }: Release, rollout: RolloutStatus): boolean {
+  const { nextCommit, nextRevision, revision: current, stableRevision } = rollout;
+  const kept = nextRevision === undefined ? [current, stableRevision] : [nextRevision];
+  return commit === nextCommit && kept.includes(revision);
+}
+
 /** Completes a rollout: its release becomes the stable one. From now on, its unchanged gateways count as well. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);

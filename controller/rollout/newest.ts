@@ -3,7 +3,7 @@ import { isInProgress, isSame, type Release, releaseOf, stableOf } from '../../s
 import { waitBefore } from './approval.ts';
 import { previewFailureOf } from './failure-messages.ts';
 import { stopBefore } from './give-up.ts';
-import { begin, givenUpName, givenUpWith, returnToStable } from './lifecycle.ts';
+import { begin, givenUpName, givenUpWith, isNext, returnToStable } from './lifecycle.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
 import { changesNothing } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -101,6 +101,9 @@ const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { is
   revision === rollout.revision &&
   commit !== rollout.nextCommit;
 
+/** Notes the release that waits. Another one hasn't waited for anything yet. */
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
-  return { history, rollout: { ...rollout, nextCommit: next?.commit } };
+  const isKnown = next ? isNext(next, rollout) : rollout.nextCommit === undefined;
+  const waitsFor = isKnown ? rollout.waitsFor : undefined;
+  return { history, rollout: { ...rollout, nextCommit: next?.commit, waitsFor } };
 }

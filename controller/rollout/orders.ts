@@ -1,5 +1,5 @@
 import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
-import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './lifecycle.ts';
+import { begin, givenUpWith, handledOf, isNext, rollBack, unlessEmpty } from './lifecycle.ts';
 import { previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -43,10 +43,7 @@ function retryCommit(state: RolloutState, commit: string, input: RolloutInput): 
 /** Abandons a commit that arrived together with a rollback order, because the user hasn't seen it in the status yet. */
 function withoutUnseen(state: RolloutState, target: Release, { wanted }: RolloutInput): RolloutState {
   const { rollout } = state;
-  const { nextCommit, nextRevision, revision, stableRevision } = rollout;
-  const wasKept = nextRevision === undefined ? [revision, stableRevision] : [nextRevision];
-  const isNext = wanted?.commit === nextCommit && wasKept.includes(wanted?.revision ?? '');
-  const isKnown = !wanted || isNext || isSame(wanted, releaseOf(rollout));
+  const isKnown = !wanted || isNext(wanted, rollout) || isSame(wanted, rollout);
   if (isKnown || isSame(wanted, target)) return state;
   return { ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } };
 }

@@ -468,6 +468,26 @@ suite('the summary of a rollout shows', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], [undefined, undefined]);
   });
 
+  for (const [what, wanted] of [
+    ['commit', { commit: 'C', ref: 'main', revision: 'r' }],
+    ['revision of spec.sync', { commit: B, ref: 'main', revision: 'edited' }],
+  ] as const) {
+    test(`since when a newer ${what} has waited, not the one that it replaces`, () => {
+      const fleet = begin(approval, onTwo);
+      fleet.pass(1).look(B, { wanted });
+      assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:01:03.000Z']);
+      assert.match(fleet.rollout.message ?? '', /has been waiting for approval since 2026-11-22T12:01:03.000Z/);
+    });
+  }
+
+  test('since when the commit in progress waits again, after a newer one was taken back', () => {
+    const fleet = begin(canary, onTwo);
+    fleet.well(0);
+    for (const commit of [B, 'C', B]) fleet.pass(1).look(commit, shut);
+    assert.equal(fleet.rollout.phase, 'AwaitingWindow');
+    assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Window', '2026-11-22T12:03:05.000Z']);
+  });
+
   test('the counts of a complete or rolled back commit, whatever happens to pods later', () => {
     const countsOf = ({ rollout: { admitted, verified, total } }: Fleet) => [admitted, verified, total];
     for (const fits of [[[true]], [[true], [true]]]) {
