@@ -660,6 +660,36 @@ suite('an approval', () => {
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
+  for (const [what, letter, phase] of [
+    [
+      'is asked for again if a gateway returns to the stable commit and then reports another change',
+      'c',
+      'AwaitingApproval',
+    ],
+    ['covers a gateway that returns to the stable commit and then reports an approved change', 'a', 'Progressing'],
+  ] as const)
+    test(what, () => {
+      const fleet = begin(gated, fits, { ...approved, previewMs: 0 });
+      fleet.well(0);
+      fleet.look();
+      fleet.well(1);
+      fleet.plan('C', [0, 2], digest('a'));
+      // Compared with B, which is only on the first two.
+      fleet.plan('C', [1], digest('b'));
+      fleet.look('C', PREVIEW);
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);
+      const next = { ...approved, approved: 'C' };
+      fleet.look('C', next);
+      assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
+      fleet.well(0);
+      const { number: rollout } = fleet.rollout;
+      const report = { rollout, commit: 'A', revision: 'r', state: 'healthy' as const };
+      fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
+      fleet.plan('C', [1], digest(letter));
+      fleet.look('C', next);
+      assert.equal(phaseOf(fleet), `${phase} all C A`);
+    });
+
   test('covers gateways that join with the same change', () => {
     const fleet = begin(gated, fits, approved);
     fleet.plan('B', [0, 1, 2], digest('a'));
