@@ -28,6 +28,9 @@ export function countDrift({ drift }: Plan): number {
 /** Returns a line for each of the first changes, links first, such as `modify projects/a.json (Drifted)`. */
 export function describeChanges(plan: Pick<Plan, 'changes' | 'publications'>, limit: number): string[] {
   const all = [...linkChanges(plan), ...plan.changes.slice(0, limit)];
-  // The beginning of a path shows which destination it is in.
-  return all.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${clip(path, 1000)} (${reason})`);
+  return all.slice(0, limit).map(describeChange);
 }
+
+/** Returns the line of a change. The beginning of a path shows which destination it is in. */
+export const describeChange = ({ kind, path, reason }: { kind: string; path: string; reason: string }): string =>
+  `${kind} ${clip(path, 1000)} (${reason})`;

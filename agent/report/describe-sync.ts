@@ -3,7 +3,7 @@ import type { Verification } from '../gateway/verification.ts';
 import { type Drift, MAX_REPAIRS } from '../plan/drift.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { hasGap, linkChanges } from '../plan/publication.ts';
-import { describeChanges } from '../plan/summarize-plan.ts';
+import { describeChange, describeChanges } from '../plan/summarize-plan.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { describeFailure, stateAfter } from './describe-failure.ts';
 import type { Finding } from './reports.ts';
@@ -43,7 +43,9 @@ function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readon
     plainPointers(pointers),
     lockWeakness && `the data volume is not locked (${lockWeakness}): make sure that no other pod syncs to it`,
   ].filter(Boolean);
-  const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
+  const changes = drift
+    .slice(0, BOUNDS.changes)
+    .map(({ path, reason }) => describeChange({ kind: 'differs', path, reason }));
   const finding: Finding = { state: failure ? stateAfter(failure) : 'Synced' };
   if (messages.length > 0) finding.message = messages.join('; ');
   if (changes.length > 0) finding.changes = changes;
