@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { dataMountOf } from '../../shared/domain/data-mount.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isAgentPath } from '../../shared/domain/relative-path.ts';
 import { annotationsOf } from './annotations.ts';
@@ -13,7 +14,7 @@ import { readGitSync } from './git-sync.ts';
 import { isGitSync } from './git-sync-options.ts';
 import { keepLink, type Mapping } from './keep-link.ts';
 import type { Container, Pod, PodSpec } from './manifest.ts';
-import { cleaned, dataRootOf, isInside } from './pod-paths.ts';
+import { cleaned, isInside } from './pod-paths.ts';
 import { type Found, Notes, type Source, type Spec } from './source.ts';
 
 /** A converted pod. */
@@ -74,13 +75,15 @@ type Fit = { kind: 'fit'; mapping: Mapping; container: Container; root: string }
 /** Finds the mapping that keeps the paths of the files for all other containers. */
 function fitInto({ containers }: PodSpec, source: Source): Fit {
   const { place } = source;
-  const root = dataRootOf(containers, place.volume);
-  if (root.kind === 'none') return root;
-  const mapping = mappingFor(source, root.path);
-  const blind = blindContainers(source, root.path, containers);
+  const data = dataMountOf(containers, place.volume);
+  if (!data) return { kind: 'none', why: `no other container mounts its volume ${place.volume}` };
+  if (data.kind === 'none') return data;
+  const root = cleaned(data.mount.subPath ?? '');
+  const mapping = mappingFor(source, root);
+  const blind = blindContainers(source, root, containers);
   if (!mapping || blind.length > 0) {
     const who = blind.length > 0 ? `container ${blind.join(', ')}` : 'it';
-    const why = `the sidecar can write only to the part of volume ${place.volume} that container ${root.container.name} mounts, and ${who} needs files outside of it: mount the whole volume`;
+    const why = `the sidecar can write only to the part of volume ${place.volume} that container ${data.container.name} mounts, and ${who} needs files outside of it: mount the whole volume`;
     return { kind: 'none', why };
   }
   const wrong = Object.values(mapping).find((each) => each.length > BOUNDS.text || UNUSUAL.test(each));
@@ -89,7 +92,7 @@ function fitInto({ containers }: PodSpec, source: Source): Fit {
       kind: 'none',
       why: 'its path is not valid in a mapping: it is too long, contains braces or other special characters, or is reserved for the agent',
     };
-  return { kind: 'fit', mapping, container: root.container, root: root.path };
+  return { kind: 'fit', mapping, container: data.container, root };
 }
 
 /** Parts of a path that a mapping treats as a template, or rejects. */

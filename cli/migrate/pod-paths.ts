@@ -74,22 +74,3 @@ function filesOf({ secret, configMap, projected }: Volume): Files[] {
   ];
   return all.flatMap(({ name, ...files }) => (name === undefined ? [] : [{ name, ...files }]));
 }
-
-/** The part of the data volume that the sidecar will mount, with the container that determines it. */
-export type DataRoot = { kind: 'found'; container: Container; path: string } | { kind: 'none'; why: string };
-
-/** Finds it among the other containers, by the rules of the injector. */
-export function dataRootOf(containers: readonly Container[], volume: string): DataRoot {
-  const mounting = containers.flatMap((container) =>
-    (container.volumeMounts ?? []).flatMap((mount) => (mount.name === volume ? [{ container, mount }] : [])),
-  );
-  const chosen = (mounting.find(({ mount }) => !mount.readOnly) ?? mounting[0])?.container;
-  if (!chosen) return { kind: 'none', why: `no other container mounts its volume ${volume}` };
-  const mounts = mounting.filter(({ container }) => container === chosen).map(({ mount }) => mount);
-  const mount = mounts.find(({ subPath, subPathExpr }) => !subPath && !subPathExpr) ?? mounts[0];
-  if (mount?.subPathExpr)
-    return { kind: 'none', why: `container ${chosen.name} mounts volume ${volume} with subPathExpr: use subPath` };
-  if (mount?.subPath && mounts.some(({ subPath }) => subPath !== mount.subPath))
-    return { kind: 'none', why: `container ${chosen.name} mounts several parts of volume ${volume}: mount it once` };
-  return { kind: 'found', container: chosen, path: cleaned(mount?.subPath ?? '') };
-}

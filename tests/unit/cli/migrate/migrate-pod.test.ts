@@ -461,7 +461,7 @@ suite('the pod of an application', () => {
     [isBlind('app', 'container second'), { containers: [part('site.git/a'), part('site.git', 'second'), sync] }],
     [isBlind('app', 'container second'), { containers: [part('site.git/a'), part('', 'second'), sync] }],
     [
-      'container sync is unchanged: container app mounts several parts of volume html: mount it once',
+      'container sync is unchanged: container app mounts several parts of volume html; mount it once, so that the root of its data is clear',
       {
         containers: [
           { ...app, volumeMounts: ['a', 'b'].map((subPath) => ({ ...html, mountPath: subPath, subPath })) },
@@ -470,7 +470,7 @@ suite('the pod of an application', () => {
       },
     ],
     [
-      'container sync is unchanged: container app mounts volume html with subPathExpr: use subPath',
+      "container sync is unchanged: container app mounts volume html with subPathExpr, which the sidecar can't resolve; use subPath",
       { containers: [{ ...app, volumeMounts: [{ ...html, subPathExpr: '$(X)' }] }, sync] },
     ],
   ];
