@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import { isOn } from '../../shared/domain/releases.ts';
+import { isOn, isSame, type ReportedRelease } from '../../shared/domain/releases.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
@@ -44,7 +44,7 @@ export class Previewer implements Chore {
   /** Whether the release in the data volume might have changed. */
   #hasSynced = false;
   /** The delivered release, if it changed no file. */
-  #noted: Named | undefined;
+  #noted: ReportedRelease | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #failures = 0;
   /** State of the access files before a preview that other files could make succeed. */
@@ -97,7 +97,7 @@ export class Previewer implements Chore {
    * Records a sync of a release, and returns whether the release has changed no file since the previous one, as shown
    * in advance. The next report, which shows this release, has no preview that was compared with another one.
    */
-  onSynced(release: Named, { changes }: Pick<Plan, 'changes'>): boolean {
+  onSynced(release: ReportedRelease, { changes }: Pick<Plan, 'changes'>): boolean {
     const isExpected = this.showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
     this.#noted = isExpected && changes.length === 0 ? release : undefined;
     const isObsolete = this.#isShown(release) ? changes.length > 0 : !isSame(this.#base ?? NOTHING, release);
@@ -109,7 +109,7 @@ export class Previewer implements Chore {
   }
 
   /** Checks whether the clone might lack files of this release although it has its directories. */
-  lacksFilesOf(release: Named): boolean {
+  lacksFilesOf(release: ReportedRelease): boolean {
     return this.#isShown(release) && !this.showsUnchanged(release);
   }
 
@@ -132,7 +132,7 @@ export class Previewer implements Chore {
     const { applied: readApplied, preview: run, access, log } = this.#options;
     const [applied, stamp] = await Promise.all([readApplied(), access.stamp()]);
     if (this.#task !== task) return;
-    const isDelivered = isSame(task, applied);
+    const isDelivered = isSame(task, applied ?? NOTHING);
     if (isDelivered || (this.#base && !isSameRelease(this.#base, applied))) this.#show(undefined);
     if (isDelivered) this.#onDone(applied);
     const hasNewBase = this.#base !== undefined && !isDeepStrictEqual(this.#base, applied ?? NOTHING);
@@ -188,13 +188,13 @@ export class Previewer implements Chore {
    * Checks whether the preview shows that the release changes no file of the stable one. A release with the files of an
    * abandoned one must be verified, even if the gateway still has them.
    */
-  showsUnchanged(release: Named): boolean {
+  showsUnchanged(release: ReportedRelease): boolean {
     const shown = this.#isShown(release) ? this.#shown : undefined;
     return this.#isFromStable && shown !== undefined && isUnchanged(shown);
   }
 
-  #isShown(release: Named | undefined): boolean {
-    return this.#shown !== undefined && isSame(this.#shown, release);
+  #isShown(release: ReportedRelease | undefined): boolean {
+    return release !== undefined && this.#shown !== undefined && isSame(this.#shown, release);
   }
 
   #show(preview: GatewayPreview | undefined): void {
@@ -210,11 +210,6 @@ const repeatMs = ({ candidate }: PreviewTask) =>
 
 const DEFAULT_REPEAT_S = 300;
 
-interface Named {
-  commit?: string | undefined;
-  revision?: string | undefined;
-}
-
 const NOTHING: Partial<Applied> = {};
 
 /** A volume without files is compared with the stable release. */
@@ -222,7 +217,4 @@ const isStable = (applied: Applied | undefined, { stable }: PreviewTask): boolea
   applied === undefined || (typeof stable !== 'string' && isOn(applied, stable));
 
 const isSameRelease = (base: Partial<Applied>, applied: Applied | undefined): boolean =>
-  isSame(base, applied) && base.recipe === applied?.recipe;
-
-const isSame = ({ commit, revision }: Named, other: Named | undefined): boolean =>
-  commit === other?.commit && revision === other?.revision;
+  isSame(base, applied ?? NOTHING) && base.recipe === applied?.recipe;

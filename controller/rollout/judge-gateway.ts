@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isSame, stableOf } from '../../shared/domain/releases.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /**
@@ -12,9 +13,8 @@ export function isVerified(gateway: RolloutGateway, rollout: RolloutStatus, inpu
 }
 
 /** Whether a gateway reports the release of this rollout, healthy or not. */
-export function hasRelease({ report }: RolloutGateway, { number, commit, revision }: RolloutStatus): boolean {
-  return report?.rollout === number && report.commit === commit && report.revision === revision;
-}
+export const hasRelease = ({ report }: RolloutGateway, rollout: RolloutStatus): boolean =>
+  report?.rollout === rollout.number && isSame(report, rollout);
 
 /**
  * When a gateway that crashed during the rollout can be healthy again (ms since the epoch): after half of the deadline.
@@ -32,22 +32,18 @@ const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus)
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
 
 /** Whether a gateway is back on the stable release since the rollback began. It may still be unhealthy. */
-export function isRolledBack(
-  { report }: RolloutGateway,
-  { number, stableCommit, stableRevision }: RolloutStatus,
-): boolean {
-  return report?.commit === stableCommit && report.revision === stableRevision && report.rollout === number;
-}
+export const isRolledBack = ({ report }: RolloutGateway, rollout: RolloutStatus): boolean =>
+  report?.rollout === rollout.number && isSame(report, stableOf(rollout));
 
 /**
  * Returns the gateways that a rollback waits for. It doesn't wait for gateways created later, which only get the stable
  * release, nor for those that weren't ready before, unless they have the bad release, which may be the cause.
  */
 export function notRolledBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
-  const { startedAt, commit, revision } = rollout;
+  const { startedAt } = rollout;
   const isSkipped = skippedBefore(startedAt);
   const isLater = laterThan(startedAt);
-  const isBroken = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
+  const isBroken = ({ report }: RolloutGateway) => isSame(report ?? {}, rollout);
   return gateways.filter((gateway) => {
     if (gateway.isResting || isRolledBack(gateway, rollout) || isLater(gateway)) return false;
     return isBroken(gateway) || !isSkipped(gateway);

@@ -38,8 +38,7 @@ export function plansOf(release: ReleaseName, rollout: RolloutStatus, gateways: 
   return gateways.flatMap((gateway) => {
     const { plan, report, isResting } = gateway;
     if (!plan || isResting || !isSame(plan, release) || !isOnRelease(report ?? {}, rollout)) return [];
-    const hasNoted = report?.commit === release.commit && report.revision === release.revision;
-    return isNamed || hasNoted ? { gateway, plan } : [];
+    return isNamed || isSame(report ?? {}, release) ? { gateway, plan } : [];
   });
 }
 

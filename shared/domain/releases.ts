@@ -16,8 +16,15 @@ export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutSta
   revision: stableRevision,
 });
 
+/** A release as reported, which can be incomplete. */
+export interface ReportedRelease {
+  commit?: string | undefined;
+  revision?: string | undefined;
+}
+
 /** Compares releases, ignoring the ref. */
-export const isSame = (a: ReleaseName, b: ReleaseName): boolean => a.commit === b.commit && a.revision === b.revision;
+export const isSame = (a: ReleaseName | ReportedRelease, b: ReleaseName | ReportedRelease): boolean =>
+  a.commit === b.commit && a.revision === b.revision;
 
 /** Phases in which a release is rolled out. */
 const IN_PROGRESS: readonly RolloutPhase[] = [
@@ -30,11 +37,6 @@ const IN_PROGRESS: readonly RolloutPhase[] = [
 
 /** Checks whether a release is being rolled out. */
 export const isInProgress = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean => IN_PROGRESS.includes(phase);
-
-interface ReportedRelease {
-  commit?: string | undefined;
-  revision?: string | undefined;
-}
 
 /** Checks whether a gateway is on a release, or on none yet. A report without a revision can be of any. */
 export const isOn = ({ commit, revision }: ReportedRelease, release: ReportedRelease): boolean =>
