@@ -6,7 +6,7 @@ import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { spreadPause } from '../../shared/domain/duration.ts';
-import { askedPauseMs, isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { askedPauseMs, isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -100,15 +100,10 @@ export class ReportWriter {
   async #isInPlace(): Promise<boolean> {
     const { client, identity } = this.#options;
     const path = syncReportPath(identity.namespace, identity.podName);
-    try {
-      const { metadata, status } = await client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS });
-      const isOurs = metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
-      const { reportedAt: _, ...said } = status ?? {};
-      return isOurs && isDeepStrictEqual(said, this.#written);
-    } catch (error) {
-      if (isApiError(error, 404)) return false;
-      throw error;
-    }
+    const found = await unlessStatus(404, client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS }));
+    const isOurs = found?.metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
+    const { reportedAt: _, ...said } = found?.status ?? {};
+    return isOurs && isDeepStrictEqual(said, this.#written);
   }
 
   /** Writes the owner each time, because the report might be from another pod of the same name. */
@@ -127,13 +122,10 @@ export class ReportWriter {
     // The existing report might be from an earlier agent of the pod, or from another pod of this name.
     const there = this.#written ? Object.keys(this.#written) : STATUS_KEYS;
     const preview = status.preview && { ...NO_PREVIEW, ...status.preview };
-    try {
-      const patch = { ...body, status: { ...nulls(there), ...body.status, ...(preview && { preview }) } };
-      await client.mergePatch(syncReportPath(namespace, podName), patch, { query, timeoutMs: TIMEOUT_MS });
-    } catch (error) {
-      if (!isApiError(error, 404)) throw error;
-      await client.create(syncReportPath(namespace), body, { query, timeoutMs: TIMEOUT_MS });
-    }
+    const patch = { ...body, status: { ...nulls(there), ...body.status, ...(preview && { preview }) } };
+    const options = { query, timeoutMs: TIMEOUT_MS };
+    const patched = await unlessStatus(404, client.mergePatch(syncReportPath(namespace, podName), patch, options));
+    if (!patched) await client.create(syncReportPath(namespace), body, options);
     this.#written = status;
     this.#offsetMs = this.#options.offsetMs();
   }

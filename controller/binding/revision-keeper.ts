@@ -8,7 +8,7 @@ import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { readJson } from '../../shared/domain/read-json.ts';
 import type { Slots } from '../../shared/domain/slots.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -77,11 +77,8 @@ export class RevisionKeeper {
     return stored;
   }
 
-  async #find(path: string): Promise<{ metadata: ObjectMeta } | undefined> {
-    return await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
-      if (!isApiError(error, 404)) throw error;
-      return undefined;
-    });
+  #find(path: string): Promise<{ metadata: ObjectMeta } | undefined> {
+    return unlessStatus(404, this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }));
   }
 
   /** Deletes revisions that the new status doesn't name. After an error, they remain until the resource is deleted. */

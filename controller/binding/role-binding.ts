@@ -1,7 +1,7 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { AGENT_CLUSTER_ROLE, agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { OwnerReference } from '../../shared/api/object-meta.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -74,24 +74,18 @@ async function createUnlessThere(
   binding: Binding,
 ): Promise<ObservedRoleBinding | undefined> {
   const { namespace } = gatewaySync;
-  try {
-    await client.create(groupPath(RBAC, 'rolebindings', namespace), roleBindingOf(gatewaySync, binding), { query });
-    return undefined;
-  } catch (error) {
-    if (!isApiError(error, 409)) throw error;
-    return projectRoleBinding(await client.get<RoleBinding>(pathOf(gatewaySync)));
-  }
+  const create = client.create(groupPath(RBAC, 'rolebindings', namespace), roleBindingOf(gatewaySync, binding), {
+    query,
+  });
+  if (await unlessStatus(409, create)) return undefined;
+  return projectRoleBinding(await client.get<RoleBinding>(pathOf(gatewaySync)));
 }
 
 async function replace(client: KubernetesClient, gatewaySync: ObservedGatewaySync, binding: Binding): Promise<void> {
   const desired = roleBindingOf(gatewaySync, binding);
-  if (binding.current?.roleRef !== WANTED_ROLE) await client.delete(pathOf(gatewaySync)).catch(ignoreAbsence);
-  try {
-    await client.mergePatch(pathOf(gatewaySync), desired, { query });
-  } catch (error) {
-    if (!isApiError(error, 404)) throw error;
-    await client.create(groupPath(RBAC, 'rolebindings', gatewaySync.namespace), desired, { query });
-  }
+  if (binding.current?.roleRef !== WANTED_ROLE) await unlessStatus(404, client.delete(pathOf(gatewaySync)));
+  const patched = await unlessStatus(404, client.mergePatch(pathOf(gatewaySync), desired, { query }));
+  if (!patched) await client.create(groupPath(RBAC, 'rolebindings', gatewaySync.namespace), desired, { query });
 }
 
 const pathOf = ({ namespace, name }: ObservedGatewaySync) =>
@@ -109,8 +103,4 @@ function roleBindingOf({ namespace, name, uid }: ObservedGatewaySync, { serviceA
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: AGENT_CLUSTER_ROLE },
     subjects: serviceAccounts.map((account) => ({ kind: 'ServiceAccount', name: account, namespace })),
   };
-}
-
-function ignoreAbsence(error: unknown): void {
-  if (!isApiError(error, 404)) throw error;
 }

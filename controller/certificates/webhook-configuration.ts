@@ -61,7 +61,7 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
       return true;
     } catch (error) {
       // A failed test is 422: another client changed the configuration.
-      if (attempt === ATTEMPTS || !(isApiError(error, 409) || isApiError(error, 422))) throw error;
+      if (attempt === ATTEMPTS || !isApiError(error, 409, 422)) throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { V1Secret } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { AsJson } from '../../shared/api/object-meta.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 
@@ -42,7 +42,7 @@ export async function ensureWebhookSecret(
   renew: (current: WebhookSecret | undefined) => WebhookSecret,
 ): Promise<WebhookSecret> {
   for (let attempt = 0; ; attempt += 1) {
-    const stored = await read(client, place);
+    const stored = await unlessStatus(404, client.get<Stored>(corePath('secrets', place.namespace, place.name)));
     const current = stored && decode(stored);
     const wanted = renew(current);
     if (wanted === current) return current;
@@ -50,18 +50,8 @@ export async function ensureWebhookSecret(
       await write(client, { place, stored }, wanted);
       return wanted;
     } catch (error) {
-      const raced = isApiError(error, 409) || isApiError(error, 404);
-      if (!raced || attempt === 5) throw error;
+      if (!isApiError(error, 404, 409) || attempt === 5) throw error;
     }
-  }
-}
-
-async function read(client: KubernetesClient, { namespace, name }: SecretPlace): Promise<Stored | undefined> {
-  try {
-    return await client.get<Stored>(corePath('secrets', namespace, name));
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isObjectName } from '../../shared/domain/object-name.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -62,27 +62,17 @@ async function readLive(
 ): Promise<KnownCandidates> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const read = async (name: string): Promise<InjectionCandidate | undefined> => {
-    try {
-      const { spec } = await client.get<GatewaySync>(gatewaySyncPath(namespace, name), { signal });
-      return { name, spec: projectSpec(spec) };
-    } catch (error) {
-      if (isApiError(error, 404)) return undefined;
-      throw error;
-    }
+    const found = await unlessStatus(404, client.get<GatewaySync>(gatewaySyncPath(namespace, name), { signal }));
+    return found && { name, spec: projectSpec(found.spec) };
   };
   // An annotation can contain anything, but a path contains names.
   const meant = named !== undefined && isObjectName(named) ? await read(named) : undefined;
   if (meant) return { candidates: [meant] };
   const others: string[] = [];
   const options = { accept: METADATA_LIST, signal, pageSize: PAGE };
-  try {
-    await listObjects<{ metadata: ObjectMeta }>(client, gatewaySyncPath(namespace), options, ({ metadata }) => {
-      others.push(metadata.name);
-    });
-  } catch (error) {
-    // If the CRD was deleted, there are no resources, and the pod is denied with a message about that.
-    if (!isApiError(error, 404)) throw error;
-  }
+  const note = ({ metadata }: { metadata: ObjectMeta }) => void others.push(metadata.name);
+  // If the CRD was deleted, there are no resources, and the pod is denied with a message about that.
+  await unlessStatus(404, listObjects(client, gatewaySyncPath(namespace), options, note));
   const [only] = others;
   if (named !== undefined || only === undefined || others.length > 1) return { candidates: [], others };
   const candidate = await read(only);

@@ -129,7 +129,7 @@ export class Evictor {
       });
     } catch (error) {
       // A PodDisruptionBudget prevents it for now, or the pod is gone.
-      if ([429, 404, 409].some((status) => isApiError(error, status))) return;
+      if (isApiError(error, 404, 409, 429)) return;
       throw error;
     }
     this.#trials.set(owner.uid, { known: given.known });

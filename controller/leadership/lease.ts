@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1LeaseSpec } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { AsJson, ObjectMeta } from '../../shared/api/object-meta.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -172,13 +172,9 @@ export class LeaderLease {
     return !this.#seen || now - this.#seen.at > this.#seen.durationMs;
   }
 
-  async #read(signal?: AbortSignal): Promise<Lease | undefined> {
-    try {
-      return await this.#options.client.get<Lease>(this.#path(), { signal, timeoutMs: this.#callTimeoutMs });
-    } catch (error) {
-      if (isApiError(error, 404)) return undefined;
-      throw error;
-    }
+  #read(signal?: AbortSignal): Promise<Lease | undefined> {
+    const { client } = this.#options;
+    return unlessStatus(404, client.get<Lease>(this.#path(), { signal, timeoutMs: this.#callTimeoutMs }));
   }
 
   #write(current: Lease | undefined, signal: AbortSignal): Promise<Lease> {

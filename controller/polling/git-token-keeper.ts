@@ -2,7 +2,7 @@ import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS, GIT_TOKEN_SECRET_TYPE, gitTokenSecretName } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -108,9 +108,7 @@ export class GitTokenKeeper {
     if (!isObserved(status) || status.observedGeneration === generation) return;
     const { client } = this.#options;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
-    const found = await client.get<TokenSecret>(path).catch((error: unknown) => {
-      if (!isApiError(error, 404)) throw error;
-    });
+    const found = await unlessStatus(404, client.get<TokenSecret>(path));
     if (found?.type !== GIT_TOKEN_SECRET_TYPE || !found.data?.token) return;
     await client.replace(path, { ...found, data: { token: '' } }, WRITE_OPTIONS);
   }
@@ -221,13 +219,9 @@ async function writeGitToken(
     },
     data: { token: Buffer.from(token).toString('base64') },
   };
-  const { metadata } = await client
-    .create<{ metadata: ObjectMeta }>(corePath('secrets', namespace), secret, WRITE_OPTIONS)
-    .catch((error: unknown) => {
-      if (!isApiError(error, 409)) throw error;
-      const path = corePath('secrets', namespace, secretName);
-      return client.replace<{ metadata: ObjectMeta }>(path, secret, WRITE_OPTIONS);
-    });
-  const { uid: secretUid, resourceVersion } = metadata;
+  const create = client.create<TokenSecret>(corePath('secrets', namespace), secret, WRITE_OPTIONS);
+  const path = corePath('secrets', namespace, secretName);
+  const stored = (await unlessStatus(409, create)) ?? (await client.replace<TokenSecret>(path, secret, WRITE_OPTIONS));
+  const { uid: secretUid, resourceVersion } = stored.metadata;
   return { uid: secretUid, resourceVersion };
 }

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { TransientError } from '../../shared/errors.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
+import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -129,7 +129,7 @@ export class StatusWriter {
     } catch (conflict) {
       if (isApiError(conflict, 404)) return { kind: 'gone' };
       if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
-      const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
+      const live = await unlessStatus(404, client.get<GatewaySync>(path));
       // Created again under the same name: the watch delivers it.
       return live?.metadata.uid === uid
         ? { kind: 'changed', live: projectGatewaySync(live), conflict }
@@ -156,7 +156,3 @@ type PatchResult =
   | { kind: 'written'; written: ObservedGatewaySync }
   | { kind: 'changed'; live: ObservedGatewaySync; conflict: unknown }
   | { kind: 'gone' };
-
-function ignoreAbsence(error: unknown): undefined {
-  if (!isApiError(error, 404)) throw error;
-}
