@@ -36,6 +36,8 @@ const WORK = {
   push: 10,
   'force-push': 2,
   'push what breaks gateways': 2,
+  'push what changes nothing': 2,
+  'push what is invalid': 2,
   release: 6,
   'request by hand': 2,
   'edit the ref': 2,

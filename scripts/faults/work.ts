@@ -5,7 +5,7 @@ import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { APART_MS } from './intents.ts';
 import { gatewaysOf } from './invariants/sample.ts';
 import type { PlannedWork, WorkKind } from './plan.ts';
-import { syncSpecOf } from './world/files.ts';
+import { type Effect, syncSpecOf } from './world/files.ts';
 import { GIT_SECRET } from './world/make-fleet.ts';
 import type { Resource } from './world/resource.ts';
 import type { World } from './world/world.ts';
@@ -24,7 +24,11 @@ const work: Record<WorkKind, Work> = {
   push: (world, resource, choice) => push(world, resource, choice),
   'force-push': (world, resource, choice) => push(world, resource, choice, { isForced: true }),
   'push what breaks gateways': (world, resource, choice) =>
-    push(world, resource, choice, { isBad: gatewaysOf(world, resource).some(({ port }) => port !== undefined) }),
+    push(world, resource, choice, { effect: hasWaves(world, resource) ? 'breaks' : 'changes' }),
+  'push what changes nothing': (world, resource, choice) =>
+    push(world, resource, choice, { effect: 'changes nothing' }),
+  'push what is invalid': (world, resource, choice) =>
+    push(world, resource, choice, { effect: hasWaves(world, resource) ? 'is invalid' : 'changes' }),
   release: async (world, resource, choice) => {
     const ref = await newTag(resource);
     const intent = resource.intents.begin(ref, Date.now());
@@ -76,7 +80,11 @@ const work: Record<WorkKind, Work> = {
     }),
 };
 
-/** A commit that breaks gateways never reaches all of them, so users request another one. */
+/** Only waves keep a bad commit from all gateways. Gateways of a resource with waves can be checked. */
+const hasWaves = (world: World, resource: Resource): boolean =>
+  gatewaysOf(world, resource).some(({ port }) => port !== undefined);
+
+/** A bad commit never reaches all gateways, so users request another one. */
 export async function replaceBadCommit(world: World, resource: Resource): Promise<void> {
   if (!resource.possibleCommits().some((commit) => resource.known.bad.has(commit))) return;
   await resource.known.commit();
@@ -101,7 +109,7 @@ async function push(
   world: World,
   resource: Resource,
   choice: number,
-  how: { isForced?: boolean; isBad?: boolean } = {},
+  how: { isForced?: boolean; effect?: Effect } = {},
 ): Promise<void> {
   const after = await resource.known.commit(how);
   const tip = resource.known.tips.length - 1;

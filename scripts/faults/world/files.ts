@@ -19,6 +19,13 @@ export function blobOf(content: Buffer): string {
 /** Content of `config/health` that makes a gateway unhealthy. */
 export const BAD = 'bad';
 
+/** A file that every commit has, and that must be valid JSON. */
+const CHECKED = 'site/state.json';
+const INVALID = '{"commit": ';
+
+/** What a commit does to gateways: some make them unhealthy, change none of their files, or can't be delivered. */
+export type Effect = 'changes' | 'breaks' | 'changes nothing' | 'is invalid';
+
 /** The parts of a repository that are delivered; `edit the mappings` changes it. */
 export interface Mapping {
   hasExtra: boolean;
@@ -31,7 +38,8 @@ export function syncSpecOf({ hasExtra, excludes }: Mapping): object {
     { source: 'site', destination: 'config' },
     ...(hasExtra ? [{ source: 'extra', destination: 'extra' }] : []),
   ];
-  const profile = { mappings, ...(excludes && { excludePatterns: ['*.skip'] }) };
+  const checks = [{ files: '**/*.json', format: 'json' }];
+  const profile = { mappings, checks, ...(excludes && { excludePatterns: ['*.skip'] }) };
   return { defaults: { syncPeriod: 5 }, profiles: { default: profile } };
 }
 
@@ -56,8 +64,10 @@ export class KnownRepository {
   /** Tips of the branch main, oldest first. */
   readonly tips: string[] = [];
   readonly tags = new Map<string, string>();
-  /** Commits that make gateways unhealthy. */
+  /** Commits that never reach all gateways, because they make them unhealthy or can't be delivered. */
   readonly bad = new Set<string>();
+  /** Commits with the delivered files of the previous one. */
+  readonly quiet = new Set<string>();
   #commits = 0;
 
   constructor(repository: GitRepository, random: Random) {
@@ -65,15 +75,21 @@ export class KnownRepository {
     this.#random = random;
   }
 
-  /** Changes some files on main: adds, deletes, and changes them, and turns them into directories and back. */
-  async commit({ isForced = false, isBad = false } = {}): Promise<string> {
+  /**
+   * Changes some files on main: adds, deletes, and changes them, and turns them into directories and back. After a bad
+   * commit, there is none that changes nothing, because that would be just as bad.
+   */
+  async commit({ isForced = false, effect = 'changes' as Effect } = {}): Promise<string> {
     this.#commits += 1;
-    const files = this.#changes(this.#commits, isBad ? BAD : 'fine');
+    const isQuiet = effect === 'changes nothing' && !this.bad.has(this.tips.at(-1) ?? '');
+    const notes = { 'other/notes': `commit ${this.#commits}` };
+    const files = isQuiet ? notes : this.#changes(this.#commits, effect);
     for (const [name, content] of Object.entries(files)) if (content !== null) this.#know(name, content);
     const { repository } = this;
     const commit = await (isForced ? repository.forcePush({ files }) : repository.commit({ files }));
     this.tips.push(commit);
-    if (isBad) this.bad.add(commit);
+    if (isQuiet) this.quiet.add(commit);
+    if (effect === 'breaks' || effect === 'is invalid') this.bad.add(commit);
     return commit;
   }
 
@@ -102,19 +118,22 @@ export class KnownRepository {
     );
   }
 
+  /** An invalid file must never be delivered. */
   #know(name: string, content: string): void {
+    if (content === INVALID) return;
     const destination = name.replace(/^site\//, 'config/');
     this.known.add(`${destination} ${blobOf(Buffer.from(content))}`);
   }
 
-  #changes(number: number, health: string): Record<string, string | null> {
+  #changes(number: number, effect: Effect): Record<string, string | null> {
     const random = this.#random;
     const content = (size: number) => {
       const body = `commit ${number}\n${String(random.next())}\n${'x'.repeat(size)}\n`;
       return `sha256 ${createHash('sha256').update(body).digest('hex')}\n${body}`;
     };
-    const files: Record<string, string | null> = { 'site/version': content(10), 'site/health': health };
-    files['other/notes'] = content(10);
+    const files: Record<string, string | null> = { 'site/version': content(10), 'other/notes': content(10) };
+    files['site/health'] = effect === 'breaks' ? BAD : 'fine';
+    files[CHECKED] = effect === 'is invalid' ? INVALID : `{"commit": ${number}}`;
     const isFirst = number === 1;
     for (let index = 0; index < 8; index += 1) {
       const name = index % 2 ? `site/f${index}` : `site/d${index % 3}/f${index}`;

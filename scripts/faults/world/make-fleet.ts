@@ -14,8 +14,12 @@ import type { World } from './world.ts';
 /** The Secret with the credentials for the private server. */
 export const GIT_SECRET = { name: 'pumps-git', namespace: 'plant-a' };
 
-/** Each change goes to one gateway, then to another one that requires approval, then to the rest. */
+/**
+ * Each change goes to one gateway, then to another one that requires approval, then to the rest. Faults make some
+ * previews take longer than the wait for them.
+ */
 const rollout = {
+  previewTimeout: '5s',
   onFailure: 'Rollback',
   waves: [
     { name: 'canary', gateways: 1, soak: '1s' },
