@@ -55,13 +55,17 @@ function previewOf(world: World, left: Node['left']): unknown[] {
   const { phase, nextCommit, preview, previewedAt = '', previewFailure, handled, trial, isTried } = rollout;
   const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
   const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== rollout.commit;
-  const isOrdered = world.retry !== handled?.retry || world.rollback !== handled?.rollback;
-  const matters = previewedAt && (mayFollow || isNext || isOrdered);
+  const matters = previewedAt && (mayFollow || isNext || isOrdered(world));
   const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
   const running = preview && !preview.endedAt && ticksSince(world, Date.parse(preview.startedAt), PREVIEW_MS / TICK_MS);
   const { commit, reported = 0, changedWaves } = preview ?? {};
   return [commit, running, reported > 0, changedWaves, age, previewFailure, handled?.approvedDigests, trial, isTried];
 }
+
+/** Whether an order has not been handled yet. One that was removed has no effect. */
+const isOrdered = ({ state, retry, rollback }: World): boolean =>
+  (retry !== undefined && retry !== state?.rollout.handled?.retry) ||
+  (rollback !== undefined && rollback !== state?.rollout.handled?.rollback);
 
 const ticksSince = (world: World, time: number, most: number): number =>
   Math.min(most, Math.floor((world.now - time) / TICK_MS));
