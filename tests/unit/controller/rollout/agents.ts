@@ -46,7 +46,11 @@ export function read(world: World, index: number, setup: Setup): World {
   if (!aim) return world;
   const { aim: before, holds, report } = world.agents[index] as Agent;
   const has = holds === aim.commit && report?.commit === aim.commit;
-  const isDone = report?.rollout === aim.number && (report?.state === 'failed' || (has && report.state === 'healthy'));
+  // For the controller, a report about an older rollout is like one about none.
+  const isCurrent = report?.rollout === aim.number;
+  const isOlder = aim.number === undefined && report?.rollout !== world.state?.rollout.number;
+  const isHealthy = has && report.state === 'healthy';
+  const isDone = isCurrent ? report?.state === 'failed' || isHealthy : isOlder && isHealthy;
   return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
 }
 

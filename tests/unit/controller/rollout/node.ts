@@ -50,3 +50,7 @@ export interface Node {
 
 /** Phases of a rollout without progress. */
 export const AT_REST = ['Complete', 'Stopped', 'RolledBack'];
+
+/** Whether an order hasn't been handled yet. One that was removed has no effect. */
+export const isOrdered = (world: World, order: 'rollback' | 'retry'): boolean =>
+  world[order] !== undefined && world[order] !== world.state?.rollout.handled?.[order];

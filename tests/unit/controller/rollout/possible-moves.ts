@@ -3,7 +3,7 @@ import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { waveOf } from '../../../../shared/domain/waves.ts';
 import { apply, deliver, GONE, preview, read, restarted, sync, withAgent } from './agents.ts';
 import { type Agent, control, gatewaysOf, indexOf, makeWorld, type Setup, TICK_MS, type World } from './model.ts';
-import { AT_REST, type Limits, type Node } from './node.ts';
+import { AT_REST, isOrdered, type Limits, type Node } from './node.ts';
 import { check } from './rules.ts';
 import { keyOf } from './state-key.ts';
 
@@ -65,8 +65,10 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
     moves.push([name, () => ({ ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more })]);
   const { newer, rollback, goTo, retry, edit, gate, approve, unknown, remove, wipe } = left;
   if (newer > 0) to('newer', { wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: newer - 1 });
-  if (world.rollback !== undefined) to('rollback is removed', { rollback: undefined }, {});
-  else if (rollback > 0) to('rollback', { rollback: 'previous' }, { rollback: rollback - 1 });
+  const isRemovable = rollback + goTo > 0 || isOrdered(world, 'rollback');
+  if (world.rollback !== undefined && isRemovable) to('rollback is removed', { rollback: undefined }, {});
+  if (world.rollback === undefined && rollback > 0)
+    to('rollback', { rollback: 'previous' }, { rollback: rollback - 1 });
   for (const entry of world.rollback === undefined && goTo > 0 ? (world.state?.history ?? []) : [])
     to(`go to ${entry.commit}`, { rollback: entry.commit }, { goTo: goTo - 1 });
   const { commit } = world.state?.rollout ?? {};

@@ -1,11 +1,12 @@
+import { canRetry } from '../../../../shared/domain/releases.ts';
 import { shownPlan } from './agents.ts';
 import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
-import { AT_REST, type Node } from './node.ts';
+import { AT_REST, isOrdered, type Node } from './node.ts';
 
-/** Deadline in ticks, and twice as much. */
+/** Deadline in ticks. */
 const DEADLINE = 2;
-/** The first failed gateway matters for this much longer. A wave is late earlier. */
-const LATE = 2 * DEADLINE;
+/** A wave is late after this time. */
+const LATE = DEADLINE + SOAK_MS / TICK_MS;
 
 /**
  * Distinguishes states by everything that affects later moves: times by their age, up to the longest that matters;
@@ -17,29 +18,27 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   if (!rollout) return '';
   const { phase, wave, commit, stableCommit, nextCommit, failures, admission, handled = {} } = rollout;
   const isAtRest = AT_REST.includes(phase);
-  const comesBack =
-    left.rollback + left.goTo > 0 || (world.rollback !== undefined && world.rollback !== handled.rollback);
-  const isTriedAgain = world.retry !== handled.retry;
+  const comesBack = left.rollback + left.goTo > 0;
   const canCome = [commit, world.wanted, nextCommit];
   return [
-    ...[phase, wave, commit, stableCommit, nextCommit, isAtRest ? '' : failures?.toSorted()],
+    ...[phase, wave, commit, stableCommit, nextCommit, isAtRest || phase === 'RollingBack' ? '' : failures?.toSorted()],
     ...admission.map((entry) => [
       entry.members,
       entry.admitted,
       entry.gateways,
-      entry.isChosenAgain,
       entry.of,
-      entry.isUnchanged,
+      isAtRest ? '' : [entry.isChosenAgain, entry.isUnchanged],
     ]),
-    ...timesOf(world, isAtRest),
-    comesBack && history.map((entry) => entry.commit),
-    [world.rollback, handled.rollback],
-    isTriedAgain || left.retry > 0 ? [world.retry, handled.retry] : '',
+    timesOf(world, isAtRest),
+    (comesBack || isOrdered(world, 'rollback')) && history.map((entry) => entry.commit),
+    comesBack ? [world.rollback, handled.rollback] : isOrdered(world, 'rollback') && world.rollback,
+    left.retry > 0 ? [world.retry, handled.retry] : isRetried(world) && world.retry,
     [
       world.wanted,
       rollout.givenUp?.map((name) => name.split(' ')[0]).filter((name) => canCome.includes(name as never)),
     ],
-    [world.plan, rollout.plan, world.isOpen, world.approved, world.approved === handled.approve],
+    [world.plan, rollout.plan, world.isOpen, world.approved],
+    handled.approvedDigests && [handled.approvedDigests, world.approved === handled.approve],
     ...previewOf(world, left),
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
@@ -49,42 +48,65 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   ].join('|');
 }
 
+/** Whether a retry is ordered that has an effect. */
+const isRetried = (world: World): boolean =>
+  isOrdered(world, 'retry') && canRetry(world.retry ?? '', (world.state as NonNullable<World['state']>).rollout);
+
 /** What earlier previews decide about later ones. */
 function previewOf(world: World, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { phase, nextCommit, preview, previewedAt = '', previewFailure, handled, trial, isTried } = rollout;
-  const mayFollow = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown > 0;
-  const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== rollout.commit;
-  const matters = previewedAt && (mayFollow || isNext || isOrdered(world));
-  const age = matters && ticksSince(world, Date.parse(previewedAt), PREVIEW_INTERVAL_MS / TICK_MS);
-  const running = preview && !preview.endedAt && ticksSince(world, Date.parse(preview.startedAt), PREVIEW_MS / TICK_MS);
-  const { commit, reported = 0, changedWaves } = preview ?? {};
-  return [commit, running, reported > 0, changedWaves, age, previewFailure, handled?.approvedDigests, trial, isTried];
+  const { commit, reported = 0, changedWaves, startedAt, endedAt } = rollout.preview ?? {};
+  const running = startedAt && !endedAt && ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS);
+  const canBeApproved = left.approve > 0 || world.approved !== undefined;
+  return [
+    commit,
+    running,
+    canBeApproved && reported > 0,
+    changedWaves,
+    previewedAgo(world, left),
+    rollout.previewFailure !== undefined,
+    rollout.trial,
+    rollout.isTried,
+  ];
 }
 
-/** Whether an order has not been handled yet. One that was removed has no effect. */
-const isOrdered = ({ state, retry, rollback }: World): boolean =>
-  (retry !== undefined && retry !== state?.rollout.handled?.retry) ||
-  (rollback !== undefined && rollback !== state?.rollout.handled?.rollback);
+/** Age of the last preview, if it can delay another one. One that is overdue for long only delays the one after it less. */
+function previewedAgo(world: World, left: Node['left']): number | undefined {
+  const { phase, commit, nextCommit, preview, previewedAt } = (world.state as NonNullable<World['state']>).rollout;
+  if (previewedAt === undefined) return undefined;
+  const events = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown;
+  const orders = Number(isRetried(world)) + Number(isOrdered(world, 'rollback'));
+  const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== commit;
+  const isPending = isNext && (!world.wanted || preview?.commit !== world.wanted);
+  const coming = events + orders + Number(isPending);
+  if (coming === 0) return undefined;
+  return ticksSince(world, Date.parse(previewedAt), coming > 1 ? PREVIEW_INTERVAL_MS / TICK_MS : 0);
+}
+
+const hasFailed = ({ plan, seenPlan }: Agent): boolean =>
+  plan?.failure !== undefined || seenPlan?.failure !== undefined;
 
 const ticksSince = (world: World, time: number, most: number): number =>
   Math.min(most, Math.floor((world.now - time) / TICK_MS));
 
 function timesOf(world: World, isAtRest: boolean): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt } = rollout;
+  const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, admission, preview } = rollout;
   const { waitsFor, waitsSince, total, verified } = rollout;
-  if (isAtRest) return [];
+  const canBeStale = preview === undefined && world.agents.some(hasFailed);
+  const matters = phase === 'RollingBack' || canBeStale || admission.some(({ gateways }) => gateways === 0);
+  const started = matters && ticksSince(world, Date.parse(startedAt), DEADLINE);
+  if (isAtRest) return [admittedAt === undefined];
+  if (phase === 'RollingBack') return [started];
   const age = (time: string | undefined, most: number) => time && ticksSince(world, Date.parse(time), most);
-  if (phase === 'RollingBack') return [age(startedAt, DEADLINE)];
-  const soak = age(soakStartedAt, SOAK_MS / TICK_MS);
+  const latest = [waveStartedAt, admittedAt].filter((time) => time !== undefined).sort();
   return [
-    age(startedAt, DEADLINE),
-    age(waveStartedAt, LATE),
-    age(admittedAt, LATE),
-    age(underWaySince, LATE),
-    soak,
-    waitsFor && age(waitsSince, DEADLINE),
+    started,
+    waveStartedAt && age(latest.at(-1), LATE),
+    age(admittedAt, DEADLINE),
+    age(underWaySince, DEADLINE),
+    age(soakStartedAt, SOAK_MS / TICK_MS),
+    waitsFor === 'Gateways' && age(waitsSince, DEADLINE),
     total,
     verified,
   ];
@@ -92,17 +114,9 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
 
 /** A lost status is restored from the reports of all agents. */
 function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[] {
-  const { rollout } = world.state as NonNullable<World['state']>;
-  const { number, startedAt, waveStartedAt = '', admittedAt = '', preview } = rollout;
-  const [started, waveStarted, admitted] = [startedAt, waveStartedAt, admittedAt].map(Date.parse) as [
-    number,
-    number,
-    number,
-  ];
-  const about = (each: number | undefined) => {
-    if (each === undefined) return '-';
-    return each === number ? '=' : '<';
-  };
+  const { number, startedAt, preview } = (world.state as NonNullable<World['state']>).rollout;
+  const started = Date.parse(startedAt);
+  const about = (each: number | undefined) => (each === number ? '=' : '-');
   return world.agents.map((agent) => {
     const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, isNoted, report, seen } = agent;
     const rests = `${isResting ? 'r' : ''}${isRelabeled ? 'l' : ''}`;
@@ -111,18 +125,15 @@ function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[]
     const said = (each: typeof report) =>
       each === undefined
         ? ''
-        : `${each.commit}${about(each.rollout)}${each.rollout === number || left.wipe > 0 || each.state === 'busy' ? each.state : ''}`;
-    // Compared with these: whether it was created later, and whether it was unready before.
-    const relations = isAtRest
-      ? ''
-      : `${createdAt > started}${createdAt > waveStarted}${createdAt > admitted}${notReadySince !== undefined && notReadySince < started}`;
-    const previewedAt = Date.parse(preview?.startedAt ?? '');
-    const isUnreadyBefore = notReadySince !== undefined && notReadySince < previewedAt;
-    const away = notReadySince === undefined ? '' : ticksSince(world, notReadySince, DEADLINE);
+        : `${each.commit}${about(each.rollout)}${each.rollout === number || left.wipe > 0 || each.state !== 'healthy' ? each.state : ''}`;
+    const isLater = !isAtRest && createdAt > started;
+    const age = isLater ? ticksSince(world, createdAt, DEADLINE) : '';
+    const isUnreadyBefore = (time = '') => notReadySince !== undefined && notReadySince < Date.parse(time);
+    const wasUnready = `${!isAtRest && isUnreadyBefore(startedAt)}${isUnreadyBefore(preview?.startedAt)}`;
+    const away = notReadySince === undefined ? '' : wasUnready + ticksSince(world, notReadySince, DEADLINE);
     const intent = aim === undefined ? '' : aim.commit + about(aim.number);
     const reports = seen === report ? said(report) : `${said(report)}>${said(seen)}`;
-    const age = ticksSince(world, createdAt, !isAtRest && createdAt > admitted ? DEADLINE + 2 : DEADLINE);
-    return `${rests},${relations},${age},${away},${intent},${volume},${reports},${plansOf(agent)}${isUnreadyBefore}`;
+    return `${rests},${age},${away},${intent},${volume},${reports},${plansOf(agent)}`;
   });
 }
 
