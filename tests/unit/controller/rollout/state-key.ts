@@ -29,7 +29,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
       entry.of,
       isAtRest ? '' : [entry.isChosenAgain, entry.isUnchanged],
     ]),
-    timesOf(world, isAtRest),
+    timesOf(world, isAtRest, left),
     (comesBack || isOrdered(world, 'rollback')) && history.map((entry) => entry.commit),
     comesBack ? [world.rollback, handled.rollback] : isOrdered(world, 'rollback') && world.rollback,
     left.retry > 0 ? [world.retry, handled.retry] : isRetried(world) && world.retry,
@@ -73,14 +73,14 @@ function previewOf(world: World, left: Node['left']): unknown[] {
 /** Age of the last preview, if it can delay another one. One that is overdue for long only delays the one after it less. */
 function previewedAgo(world: World, left: Node['left']): number | undefined {
   const { phase, commit, nextCommit, preview, previewedAt } = (world.state as NonNullable<World['state']>).rollout;
-  if (previewedAt === undefined) return undefined;
   const events = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown;
   const orders = Number(isRetried(world)) + Number(isOrdered(world, 'rollback'));
   const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== commit;
   const isPending = isNext && (!world.wanted || preview?.commit !== world.wanted);
   const coming = events + orders + Number(isPending);
   if (coming === 0) return undefined;
-  return ticksSince(world, Date.parse(previewedAt), coming > 1 ? PREVIEW_INTERVAL_MS / TICK_MS : 0);
+  const most = coming > 1 ? PREVIEW_INTERVAL_MS / TICK_MS : 0;
+  return previewedAt === undefined ? most : ticksSince(world, Date.parse(previewedAt), most);
 }
 
 const hasFailed = ({ plan, seenPlan }: Agent): boolean =>
@@ -89,26 +89,25 @@ const hasFailed = ({ plan, seenPlan }: Agent): boolean =>
 const ticksSince = (world: World, time: number, most: number): number =>
   Math.min(most, Math.floor((world.now - time) / TICK_MS));
 
-function timesOf(world: World, isAtRest: boolean): unknown[] {
+function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, admission, preview } = rollout;
   const { waitsFor, waitsSince, total, verified } = rollout;
   const canBeStale = preview === undefined && world.agents.some(hasFailed);
   const matters = phase === 'RollingBack' || canBeStale || admission.some(({ gateways }) => gateways === 0);
-  const started = matters && ticksSince(world, Date.parse(startedAt), DEADLINE);
+  const age = (most: number, ...times: (string | undefined)[]) =>
+    ticksSince(world, Math.max(...times.flatMap((time) => (time === undefined ? [] : Date.parse(time)))), most);
+  const started = matters ? age(DEADLINE, startedAt) : left.join > 0 && age(1, startedAt);
   if (isAtRest) return [admittedAt === undefined];
   if (phase === 'RollingBack') return [started];
-  const age = (time: string | undefined, most: number) => time && ticksSince(world, Date.parse(time), most);
-  const latest = [waveStartedAt, admittedAt].filter((time) => time !== undefined).sort();
   return [
     started,
-    waveStartedAt && age(latest.at(-1), LATE),
-    age(admittedAt, DEADLINE),
-    age(underWaySince, DEADLINE),
-    age(soakStartedAt, SOAK_MS / TICK_MS),
-    waitsFor === 'Gateways' && age(waitsSince, DEADLINE),
-    total,
-    verified,
+    waveStartedAt && age(LATE, waveStartedAt, admittedAt),
+    admittedAt && age(DEADLINE, admittedAt),
+    // What was counted before matters only as long as gateways are in progress.
+    underWaySince && [age(DEADLINE, underWaySince), total, verified],
+    soakStartedAt && age(SOAK_MS / TICK_MS, soakStartedAt),
+    waitsFor === 'Gateways' && waitsSince && age(DEADLINE, waitsSince),
   ];
 }
 
