@@ -11,7 +11,9 @@ test('releases are listed by their version, the newest first, without pre-releas
 
 test('a program links to the documentation of its version, or to the next one if it is not a release', () => {
   assert.equal(docsAt('1.2.3', 'how-to/upgrading.md#crds'), `${SITE}/v1.2.3/how-to/upgrading#crds`);
-  assert.equal(docsAt('dev', 'how-to/senders/README.md'), `${SITE}/next/how-to/senders/`);
+  for (const version of ['dev', '1.2.3-rc.1', '']) {
+    assert.equal(docsAt(version, 'how-to/senders/README.md'), `${SITE}/next/how-to/senders/`, version);
+  }
 });
 
 /** Returns the address that the page for missing addresses leads to. */
