@@ -4,6 +4,7 @@ import path from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from '../krew-manifest.ts';
 import { writeJsonSchemas } from '../site/json-schemas.ts';
+import { SITE_ARCHIVE } from '../site/versions.ts';
 import { runCommand } from '../testbed/run-command.ts';
 import { renderInstallManifest } from './install-manifest.ts';
 
@@ -21,6 +22,7 @@ export const GIVEN_FILES = [
   `kubectl-stoker-${manifest.version}.tgz`,
   `stoker-operator-${manifest.version}.tgz`,
   'digests.txt',
+  SITE_ARCHIVE,
 ];
 
 /** Lists the files that a directory lacks for a release. */

@@ -5,9 +5,10 @@ import path from 'node:path';
 import { writeJsonSchemas } from './json-schemas.ts';
 
 const root = path.join(import.meta.dirname, '../..');
+const site = path.join(root, 'site');
 
-/** Installs the packages of the site in a checkout, unless they were installed from the same lock file. */
-function installPackages(site: string): void {
+/** Installs the packages of the site, unless they were installed from the same lock file. */
+function installPackages(): void {
   const stamp = path.join(site, 'node_modules/.installed-from');
   const hash = createHash('sha256')
     .update(readFileSync(path.join(site, 'package-lock.json')))
@@ -20,42 +21,36 @@ function installPackages(site: string): void {
   writeFileSync(stamp, hash);
 }
 
-/** Returns the arguments of Node that run VitePress in a checkout. */
-function vitepress(checkout: string, options: string[]): string[] {
-  const site = path.join(checkout, 'site');
-  installPackages(site);
-  const [command, ...rest] = options;
-  return [path.join(site, 'node_modules/vitepress/bin/vitepress.js'), command!, site, ...rest];
+/** Returns the arguments of Node that run VitePress. */
+function vitepress([command = '', ...options]: string[]): string[] {
+  installPackages();
+  return [path.join(site, 'node_modules/vitepress/bin/vitepress.js'), command, site, ...options];
 }
 
 /** Serves the pages of this checkout until it is stopped. */
 export function serveSite(options: string[]): void {
-  const child = spawn(process.execPath, vitepress(root, ['dev', ...options]), { stdio: 'inherit' });
+  const child = spawn(process.execPath, vitepress(['dev', ...options]), { stdio: 'inherit' });
   child.on('exit', (code) => {
     process.exitCode = code ?? 1;
   });
 }
 
-/** Checks the types of the configuration and the theme in this checkout. Needs the packages of the site. */
-function checkTypes(): void {
-  const { status } = spawnSync(path.join(root, 'node_modules/.bin/tsc'), ['--project', 'site'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
-  if (status !== 0) throw new Error('the types of the site are wrong, see above');
+/**
+ * Checks the types of the configuration and the theme, and builds the site with the JSON Schemas of the CRDs, as a version
+ * of the published site if `version` is set. Returns the directory with the files. Throws an error if it fails.
+ */
+export async function buildSite(options: string[], version = ''): Promise<string> {
+  const build = vitepress(['build', ...options]);
+  run([path.join(root, 'node_modules/typescript/bin/tsc'), '--project', site], 'the types of the site are wrong');
+  run(build, 'the site could not be built', { DOCS_VERSION: version });
+  const built = path.join(site, '.vitepress/dist');
+  await writeJsonSchemas(root, path.join(built, 'schemas/sync.io'));
+  return built;
 }
 
-/**
- * Builds the site of a checkout with the JSON Schemas of its CRDs, as a version of the published site if `version` is set.
- * Throws an error if it fails.
- */
-export async function buildSite(options: string[], { checkout = root, version = '' } = {}): Promise<void> {
-  const build = vitepress(checkout, ['build', ...options]);
-  if (checkout === root) checkTypes();
-  const { status } = spawnSync(process.execPath, build, {
-    stdio: 'inherit',
-    env: { ...process.env, DOCS_VERSION: version },
-  });
-  if (status !== 0) throw new Error(`the site ${version && `of ${version} `}could not be built, see above`);
-  await writeJsonSchemas(checkout, path.join(checkout, 'site/.vitepress/dist/schemas/sync.io'));
+/** Runs a program with Node, and throws an error if it fails. */
+function run(args: string[], problem: string, environment = {}): void {
+  const env = { ...process.env, ...environment };
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env });
+  if (status !== 0) throw new Error(`${problem}, see above`);
 }

@@ -1,60 +1,81 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import semver from 'semver';
+import manifest from '../../package.json' with { type: 'json' };
 import { SITE } from '../../shared/docs-site.ts';
+import { REPOSITORY } from './addresses.ts';
 import { buildSite } from './run-vitepress.ts';
 
-const root = path.join(import.meta.dirname, '../..');
+/** Name of the file of a release that contains its directory of the site. */
+export const SITE_ARCHIVE = 'site.tar.gz';
 
 /** Returns the tags of releases, the newest first, without pre-releases. */
 export const releasesAmong = (tags: string[]): string[] =>
   semver.rsort(tags.filter((tag) => /^v\d/.test(tag) && semver.valid(tag) && !semver.prerelease(tag)));
 
-/**
- * Page for an address that doesn't exist, which GitHub Pages serves from the root. It leads from a version that isn't
- * published to the same page of `next`, and from a page that a version doesn't have to its start page.
- */
-export function missingPage(base: string, versions: string[]): string {
-  const script = `
-    const [version, ...page] = location.pathname.slice(${JSON.stringify(base)}.length).split('/');
-    const isPublished = ${JSON.stringify(versions)}.includes(version);
-    const start = ${JSON.stringify(base)} + (isPublished ? version : 'next') + '/';
-    if (location.pathname !== start) location.replace(isPublished ? start : start + page.join('/') + location.hash);
-  `;
-  return `<!doctype html><title>Page not found</title><p>This page doesn't exist. <a href="${base}">Start page</a></p><script>${script}</script>\n`;
+/** Builds the site of this checkout as a release, and packs it into a directory. */
+export async function packSite(directory: string): Promise<void> {
+  const built = await buildSite([], `v${manifest.version}`);
+  mkdirSync(directory, { recursive: true });
+  execFileSync('tar', ['--create', '--gzip', '--file', path.join(directory, SITE_ARCHIVE), '--directory', built, '.']);
 }
 
-/** Builds every release that has a site from its tag, and this checkout as `next`, into a directory for the web server. */
-export async function buildVersions(directory: string): Promise<void> {
-  const tags = execFileSync('git', ['tag', '--list', 'v*'], { cwd: root, encoding: 'utf8' }).split('\n');
-  const versions: string[] = ['next'];
-  mkdirSync(directory, { recursive: true });
-  await copySite(root, 'next', directory);
-  for (const tag of releasesAmong(tags)) {
-    const checkout = mkdtempSync(path.join(tmpdir(), 'site-'));
-    try {
-      const archive = execFileSync('git', ['archive', tag], { cwd: root, maxBuffer: 2 ** 30 });
-      execFileSync('tar', ['--extract', '--directory', checkout], { input: archive });
-      if (!existsSync(path.join(checkout, 'site/package-lock.json'))) continue;
-      await copySite(checkout, tag, directory);
-      versions.push(tag);
-    } finally {
-      rmSync(checkout, { recursive: true });
-    }
-  }
+/** Writes the published site into a directory: each release from its archive, and this checkout as `next`. */
+export async function assembleSite(directory: string): Promise<void> {
+  const tags = execFileSync('git', ['tag', '--list', 'v*'], { cwd: import.meta.dirname, encoding: 'utf8' });
+  const releases = await unpackReleases(releasesAmong(tags.split('\n')), directory);
+  cpSync(await buildSite([], 'next'), path.join(directory, 'next'), { recursive: true });
   const base = `${new URL(SITE).pathname}/`;
-  const newest = versions[1] ?? 'next';
+  const versions = ['next', ...releases];
   writeFileSync(path.join(directory, 'versions.json'), JSON.stringify(versions));
   writeFileSync(path.join(directory, '404.html'), missingPage(base, versions));
   writeFileSync(
     path.join(directory, 'index.html'),
-    `<!doctype html><title>stoker-operator</title><meta http-equiv="refresh" content="0; url=${base}${newest}/">\n`,
+    `<!doctype html><title>stoker-operator</title><meta http-equiv="refresh" content="0; url=${base}${releases[0] ?? 'next'}/">\n`,
   );
 }
 
-async function copySite(checkout: string, version: string, directory: string): Promise<void> {
-  await buildSite([], { checkout, version });
-  cpSync(path.join(checkout, 'site/.vitepress/dist'), path.join(directory, version), { recursive: true });
+/**
+ * Unpacks the archives of releases, and returns the tags with an archive. A tag whose release isn't complete has none.
+ * Other failures throw an error, because a site without a published version must not replace the current one.
+ */
+export async function unpackReleases(
+  tags: string[],
+  directory: string,
+  downloads = `${REPOSITORY}/releases/download`,
+): Promise<string[]> {
+  const unpacked: string[] = [];
+  for (const tag of tags) {
+    const address = `${downloads}/${tag}/${SITE_ARCHIVE}`;
+    const response = await fetch(address);
+    if (response.status === 404) {
+      console.error(`${tag}: not on the site, because there is no ${address}`);
+      continue;
+    }
+    if (!response.ok) throw new Error(`${address}: status ${response.status}; run the workflow again`);
+    const target = path.join(directory, tag);
+    mkdirSync(target, { recursive: true });
+    const archive = Buffer.from(await response.arrayBuffer());
+    execFileSync('tar', ['--extract', '--gzip', '--directory', target], { input: archive });
+    unpacked.push(tag);
+  }
+  return unpacked;
+}
+
+/**
+ * Page for an address that doesn't exist, which GitHub Pages serves from the root. It leads from a page that a version
+ * doesn't have to its start page, from a version that isn't published to `next`, and from an address without a version
+ * to the newest release.
+ */
+export function missingPage(base: string, versions: string[]): string {
+  const newest = versions[1] ?? 'next';
+  const script = `
+    const page = location.pathname.slice(${JSON.stringify(base)}.length);
+    const version = ${JSON.stringify(versions)}.find((name) => page.startsWith(name + '/'));
+    const other = /^v\\d/.test(page) ? page.replace(/^[^/]*/, 'next') : ${JSON.stringify(`${newest}/`)} + page;
+    const target = version ? version + '/' : other + location.hash;
+    if (target !== page) location.replace(${JSON.stringify(base)} + target);
+  `;
+  return `<!doctype html><title>Page not found</title><p>This page doesn't exist. <a href="${base}">Start page</a></p><script>${script}</script>\n`;
 }

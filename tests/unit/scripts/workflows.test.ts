@@ -11,7 +11,7 @@ const root = path.join(import.meta.dirname, '../../..');
 const directory = path.join(root, '.github/workflows');
 
 interface Job {
-  needs?: string;
+  needs?: string | string[];
   'timeout-minutes'?: number;
   permissions?: Record<string, string>;
   strategy?: { matrix: { program: string[] } };
@@ -35,7 +35,7 @@ const readWorkflow = async (file: string) => {
 const MAY_WRITE: Record<string, string[]> = {
   'images.yaml': ['packages', 'id-token'],
   'rebuild.yaml': ['packages', 'id-token'],
-  'release.yaml': ['packages', 'id-token', 'contents'],
+  'release.yaml': ['packages', 'id-token', 'contents', 'pages'],
   'security.yaml': ['security-events', 'id-token'],
   'site.yaml': ['pages', 'id-token'],
 };
@@ -87,8 +87,8 @@ test('a release passes all checks of a change before anything is published', asy
   const { jobs } = (await readWorkflow('release.yaml')).workflow;
   assert.equal(jobs.test?.uses, './.github/workflows/ci.yaml');
   assert.deepEqual(
-    [jobs.images, jobs.chart, jobs.cli, jobs.release, jobs.npm].map((job) => job?.needs),
-    ['test', 'images', 'chart', 'cli', 'release'],
+    [jobs.images, jobs.chart, jobs.cli, jobs.release, jobs.npm, jobs.site].map((job) => job?.needs),
+    ['test', 'images', 'chart', ['cli', 'docs'], 'release', 'release'],
   );
 });
 
