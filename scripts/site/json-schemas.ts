@@ -81,7 +81,14 @@ function closed(node: SchemaNode): Record<string, unknown> & { required?: string
     ...(additionalProperties && { additionalProperties: closed(additionalProperties) }),
     ...(properties && {
       additionalProperties: false,
-      properties: Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, closed(child)])),
+      properties: Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, propertyOf(child)])),
     }),
   };
+}
+
+/** Allows null for a field with a default, which the API server sets instead of null. It refuses null for other fields. */
+function propertyOf(node: SchemaNode): Record<string, unknown> {
+  const schema = closed(node);
+  if (node.default === undefined) return schema;
+  return { ...schema, type: [node.type, 'null'], ...(node.enum && { enum: [...node.enum, null] }) };
 }

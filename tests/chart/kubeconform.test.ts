@@ -9,6 +9,7 @@ import { writeJsonSchemas } from '../../scripts/site/json-schemas.ts';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { docsOf } from '../../shared/docs-site.ts';
+import { connectCluster } from '../support/cluster.ts';
 import { blocksOf, commandsOf, readManifests, readPages } from '../support/markdown.ts';
 import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
@@ -107,6 +108,40 @@ test('kubeconform accepts the examples in the docs with the published schemas, a
   for (const [name, [from = '', to = '']] of Object.entries(mistakes)) {
     const output = await conform({ [name]: example.replace(from, to) }, location);
     assert.match(output, /additional properties '(branch|anotations)' not allowed|could not find schema/, name);
+  }
+});
+
+/** A GatewaySync without optional fields, and its file for kubeconform. */
+const minimal = {
+  apiVersion: 'sync.io/v1alpha1',
+  kind: 'GatewaySync',
+  metadata: { name: 'with-null', namespace: 'default' },
+  spec: {
+    git: { repo: 'https://example.com/plant.git', ref: 'main' },
+    sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
+  },
+};
+
+test('null is valid where the API server sets a default instead, and only there', async () => {
+  const { kubectlWith } = await connectCluster();
+  const location = await documentedLocation();
+  const cases: [object, boolean][] = [
+    [{ polling: null, gateway: null, paused: null }, true],
+    [{ polling: { enabled: null, interval: null } }, true],
+    [{ sync: { ...minimal.spec.sync, defaults: { drift: null } } }, true],
+    [{ rollout: null }, false],
+    [{ git: null }, false],
+    [{ webhook: { allowedRefs: [null] } }, false],
+  ];
+  for (const [fields, isValid] of cases) {
+    const manifest = JSON.stringify({ ...minimal, spec: { ...minimal.spec, ...fields } });
+    const applied = kubectlWith(manifest, 'apply', '--server-side', '--dry-run=server', '--filename=-');
+    const isApplied = await applied.then(
+      () => true,
+      ({ message }) => !/ is invalid: /.test(message),
+    );
+    const output = await conform({ 'null.json': manifest }, location);
+    assert.deepEqual([isApplied, / Invalid: 0, /.test(output)], [isValid, isValid], `${manifest}\n${output}`);
   }
 });
 
