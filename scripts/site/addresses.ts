@@ -1,5 +1,7 @@
 import { existsSync, globSync, statSync } from 'node:fs';
 import path from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import { docsOf } from '../../shared/docs-site.ts';
 
 /** The repository on GitHub, for links to files that aren't pages. */
 export const REPOSITORY = 'https://github.com/stoker-operator/stoker-operator';
@@ -35,9 +37,12 @@ export const pathOfPage = (page: string): string => `/${page.replace(/(^|\/)inde
 
 /**
  * Returns the target on the site for a link in a file of the checkout: the path of a page, or the URL on GitHub of
- * another file at a git ref. Throws an error if the file doesn't exist.
+ * another file at a git ref. A link to this version of the site, as the README of the chart has them, stays in the version
+ * that is built. Throws an error if the file doesn't exist.
  */
 export function targetOf(link: string, file: string, ref: string, checkout: string): string {
+  const published = docsOf(manifest.version);
+  if (link.startsWith(`${published}/`)) return link.slice(published.length);
   if (/^(?:[a-z]+:|#)/.test(link)) return link;
   const [name = '', anchor] = link.split('#');
   const target = path.posix.join(path.posix.dirname(file), name).replace(/\/$/, '');

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
+import manifest from '../../../../package.json' with { type: 'json' };
 import { filesWithoutPage, pageFor, pathOfPage, REPOSITORY, targetOf } from '../../../../scripts/site/addresses.ts';
+import { docsAt } from '../../../../shared/docs-site.ts';
 
 const checkout = path.join(import.meta.dirname, '../../../..');
 const target = (link: string, file: string, ref = 'main') => targetOf(link, file, ref, checkout);
@@ -37,6 +39,14 @@ test('a link between pages leads to the page, with its anchor', () => {
 test('a link to another file leads to GitHub, at the release that the site describes', () => {
   assert.equal(target('../../Dockerfile', 'docs/how-to/sizing.md', 'v1.2.3'), `${REPOSITORY}/blob/v1.2.3/Dockerfile`);
   assert.equal(target('../../scripts', 'docs/how-to/sizing.md'), `${REPOSITORY}/tree/main/scripts`);
+});
+
+test('a link to the published page of this version stays in the version that is built', () => {
+  const published = docsAt(manifest.version, 'how-to/upgrading.md#crds');
+  assert.equal(target(published, 'chart/README.md'), '/how-to/upgrading#crds');
+  assert.equal(target(docsAt(manifest.version, ''), 'chart/README.md'), '/');
+  const other = docsAt('99.0.0', 'how-to/upgrading.md');
+  assert.equal(target(other, 'chart/README.md'), other);
 });
 
 test('other links stay as they are', () => {
