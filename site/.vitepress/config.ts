@@ -24,6 +24,9 @@ const WIDE_PAGES = [
   'reference/conditions.md',
 ];
 
+/** A page with all words of a query precedes pages with many words that only begin like one, such as the alerts. */
+const SEARCH = { combineWith: 'AND', weights: { fuzzy: 0.1, prefix: 0.1 } } as const;
+
 export default defineConfig({
   title: 'stoker-operator',
   description,
@@ -73,7 +76,7 @@ export default defineConfig({
   },
   themeConfig: {
     logo: '/icon.svg',
-    search: { provider: 'local', options: { detailedView: true } },
+    search: { provider: 'local', options: { detailedView: true, miniSearch: { searchOptions: SEARCH } } },
     nav: [
       { text: 'Get started', link: '/tutorials/getting-started' },
       { text: 'Compare', link: '/explanation/comparison' },
