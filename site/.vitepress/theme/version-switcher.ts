@@ -1,25 +1,12 @@
-import { useRoute, withBase } from 'vitepress';
-import { defineComponent, h, onMounted, ref } from 'vue';
-
-declare const __SITE_BASE__: string;
-declare const __DOCS_VERSION__: string;
+import { defineComponent, h } from 'vue';
+import { usePublishedVersions, VERSION } from './published-versions.ts';
 
 /** Lists the published versions, and opens the same page of another one. */
 export const VersionSwitcher = defineComponent(() => {
-  const route = useRoute();
-  const current = __DOCS_VERSION__;
-  const versions = ref<string[]>([]);
+  const { versions, addressIn } = usePublishedVersions();
 
-  onMounted(async () => {
-    if (!current) return;
-    const response = await fetch(`${__SITE_BASE__}versions.json`).catch(() => undefined);
-    if (response?.ok) versions.value = await response.json();
-  });
-
-  /** If the version doesn't have the page, the page for missing addresses leads to its start page. */
   function open(event: Event) {
-    const page = route.path.slice(withBase('/').length);
-    window.location.href = `${__SITE_BASE__}${(event.target as HTMLSelectElement).value}/${page}${window.location.hash}`;
+    window.location.href = `${addressIn((event.target as HTMLSelectElement).value)}${window.location.hash}`;
   }
 
   return () =>
@@ -27,7 +14,7 @@ export const VersionSwitcher = defineComponent(() => {
       ? undefined
       : h(
           'select',
-          { class: 'versions', 'aria-label': 'Version', value: current, onChange: open },
+          { class: 'versions', 'aria-label': 'Version', value: VERSION, onChange: open },
           versions.value.map((version) => h('option', { key: version }, version)),
         );
 });
