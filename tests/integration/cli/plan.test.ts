@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { parseAllDocuments } from 'yaml';
 import type { PlanView } from '../../../cli/fleet/plan-view.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { GatewayPreview, SyncReportStatus } from '../../../shared/api/sync-report.ts';
@@ -88,14 +88,23 @@ async function arrange(t: TestContext, spec: object = {}) {
 
 const change = (...paths: string[]) => ({ digest: digestFor(paths.join()), modified: paths.length, paths });
 
-/** Applies the objects of the how-to guide in a namespace, and returns the kubeconfig of its service account. */
-async function documentedAccount(namespace: string): Promise<string> {
+/** Creates the service account of the how-to guide in a namespace, and its kubeconfig as the guide does. */
+async function documentedAccount(t: TestContext, namespace: string): Promise<string> {
   const file = 'docs/how-to/plan-changes.md';
-  const text = await readFile(path.join(import.meta.dirname, '../../..', file), 'utf8');
-  const [block] = blocksOf({ file, text }).filter(({ code }) => code.includes('kind: RoleBinding'));
-  const objects = parseAllDocuments((block?.code ?? '').replaceAll('namespace: gateways', `namespace: ${namespace}`));
-  await apply(objects.map((document) => document.toJS() as object));
-  const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'plan' });
+  const page = await readFile(path.join(import.meta.dirname, '../../..', file), 'utf8');
+  const text = page.replaceAll(/(namespace:? )gateways\b/g, `$1${namespace}`);
+  const blockWith = (words: string) => blocksOf({ file, text }).find(({ code }) => code.includes(words))?.code ?? '';
+  const cluster = await connectCluster();
+  await cluster.kubectlWith(blockWith('kind: RoleBinding'), 'apply', '--filename', '-');
+  const directory = await temporaryDirectory(t, 'plan-');
+  const env = {
+    PATH: `${path.dirname(cluster.binaries.kubectl)}:${process.env.PATH}`,
+    KUBECONFIG: cluster.kubeconfig,
+    KUBECACHEDIR: directory,
+  };
+  await runCommand('bash', ['-euc', blockWith('create token')], { cwd: directory, env });
+  const kubeconfig = path.join(directory, 'plan.kubeconfig');
+  assert.equal((await stat(kubeconfig)).mode & 0o777, 0o600);
   const client = clientOf(kubeconfig, { userAgent: 'test' });
   await until(() => client.get(syncReportPath(namespace)), { describe: 'the permissions of the service account' });
   return kubeconfig;
@@ -107,7 +116,7 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     await gateway('till-1', change('modify etc/a.conf'));
     await gateway('till-2', { failure: 'etc/a.conf: line 1: no value' });
     await roll();
-    const kubeconfig = await documentedAccount(namespace);
+    const kubeconfig = await documentedAccount(t, namespace);
     const plan = (...line: string[]) => runCli(['plan', 'plant', '-n', namespace, '--kubeconfig', kubeconfig, ...line]);
     const text = await plan();
     assert.equal(text.status, 1, text.notes);
