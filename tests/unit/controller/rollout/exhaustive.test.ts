@@ -90,8 +90,8 @@ const large: Case[] = [
   ['three gateways, one of which reports late that it cannot have a commit', broken, { newer: 1, slow: 1 }],
   ['three gateways and a commit without changes, while windows open and close', unchanged, { newer: 1, gate: 1 }],
   [
-    'two gateways, a bad commit, and one that leaves its files unchanged',
-    { ...onTwo(previewed), bad: ['A'] },
+    'three gateways, a bad commit, and one that leaves their files unchanged',
+    { ...previewed, bad: ['A'] },
     { newer: 2 },
   ],
   ['two gateways that preview two commits', onTwo(unchanged), { newer: 2, gate: 1 }],
@@ -112,8 +112,8 @@ const large: Case[] = [
   ],
   ['three gateways that preview, one of which is not ready for a while', previewed, { newer: 1, die: 1, recover: 1 }],
   [
-    'two gateways, a commit that cannot be delivered, is tried again and rolled back',
-    onTwo(broken),
+    'three gateways, a commit that cannot be delivered, is tried again and rolled back',
+    broken,
     { newer: 1, retry: 1, rollback: 1 },
   ],
   ['three gateways, a commit that cannot be delivered to one, and goes on', ignoring, { newer: 1, restart: 1 }],
