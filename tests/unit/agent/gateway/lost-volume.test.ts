@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const request = { method: 'POST' as const, path: '/reload', timeoutMs: 60_000 };
@@ -29,7 +29,7 @@ const dropLock = ({ data }: Sandbox) => fs.rmSync(path.join(data, '.sync-agent/a
 
 suite('an agent that lost the volume while it notified its gateway', () => {
   test("keeps the next owner's mark of a pending reload", { timeout: 30_000 }, async (t) => {
-    const { url: repo, commit } = await createRepository('late-mark');
+    const { url: repo, commit } = await createLocalRepository('late-mark');
     const one = await commit({ files: { a: '1' } });
     const two = await commit({ files: { a: '2' } });
     const slow = await startGateway(t);
@@ -51,7 +51,7 @@ suite('an agent that lost the volume while it notified its gateway', () => {
   });
 
   test('writes nothing more to the touch file', { timeout: 30_000 }, async (t) => {
-    const { url: repo, commit } = await createRepository('late-touch');
+    const { url: repo, commit } = await createLocalRepository('late-touch');
     const one = await commit({ files: { a: '1' } });
     const two = await commit({ files: { a: '2' } });
     const touching = { ...reload, requests: [], touchFile: 'changed' };

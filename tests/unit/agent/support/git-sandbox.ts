@@ -26,7 +26,7 @@ interface GitSandboxOptions extends SandboxOptions {
 }
 
 /** A repository, and an agent whose directories are removed after the test. */
-interface GitSandbox {
+export interface GitSandbox {
   /** URL of the repository. */
   repo: string;
   commit: GitRepository['commit'];

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
+import { grantLocks } from './grant-locks.ts';
 import type { Sandbox } from './sandbox.ts';
 import { type VolumeCall, watchVolume } from './volume-calls.ts';
 
@@ -124,26 +125,34 @@ export async function everyKill(
   });
 }
 
-/** Runs something for each step in turn until a run does not reach its step. Throws where too few were reached, or none was a write. */
+/**
+ * Runs something for each step in turn until a run does not reach its step, without starting flock(1) for each of the
+ * agents. Throws where too few were reached, or none was a write.
+ */
 export async function everyStep(
   t: TestContext,
-  { atLeast, atMost }: Steps,
+  steps: Steps,
   run: (step: number) => Promise<Play>,
 ): Promise<VolumeCall[]> {
-  const reached: VolumeCall[] = [];
-  for (;;) {
-    assert.ok(reached.length <= atMost, `still not at the end after ${atMost} steps`);
-    const { met } = await run(reached.length + 1);
-    if (!met) break;
-    reached.push(met);
-  }
+  const endGrants = grantLocks();
+  const reached = await reachAll(steps, run).finally(endGrants);
   t.diagnostic(`${reached.length} steps`);
-  assert.ok(reached.length >= atLeast, `only ${reached.length} steps: ${reached.map(({ name }) => name)}`);
+  assert.ok(reached.length >= steps.atLeast, `only ${reached.length} steps: ${reached.map(({ name }) => name)}`);
   assert.ok(
     reached.some(({ isWrite }) => isWrite),
     'no step was a write',
   );
   return reached;
+}
+
+async function reachAll({ atMost }: Steps, run: (step: number) => Promise<Play>): Promise<VolumeCall[]> {
+  const reached: VolumeCall[] = [];
+  for (;;) {
+    assert.ok(reached.length <= atMost, `still not at the end after ${atMost} steps`);
+    const { met } = await run(reached.length + 1);
+    if (!met) return reached;
+    reached.push(met);
+  }
 }
 
 /** Starts the next agent after a kill. The killed one releases its handles in this process, and changes nothing. */

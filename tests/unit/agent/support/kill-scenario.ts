@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, type TestContext } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { grantLocks } from './grant-locks.ts';
+import { before, type TestContext } from 'node:test';
 import { contents, countCalls, describeKill, failAt, type Kill, killAt, type Play, startNext } from './kill-at.ts';
+import { createLocalRepository } from './local-sandbox.ts';
 import { GitMemory } from './remembering-clone.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
 import { closeAll, shiftInodes } from './volume-calls.ts';
@@ -83,16 +82,10 @@ export const STEPS = { atLeast: 40, atMost: 300 };
 
 /** Makes the scenario of a test file before its first test; the function returns it. */
 export function useKillScenario(): () => KillScenario {
-  let endGrants: (() => void) | undefined;
-  let server: GitDaemon | undefined;
   let scenario: KillScenario | undefined;
   before(async () => {
-    endGrants = grantLocks();
-    server = await startGitDaemon();
-    scenario = await KillScenario.create(server);
+    scenario = await KillScenario.create();
   });
-  after(() => endGrants?.());
-  after(() => server?.stop());
   return () => scenario ?? assert.fail('no test has begun');
 }
 
@@ -108,8 +101,8 @@ export class KillScenario {
     this.#ids = ids;
   }
 
-  static async create(server: GitDaemon): Promise<KillScenario> {
-    const { url, commit } = await server.createRepository('killed');
+  static async create(): Promise<KillScenario> {
+    const { url, commit } = await createLocalRepository('killed');
     const ids = {} as Record<Commit, string>;
     let before: Files = {};
     for (const name of COMMITS) {

@@ -1,7 +1,8 @@
 import type { BlobReader } from '../../../../agent/git/blob-reader.ts';
-import { Clone, type CloneOptions } from '../../../../agent/git/clone.ts';
+import type { Clone, CloneOptions } from '../../../../agent/git/clone.ts';
 import type { Pins } from '../../../../agent/git/pins.ts';
 import type { Content } from '../../../../agent/lfs/lfs-store.ts';
+import { LocalClone } from './local-clone.ts';
 
 /**
  * Caches the requests to the clones of some sandboxes and git's results, for tests that run the same few syncs many
@@ -29,7 +30,7 @@ export class GitMemory {
 }
 
 /** A clone that asks git each question about a commit once. */
-export class RememberingClone extends Clone {
+export class RememberingClone extends LocalClone {
   readonly #memory: GitMemory;
 
   constructor(options: CloneOptions, memory: GitMemory) {

@@ -26,6 +26,7 @@ import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { LocalClone } from './local-clone.ts';
 import { type GitMemory, RememberingClone } from './remembering-clone.ts';
 
 const log = pino({ level: 'silent' });
@@ -161,7 +162,7 @@ export async function createSandbox(
     ...(await wireSync(config, { git, http, keyDirectory, uid, log, onFetch })),
     mounts: [...mounts],
     ...(heapBytes && { heapBytes }),
-    ...(memory && { clone: new RememberingClone({ git, path: repo, log }, memory) }),
+    clone: memory ? new RememberingClone({ git, path: repo, log }, memory) : new LocalClone({ git, path: repo, log }),
   });
   let dependencies = await start();
   return {

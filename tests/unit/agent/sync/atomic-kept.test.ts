@@ -6,7 +6,7 @@ import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { blocksOf, readPages } from '../../../support/markdown.ts';
-import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
@@ -16,7 +16,7 @@ const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', 
 const takenOver = (sandbox: Sandbox) => ownContents(sandbox, 'taken-over');
 
 async function commits(name: string) {
-  const { url: repo, commit } = await createRepository(name);
+  const { url: repo, commit } = await createLocalRepository(name);
   const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1' } });
   const second = await commit({ files: { 'dags/b': '2' } });
   const third = await commit({ files: { 'dags/a': '3' } });
@@ -25,7 +25,7 @@ async function commits(name: string) {
 
 suite('a directory of another user in a tree', () => {
   test('goes to taken-over with the rest of the tree, once', async (t) => {
-    const { url: repo, commit } = await createRepository('foreign-directory');
+    const { url: repo, commit } = await createLocalRepository('foreign-directory');
     const first = await commit({ files: { 'dags/a': '1', 'dags/sub/b': '1' } });
     const second = await commit({ files: { 'dags/a': '2' } });
     const sandbox = await createSandbox(t);

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 
@@ -13,7 +14,7 @@ const plain: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags')] 
 const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
 
 test('the link is removed with the last file, also by a sync that compares only the changes (allowEmpty)', async (t) => {
-  const { url: repo, commit } = await createRepository('emptied-atomic');
+  const { url: repo, commit } = await createLocalRepository('emptied-atomic');
   const first = await commit({ files: { a: '1' } });
   const second = await commit({ files: { a: null } });
   const sandbox = await createSandbox(t);
@@ -28,7 +29,7 @@ test('the link is removed with the last file, also by a sync that compares only 
 });
 
 test('without a manifest, the files of the tree are kept, because the gateway might have written them', async (t) => {
-  const { url: repo, commit } = await createRepository('no-manifest');
+  const { url: repo, commit } = await createLocalRepository('no-manifest');
   const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1' } });
   const second = await commit({ files: { 'dags/b': '2' } });
   const sandbox = await createSandbox(t);
@@ -44,7 +45,7 @@ test('without a manifest, the files of the tree are kept, because the gateway mi
 });
 
 test('a directory that replaced the link is never mixed with files of the agent', async (t) => {
-  const { url: repo, commit } = await createRepository('replaced-link');
+  const { url: repo, commit } = await createLocalRepository('replaced-link');
   const target = { repo, commit: await commit({ files: { 'dags/a': '1' } }) };
   const sandbox = await createSandbox(t);
   await sandbox.sync({ ...target, profile: atomic });
@@ -70,7 +71,7 @@ suite('an atomic mapping whose source is a symbolic link', () => {
   });
 
   test('delivers the directory that it leads to', async (t) => {
-    const { url: repo, commit } = await createRepository('source-link');
+    const { url: repo, commit } = await createLocalRepository('source-link');
     const sandbox = await createSandbox(t);
     const first = await commit({ files });
     await sandbox.sync({ repo, commit: first, profile: profileOf('directory') });
@@ -83,7 +84,7 @@ suite('an atomic mapping whose source is a symbolic link', () => {
 
   for (const dryRun of [true, false]) {
     test(`is an error if it leads to a file (dry run: ${dryRun})`, async (t) => {
-      const { url: repo, commit } = await createRepository(`source-link-file-${dryRun}`);
+      const { url: repo, commit } = await createLocalRepository(`source-link-file-${dryRun}`);
       const target = { repo, commit: await commit({ files }) };
       const sandbox = await createSandbox(t);
       const into = [mappingOf('leaf', 'dags/', { publish: 'atomic' })];

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf } from '../support/tree-files.ts';
 
@@ -12,7 +12,7 @@ const plain: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags')] 
 const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
 
 async function prepare(name: string) {
-  const { url: repo, commit } = await createRepository(name);
+  const { url: repo, commit } = await createLocalRepository(name);
   return { repo, commit: await commit({ files: { 'dags/a': '1', 'dags/sub/b': '1', other: '1' } }) };
 }
 

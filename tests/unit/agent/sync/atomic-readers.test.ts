@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { mappingOf } from '../support/tree-files.ts';
 
@@ -39,7 +39,7 @@ loop();
 
 suite('a reader in another process', () => {
   test(`never sees files of two commits while ${COMMITS} commits change all of ${FILES} files`, async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-reader');
+    const { url: repo, commit } = await createLocalRepository('atomic-reader');
     const commitOf = (n: number) =>
       commit({ files: Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), `${n}`])) });
     const sandbox = await createSandbox(t);
@@ -74,7 +74,7 @@ function transferred(): number {
 test('a change of one file reads and writes none of the others', {
   skip: !fs.existsSync('/proc/self/io'),
 }, async (t) => {
-  const { url: repo, commit } = await createRepository('atomic-unchanged-files');
+  const { url: repo, commit } = await createLocalRepository('atomic-unchanged-files');
   const text = 'x'.repeat(10_000);
   const files = Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), text]));
   const first = await commit({ files });

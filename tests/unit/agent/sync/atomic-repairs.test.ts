@@ -7,7 +7,7 @@ import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
-import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
@@ -17,7 +17,7 @@ const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', 
 const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
 
 async function commits(name: string) {
-  const { url: repo, commit } = await createRepository(name);
+  const { url: repo, commit } = await createLocalRepository(name);
   const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1', other: '1' } });
   const second = await commit({ files: { 'dags/b': '2' } });
   return { repo, first, second };
@@ -143,7 +143,7 @@ test('a foreign link in the place of a file of the agent is named when the path 
 });
 
 test('a failing file keeps readers from seeing a tree that is withdrawn', async (t) => {
-  const { url: repo, commit } = await createRepository('exchanged-last');
+  const { url: repo, commit } = await createLocalRepository('exchanged-last');
   const first = await commit({ files: { 'dags/a': '1', f: '1' } });
   const second = await commit({ files: { 'dags/a': '2', f: '2' } });
   const sandbox = await createSandbox(t);
@@ -163,7 +163,7 @@ test('a failing file keeps readers from seeing a tree that is withdrawn', async 
 });
 
 test('a tree that readers have seen before its sync was undone stays like a previous one', async (t) => {
-  const { url: repo, commit } = await createRepository('undone-tree');
+  const { url: repo, commit } = await createLocalRepository('undone-tree');
   const first = await commit({ files: { 'dags/a': '1', 'dags/same': '1', 'x/b': '1' } });
   const second = await commit({ files: { 'dags/a': '2', 'x/b': '2' } });
   const sandbox = await createSandbox(t);
@@ -194,7 +194,7 @@ test('a tree that readers have seen before its sync was undone stays like a prev
 });
 
 test('a tree that was undone leaves no file of the agent if its destination is unmapped before its removal', async (t) => {
-  const { url: repo, commit } = await createRepository('undone-unmapped');
+  const { url: repo, commit } = await createLocalRepository('undone-unmapped');
   const first = await commit({ files: { 'dags/a': '1', 'dags/same': '1', 'x/b': '1' } });
   const second = await commit({ files: { 'dags/a': '2', 'x/b': '2' } });
   const sandbox = await createSandbox(t);

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createRepository } from '../support/git-sandbox.ts';
 import { actAt } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 
@@ -28,7 +28,7 @@ const building = ({ data }: Sandbox): Map<number, string> => {
 const inodeOf = ({ data }: Sandbox, file: string) => fs.statSync(path.join(data, file)).ino;
 
 async function prepared(t: TestContext, name: string) {
-  const { url: repo, commit } = await createRepository(`spare-${name}`);
+  const { url: repo, commit } = await createLocalRepository(`spare-${name}`);
   const first = await commit({ files: { ...FILES, other: '1' } });
   const sandbox = await createSandbox(t);
   const sync = async (id: string, profile = atomic) => await sandbox.sync({ repo, commit: id, profile });
@@ -95,7 +95,7 @@ suite('a tree that was prepared', () => {
   });
 
   test('can be incomplete', async (t) => {
-    const { url: repo, commit } = await createRepository('spare-incomplete');
+    const { url: repo, commit } = await createLocalRepository('spare-incomplete');
     const ids = [await commit({ files: FILES }), await commit({ files: { 'dags/a': '2' } })];
     const sandbox = await createSandbox(t);
     await sandbox.sync({ repo, commit: ids[0] ?? '', profile: atomic });

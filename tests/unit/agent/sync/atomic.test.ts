@@ -6,6 +6,7 @@ import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createRepository } from '../support/git-sandbox.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
 import { denyLinks } from '../support/volume-calls.ts';
@@ -22,7 +23,7 @@ const takenOver = (sandbox: Sandbox) => ownContents(sandbox, 'taken-over');
 
 suite('a destination with publish: atomic', () => {
   test('links to a complete tree, which is replaced as a whole; unchanged files stay the same', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-replaced');
+    const { url: repo, commit } = await createLocalRepository('atomic-replaced');
     const first = await commit({
       files: { 'dags/a': '1', 'dags/b': '1', 'dags/sub/c': { content: '1', executable: true } },
     });
@@ -55,7 +56,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('is unchanged by a sync that changes nothing in it, also after a restart', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-unchanged');
+    const { url: repo, commit } = await createLocalRepository('atomic-unchanged');
     const first = await commit({ files: { 'dags/a': '1', other: '1' } });
     const second = await commit({ files: { other: '2' } });
     const profile = { mappings: [ATOMIC, mappingOf('other', 'other')] };
@@ -72,7 +73,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('has one tree for all mappings at or below it, laid over one another', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-layers');
+    const { url: repo, commit } = await createLocalRepository('atomic-layers');
     const files = { 'dags/a': '1', 'dags/b': '1', 'over/b': '2', 'over/c': '2', 'all/dags/d': '3', 'all/e': '3' };
     const id = await commit({ files });
     const sandbox = await createSandbox(t);
@@ -93,7 +94,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('below other directories is a relative link, and is removed with its directories', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-deep');
+    const { url: repo, commit } = await createLocalRepository('atomic-deep');
     const id = await commit({ files: { 'dags/a': '1', other: '1' } });
     const sandbox = await createSandbox(t);
     const deep = mappingOf('dags', 'x/y/dags', { publish: 'atomic' });
@@ -107,7 +108,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('can have templates, patches, and excludes', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-rendered');
+    const { url: repo, commit } = await createLocalRepository('atomic-rendered');
     const files = { 'dags/t': '{{ .GatewayName }}', 'dags/p.json': '{"a": 1}', 'dags/no': 'x' };
     const first = await commit({ files });
     const second = await commit({ files: { 'dags/u': 'u' } });
@@ -121,7 +122,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('keeps files that are no longer mapped with prune: false, and those of a missing optional source', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-kept');
+    const { url: repo, commit } = await createLocalRepository('atomic-kept');
     const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1', other: '1' } });
     const second = await commit({ files: { 'dags/b': null, 'dags/c': '2' } });
     const third = await commit({ files: { 'dags/a': null, 'dags/c': null, other: '3' } });
@@ -177,7 +178,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('must be a directory in the volume, with a directory as its source', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-refused');
+    const { url: repo, commit } = await createLocalRepository('atomic-refused');
     const id = await commit({ files: { 'dags/a': '1' } });
     const sandbox = await createSandbox(t);
     const refused = async (mappings: Mapping[], message: RegExp) =>
@@ -189,7 +190,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('needs a volume with links', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-no-links');
+    const { url: repo, commit } = await createLocalRepository('atomic-no-links');
     const id = await commit({ files: { 'dags/a': '1' } });
     const sandbox = await createSandbox(t);
     denyLinks(true);
@@ -201,7 +202,7 @@ suite('a destination with publish: atomic', () => {
   });
 
   test('cannot be where the gateway mounts something, or contain the file to touch', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-mounted');
+    const { url: repo, commit } = await createLocalRepository('atomic-mounted');
     const id = await commit({ files: { 'dags/a': '1' } });
     const sandbox = await createSandbox(t, { mounts: ['dags/cache'] });
     await assert.rejects(sandbox.sync({ repo, commit: id, profile: atomic }), /mounts another volume at dags\/cache/);
@@ -213,7 +214,7 @@ suite('a destination with publish: atomic', () => {
 
 suite('in a tree,', () => {
   const commits = async (name: string) => {
-    const { url: repo, commit } = await createRepository(name);
+    const { url: repo, commit } = await createLocalRepository(name);
     const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1' } });
     const second = await commit({ files: { 'dags/b': '2', 'dags/n': '2' } });
     return { repo, first, second };
@@ -333,7 +334,7 @@ suite('in a tree,', () => {
   }
 
   test('a link in the place of a directory leads nowhere', async (t) => {
-    const { url: repo, commit } = await createRepository('atomic-hostile-inside');
+    const { url: repo, commit } = await createLocalRepository('atomic-hostile-inside');
     const first = await commit({ files: { 'dags/sub/a': '1', 'dags/b': '1' } });
     const second = await commit({ files: { 'dags/b': '2' } });
     const sandbox = await createSandbox(t);
@@ -356,7 +357,7 @@ suite('in a tree,', () => {
 
 suite('a directory that is there before', () => {
   const prepare = async (name: string) => {
-    const { url: repo, commit } = await createRepository(name);
+    const { url: repo, commit } = await createLocalRepository(name);
     const id = await commit({ files: { 'dags/a': '1', 'dags/sub/b': '1', other: '1' } });
     return { repo, commit: id };
   };

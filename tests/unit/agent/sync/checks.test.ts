@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { Check } from '../../../../shared/api/sync.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 
 const checks: Check[] = [
   { files: '**/*.json', format: 'json' },
@@ -16,7 +16,7 @@ const failure = (message: RegExp | string) => ({ name: 'TerminalError', code: 's
 
 suite('checks before a sync', () => {
   test('keep a commit with an invalid file from changing anything, even in a dry run', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'checks', {});
+    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const good = { 'a.json': '{}', 'etc/b.yaml': 'a: 1', 'c.toml': 'a = 1', other: '{' };
     await sandbox.sync({ repo, commit: await commit({ files: good }), profile: { checks } });
     assert.deepEqual(await sandbox.files(), good);
@@ -33,7 +33,7 @@ suite('checks before a sync', () => {
   });
 
   test('see the content after templates and patches, at the paths of the data volume', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'checks', {});
+    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const target = { repo, commit: await commit({ files: { 'in/a.json': '{"port": {{ .Vars.port }} }' } }) };
     const mappings = [
       { source: 'in/a.json', destination: 'out.json', required: true, template: true },
@@ -49,7 +49,7 @@ suite('checks before a sync', () => {
   });
 
   test('cover files that were delivered before, once a check is added', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'checks', {});
+    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const target = { repo, commit: await commit({ files: { 'a.json': '{', b: '1' } }) };
     await sandbox.sync(target);
     for (const isNew of [false, true]) {
@@ -64,7 +64,7 @@ suite('checks before a sync', () => {
   });
 
   test('cover a file that the gateway has written itself', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'checks', {});
+    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     await sandbox.sync({ repo, commit: await commit({ files: { 'a.json': '{}', b: '1' } }), profile: { checks } });
     await sandbox.restart();
     await writeFile(path.join(sandbox.data, 'a.json'), '{');
@@ -73,14 +73,14 @@ suite('checks before a sync', () => {
   });
 
   test('name five of many files', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'checks', {});
+    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const files = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`${index}.json`, '{']));
     const target = { repo, commit: await commit({ files }), profile: { checks } };
     await assert.rejects(sandbox.sync(target), failure(/^0\.json: [^;]*(; \d\.json: [^;]*){4}; and 2 more$/));
   });
 
   test('report a file that is too large', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'checks', {});
+    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const large = Buffer.alloc(8 * 1024 ** 2 + 1, ' ');
     const target = { repo, commit: await commit({ files: { 'a.json': large } }), profile: { checks } };
     await assert.rejects(sandbox.sync(target), failure(/^a\.json: larger than 8388608 bytes/));

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 
 /** A gateway that writes its own file again at each reload. */
 async function startStubbornGateway(t: TestContext) {
@@ -30,7 +30,7 @@ const reload = {
 suite('a gateway that rewrites a file after each reload', () => {
   test('is repaired three times, then reported, and repaired again for another commit', async (t) => {
     const gateway = await startStubbornGateway(t);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'stubborn', { port: gateway.port });
+    const { repo, commit, sandbox } = await localSandbox(t, 'stubborn', { port: gateway.port });
     gateway.file = path.join(sandbox.data, 'a');
     const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }), reload };
     const repairs: boolean[] = [];
@@ -50,7 +50,7 @@ suite('a gateway that rewrites a file after each reload', () => {
   });
 
   test('is unchanged from the start with drift: report', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'reporting');
+    const { repo, commit, sandbox } = await localSandbox(t, 'reporting');
     const target = { repo, commit: await commit({ files: { a: '1' } }), profile: { drift: 'report' as const } };
     await sandbox.sync(target);
     await writeFile(path.join(sandbox.data, 'a'), 'x');

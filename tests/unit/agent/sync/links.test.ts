@@ -7,6 +7,7 @@ import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
 import { followLinksIn, type Tree } from '../support/follow-links-in.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const link = (symlink: string) => ({ symlink });
@@ -16,7 +17,7 @@ const mapped = (...sources: string[]) => ({
 
 suite('symbolic links in the repository', () => {
   test('are delivered as the files and directories that they lead to', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t, 'links');
     const files = {
       'sites-available/shop/nginx.conf': 'shop',
       'sites-available/blog.conf': 'blog',
@@ -39,7 +40,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('are sources as well, and on the way to a source', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t, 'links');
     const files = {
       'releases/2/conf/a': 'a2',
       'releases/2/run': { content: 'run', executable: true },
@@ -58,7 +59,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('are followed again when only a target outside the mapping changes', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t, 'links');
     const files = { 'on/a': link('../off/a'), 'on/d': link('../off/d'), 'on/b': '1', 'off/a': '1', 'off/d/x': '1' };
     const profile = { ...mapped('on'), syncPeriod: 3600 };
     await sandbox.sync({ repo, commit: await commit({ files }), profile });
@@ -73,7 +74,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('appear above a source, or vanish, soon after a check', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t, 'links');
     const optional = { source: 'now/conf', destination: 'conf', required: false, template: false };
     const profile = { mappings: [optional, ...mapped('b').mappings], syncPeriod: 3600 };
     await sandbox.sync({ repo, commit: await commit({ files: { b: '1', 'v/1/conf/a': 'a1' } }), profile });
@@ -114,7 +115,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('need no git server for a restart', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t, 'links');
     const files = { 'on/a': link('../off/a'), 'off/a': '1' };
     const target = { repo, commit: await commit({ files }), profile: mapped('on') };
     await sandbox.sync(target);
@@ -140,7 +141,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('are rejected if the paths to missing targets need more memory than the agent has', async (t) => {
-    const { repo, commit } = await gitSandbox(t, 'links');
+    const { repo, commit } = await localSandbox(t, 'links');
     const target = (n: number) => link(`../o${n}/${`${'y'.repeat(22)}/`.repeat(125)}z`);
     const names = Array.from({ length: 700 }, (_, n) => [`m/l${n}`, target(n)]);
     const id = await commit({ files: Object.fromEntries(names) });
@@ -215,7 +216,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('are right after every commit of any history', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t, 'links');
     const at = fc.constantFrom('a/x', 'a/y', 'a/d/x', 'a/d/l', 'b', 'b/x', 'b/y', 'c/x', 'c');
     const text = fc.constantFrom('x', 'y', 'd', '../b', '../b/x', '../c', '../../b', '../c/x', 'd/l');
     const tree = fc.dictionary(at, fc.oneof(fc.constantFrom('1', '2'), text.map(link)), { noNullPrototype: true });

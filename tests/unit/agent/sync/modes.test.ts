@@ -8,6 +8,7 @@ import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { mappingOf, treeOf } from '../support/tree-files.ts';
@@ -27,7 +28,7 @@ const files = { 'conf/a': '1', 'keys/id': 'key', 'keys/sub/run': { content: '#!'
 
 suite('a mapping with a mode', () => {
   test('delivers all files with exactly this mode, regardless of git and groupWrite', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'modes');
+    const { repo, commit, sandbox } = await localSandbox(t, 'modes');
     const id = await commit({ files });
     await sandbox.sync({ repo, commit: id, profile: keysWith('0640', { groupWrite: true }) });
     assert.deepEqual(
@@ -40,7 +41,7 @@ suite('a mapping with a mode', () => {
 
   test('is exact with any umask', async (t) => {
     for (const mask of [0o000, 0o077]) {
-      const { repo, commit, sandbox } = await gitSandbox(t, 'umask');
+      const { repo, commit, sandbox } = await localSandbox(t, 'umask');
       const umask = process.umask(mask);
       try {
         await sandbox.sync({ repo, commit: await commit({ files }), profile: keysWith('0440') });
@@ -52,7 +53,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('that changes is a change of its files only, in the same commit and after a restart', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'changed');
+    const { repo, commit, sandbox } = await localSandbox(t, 'changed');
     const target = { repo, commit: await commit({ files }) };
     await sandbox.sync({ ...target, profile: keysWith() });
     const steps: [mode: string | undefined, changes: string[], modes: [string, string]][] = [
@@ -75,7 +76,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('applies to new and changed files of later commits, and to templates and patches', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'rendered');
+    const { repo, commit, sandbox } = await localSandbox(t, 'rendered');
     const patches = [{ file: 'p.json', set: { a: '2' } }];
     const profile = { mappings: [mappingOf('keys', 'keys', { mode: '0600', template: true, patches })] };
     const first = { 'keys/t': '{{ .Ref }}', 'keys/p.json': '{"a": 1}' };
@@ -89,7 +90,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('overrides a change of the executable bit in git', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'bit');
+    const { repo, commit, sandbox } = await localSandbox(t, 'bit');
     const profile = keysWith('0600');
     await sandbox.sync({ repo, commit: await commit({ files }), profile });
     const next = await commit({ files: { 'keys/id': { content: 'key', executable: true } } });
@@ -98,7 +99,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('gives a file that several mappings deliver the mode of the last one', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'layers');
+    const { repo, commit, sandbox } = await localSandbox(t, 'layers');
     const id = await commit({ files: { 'base/a': '1', 'base/b': '1', 'over/b': '2' } });
     const base = mappingOf('base', '.', { mode: '0640' });
     const over = mappingOf('over', '.');
@@ -112,7 +113,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('makes any other mode of its files drift, which is repaired or reported', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'drift');
+    const { repo, commit, sandbox } = await localSandbox(t, 'drift');
     const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
     await sandbox.sync(target);
     for (const mode of [0o644, 0o660, 0o400, 0o4600]) {
@@ -135,7 +136,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('is corrected with a copy, unless the file is unreadable, or changes in between', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'copies');
+    const { repo, commit, sandbox } = await localSandbox(t, 'copies');
     const target = { repo, commit: await commit({ files }), profile: keysWith('0640') };
     await sandbox.sync(target);
     const key = path.join(sandbox.data, 'keys/id');
@@ -155,7 +156,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('is corrected with the content from git if the gateway keeps the agent from reading the file', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'copies');
+    const { repo, commit, sandbox } = await localSandbox(t, 'copies');
     const target = { repo, commit: await commit({ files }) };
     await sandbox.sync({ ...target, profile: keysWith('0640') });
     const key = path.join(sandbox.data, 'keys/id');
@@ -170,7 +171,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('is compared with files that the agent found', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'found');
+    const { repo, commit, sandbox } = await localSandbox(t, 'found');
     for (const [name, mode] of Object.entries({ same: 0o600, other: 0o644 })) {
       writeFileSync(path.join(sandbox.data, name), name);
       chmodSync(path.join(sandbox.data, name), mode);
@@ -186,7 +187,7 @@ suite('a mapping with a mode', () => {
   test('is corrected in files that the agent found, which stay when they are no longer mapped', async (t) => {
     const key = (sandbox: Sandbox) => path.join(sandbox.data, 'keys/id');
     const found = async (name: string, onConflict: 'refuse' | 'takeOver') => {
-      const { repo, commit, sandbox } = await gitSandbox(t, name);
+      const { repo, commit, sandbox } = await localSandbox(t, name);
       mkdirSync(path.dirname(key(sandbox)));
       writeFileSync(key(sandbox), 'key');
       chmodSync(key(sandbox), 0o600);
@@ -221,7 +222,7 @@ suite('a mapping with a mode', () => {
   });
 
   test('in an atomic destination gives only the affected files a new inode, and keeps the previous tree', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'atomic');
+    const { repo, commit, sandbox } = await localSandbox(t, 'atomic');
     const id = await commit({ files: { 'dags/a': '1', 'keys/id': 'key' } });
     const profileOf = (mode: string) => ({
       mappings: [mappingOf('dags', 'dags', { publish: 'atomic' }), mappingOf('keys', 'dags/keys', { mode })],

@@ -6,8 +6,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { blocksOf, readPages } from '../../../support/markdown.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { createRepository } from '../support/git-sandbox.ts';
 import { actAt, describeKill, everyKill, failAt, killAt, startNext } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, treeOf } from '../support/tree-files.ts';
 
@@ -36,7 +36,7 @@ const served = ({ data }: Sandbox) => fs.readdirSync(data).filter((name) => fs.e
 
 suite("the agent's directory elsewhere in the volume", () => {
   test("isn't among the gateway's files, and can't be reached from them", async (t) => {
-    const { url: repo, commit } = await createRepository('state-elsewhere');
+    const { url: repo, commit } = await createLocalRepository('state-elsewhere');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { at, annotated } = await createVolume(t);
     const sandbox = await annotated('private/sync');
@@ -53,7 +53,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('is next to a directory that the agent creates like the kubelet', async (t) => {
-    const { url: repo, commit } = await createRepository('state-new-data');
+    const { url: repo, commit } = await createLocalRepository('state-new-data');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { volume, at, annotated } = await createVolume(t);
     fs.rmdirSync(at('www'));
@@ -65,7 +65,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test("reports a path in the volume if the data can't be opened, and opens it later", async (t) => {
-    const { url: repo, commit } = await createRepository('state-no-data');
+    const { url: repo, commit } = await createLocalRepository('state-no-data');
     const target = { repo, commit: await commit({ files: { 'site/index.html': '1' } }), profile: SITE };
     const { volume, at, annotated } = await createVolume(t);
     fs.symlinkSync('www', at('sites'));
@@ -83,7 +83,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('is the one that was in the data before, with everything in it', async (t) => {
-    const { url: repo, commit } = await createRepository('state-moved');
+    const { url: repo, commit } = await createLocalRepository('state-moved');
     const first = await commit({ files: { 'site/index.html': '1', 'site/own': '1' } });
     const second = await commit({ files: { 'site/index.html': '2', 'site/own': null } });
     const { at, usual, annotated } = await createVolume(t);
@@ -99,7 +99,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('moves only with a sync, not with a dry run, which uses it where it is', async (t) => {
-    const { url: repo, commit } = await createRepository('state-dry');
+    const { url: repo, commit } = await createLocalRepository('state-dry');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { at, usual, annotated } = await createVolume(t);
     const before = await usual();
@@ -112,7 +112,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('keeps links to trees valid, wherever it moves', async (t) => {
-    const { url: repo, commit } = await createRepository('state-trees');
+    const { url: repo, commit } = await createLocalRepository('state-trees');
     const first = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
     const second = await commit({ files: { 'site/a': '2', 'site/b': '2' } });
     const { at, usual, annotated } = await createVolume(t);
@@ -131,7 +131,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('can be moved by a user with the documented commands', async (t) => {
-    const { url: repo, commit } = await createRepository('state-by-hand');
+    const { url: repo, commit } = await createLocalRepository('state-by-hand');
     const first = await commit({ files: { 'site/index.html': '1', 'site/old': '1' } });
     const second = await commit({ files: { 'site/old': null } });
     const { volume, at, usual, annotated } = await createVolume(t);
@@ -158,7 +158,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('can be moved by a user before a dry run, which has no changes', async (t) => {
-    const { url: repo, commit } = await createRepository('state-by-hand-dry');
+    const { url: repo, commit } = await createLocalRepository('state-by-hand-dry');
     const first = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
     const second = await commit({ files: { 'site/a': '2' } });
     const { at, annotated } = await createVolume(t);
@@ -185,7 +185,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test("doesn't move an entry of the gateway out of the gateway's mount", async (t) => {
-    const { url: repo, commit } = await createRepository('state-exchanged');
+    const { url: repo, commit } = await createLocalRepository('state-exchanged');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { volume, at, usual, annotated } = await createVolume(t);
     const target = { repo, commit: id, profile: SITE };
@@ -206,7 +206,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('reports a link that the gateway wrote without its control characters, and shortened', async (t) => {
-    const { url: repo, commit } = await createRepository('state-text');
+    const { url: repo, commit } = await createLocalRepository('state-text');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { at, annotated } = await createVolume(t);
     fs.symlinkSync(`sync.io/state-directory=x\u001b[31m\n${'y'.repeat(3000)}`, at('www/.sync-agent'));
@@ -219,7 +219,7 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('survives a kill at any step of the move', async (t) => {
-    const { url: repo, commit } = await createRepository('state-kills');
+    const { url: repo, commit } = await createLocalRepository('state-kills');
     const first = await commit({ files: { 'site/a': '1', 'site/b': '1', 'other/x': '1', 'other/own': '1' } });
     const second = await commit({ files: { 'site/a': '2', 'site/b': null, 'other/own': null } });
     const atomic = { repo, profile: ATOMIC };
@@ -246,7 +246,7 @@ suite("the agent's directory elsewhere in the volume", () => {
 });
 
 test("messages name the agent's files by their paths in the volume, as the annotation does", async (t) => {
-  const { url: repo, commit } = await createRepository('state-messages');
+  const { url: repo, commit } = await createLocalRepository('state-messages');
   const target = { repo, commit: await commit({ files: { 'site/index.html': '1' } }), profile: SITE };
   const obstacles: [string, (file: string) => void, RegExp][] = [
     ['agent.lock', (file) => fs.mkdirSync(file), /^private\/state\/agent\.lock must be a regular file/],
@@ -268,7 +268,7 @@ test("messages name the agent's files by their paths in the volume, as the annot
 
 suite('two agents with different directories for the same data', () => {
   test('wait for each other before one of them moves it', async (t) => {
-    const { url: repo, commit } = await createRepository('state-two');
+    const { url: repo, commit } = await createLocalRepository('state-two');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { at, usual, annotated } = await createVolume(t);
     const before = await usual();
@@ -292,7 +292,7 @@ suite('two agents with different directories for the same data', () => {
   });
 
   test('are kept apart if the link between them is removed', async (t) => {
-    const { url: repo, commit } = await createRepository('state-link-removed');
+    const { url: repo, commit } = await createLocalRepository('state-link-removed');
     const id = await commit({ files: { 'site/index.html': '1' } });
     const { at, usual, annotated } = await createVolume(t);
     const target = { repo, commit: id, profile: SITE };
@@ -321,7 +321,7 @@ suite('two agents with different directories for the same data', () => {
 
 suite('a directory that is named for the agent', () => {
   const target = async (name: string) => {
-    const { url: repo, commit } = await createRepository(name);
+    const { url: repo, commit } = await createLocalRepository(name);
     return { repo, commit: await commit({ files: { 'site/index.html': '1', 'site/state/x': '1' } }), profile: SITE };
   };
 
@@ -403,7 +403,7 @@ suite('a directory that is named for the agent', () => {
   });
 
   test('must be in the data if a destination links into it', async (t) => {
-    const { url: repo, commit } = await createRepository('state-outside');
+    const { url: repo, commit } = await createLocalRepository('state-outside');
     const id = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
     const { at, usual, annotated } = await createVolume(t);
     const given = { repo, commit: id, profile: ATOMIC };

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createRepository } from '../support/git-sandbox.ts';
 import { contents, countCalls, describeKill, everyKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -106,7 +106,7 @@ suite('all files keep their owners and content after', () => {
       const end = isRestarted ? 'a kill' : 'an outage that begins';
       const links = hasLinks ? 'with' : 'without';
       test(`${end} at any step while a file is ${story.title}; ${links} hard links`, async (t) => {
-        const { url: repo, commit } = await createRepository(`after-${index}-${hasLinks}`);
+        const { url: repo, commit } = await createLocalRepository(`after-${index}-${hasLinks}`);
         const directory = story.killed.profile?.mappings ? 'd/' : '';
         let commits = 0;
         const prepare = async (steps: Step[]) => {

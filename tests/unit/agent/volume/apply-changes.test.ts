@@ -11,8 +11,8 @@ import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { Logger } from '../../../../shared/log.ts';
-import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { describeKill, everyStep, failAt } from '../support/kill-at.ts';
+import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -36,7 +36,7 @@ async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
 
 /** Two commits that differ in every way that files can. */
 async function prepare(name: string) {
-  const repository = await createRepository(name);
+  const repository = await createLocalRepository(name);
   const run = { content: '#!', executable: true };
   const first = await repository.commit({
     files: { a: '1', b: '1', run, 'to-folder': '1', 'to-file/x/y': '1', 'goes/deep/z': '1', stays: '1' },
@@ -109,7 +109,7 @@ suite('a failed sync leaves everything as it was', () => {
   });
 
   test("in a directory that isn't its own", { skip: !isRoot && 'another user needs root' }, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'denied');
+    const { repo, commit, sandbox } = await localSandbox(t, 'denied');
     await chmod(sandbox.directory, 0o755);
     await chown(sandbox.data, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
     const locked = path.join(sandbox.data, 'locked');
@@ -134,7 +134,7 @@ suite('a failed sync leaves everything as it was', () => {
 
 /** For a data volume of one megabyte. */
 async function fillUp(sandbox: Sandbox): Promise<void> {
-  const { url: repo, commit } = await createRepository('full');
+  const { url: repo, commit } = await createLocalRepository('full');
   await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
   await writeFile(path.join(sandbox.data, 'own'), Buffer.alloc(500_000, 'x'));
   const before = await snapshot(sandbox);
@@ -148,7 +148,7 @@ async function fillUp(sandbox: Sandbox): Promise<void> {
 
 suite('a sync of changes', () => {
   test('replaces read-only files', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'read-only');
+    const { repo, commit, sandbox } = await localSandbox(t, 'read-only');
     await writeFile(path.join(sandbox.data, 'a'), 'theirs', { mode: 0o444 });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
     await chmod(path.join(sandbox.data, 'a'), 0o444);
@@ -157,7 +157,7 @@ suite('a sync of changes', () => {
   });
 
   test('puts no file in the place of a directory with foreign content', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'folder');
+    const { repo, commit, sandbox } = await localSandbox(t, 'folder');
     await mkdir(path.join(sandbox.data, 'a'));
     await writeFile(path.join(sandbox.data, 'a/own'), 'theirs');
     const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { createRepository } from '../support/git-sandbox.ts';
 import { actAt, contents, everyStep, failAt } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { onceRead } from '../support/volume-calls.ts';
@@ -18,7 +18,7 @@ interface Kind {
 
 /** Makes sandboxes with `f` in them, and a commit that is to do something with it. */
 async function prepareAll(t: TestContext, { isOwned, wanted }: Kind) {
-  const { url: repo, commit } = await createRepository('meanwhile');
+  const { url: repo, commit } = await createLocalRepository('meanwhile');
   const first = await commit({ files: { f: isOwned ? 'one' : null, 'x/x': '1', z: '1' } });
   const second = await commit({ files: { f: wanted, 'x/x': '2' } });
   const memory = new GitMemory();
@@ -87,7 +87,7 @@ suite('while the agent rereads a file', () => {
 });
 
 test('a directory that is removed while it is empty is recreated, by this sync or the next one', async (t) => {
-  const { url: repo, commit } = await createRepository('meanwhile');
+  const { url: repo, commit } = await createLocalRepository('meanwhile');
   const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
   const memory = new GitMemory();
   await everyStep(t, STEPS, async (step) => {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 
 /** Truncates file times like ext3 and FAT; returns the names of files opened from then on. */
 function playVolume(t: TestContext, stepMs: number): string[] {
@@ -31,7 +31,7 @@ function playVolume(t: TestContext, stepMs: number): string[] {
 
 async function deliver(t: TestContext, stepMs: number) {
   const opened = playVolume(t, stepMs);
-  const { repo, commit, sandbox } = await gitSandbox(t, 'coarse');
+  const { repo, commit, sandbox } = await localSandbox(t, 'coarse');
   const target = { repo, commit: await commit({ files: { f: 'OURS' } }) };
   const file = path.join(sandbox.data, 'f');
   await sandbox.sync(target);

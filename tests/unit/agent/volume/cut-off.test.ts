@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { contents, countCalls, describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -19,7 +19,7 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
   suite(`an agent that is killed at any step, with${hasLinks ? '' : 'out'} hard links, while a file is`, () => {
     for (const [phase, name] of PHASES.entries()) {
       test(`${name}${isRewritten ? ' and then rewritten by the gateway' : ''}, loses nothing of others`, async (t) => {
-        const { repo, commit, sandbox } = await gitSandbox(t, 'cut-off', { memory: new GitMemory() });
+        const { repo, commit, sandbox } = await localSandbox(t, 'cut-off', { memory: new GitMemory() });
         const commits = [
           await commit({ files: { f: 'one', z: '1' } }),
           await commit({ files: { f: 'two', z: '2' } }),
@@ -64,7 +64,7 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
 for (const hasLinks of [true, false]) {
   const links = `with${hasLinks ? '' : 'out'} hard links`;
   test(`a file that the gateway puts in the place of one that is removed outlives a kill right after any step, ${links}`, async (t) => {
-    const { url: repo, commit } = await createRepository(`cut-off-exchanged-${hasLinks}`);
+    const { url: repo, commit } = await createLocalRepository(`cut-off-exchanged-${hasLinks}`);
     const one = { repo, commit: await commit({ files: { f: 'one', z: '1' } }) };
     // With drift: repair, any entry at a path of the agent is removed as well.
     const gone = { repo, commit: await commit({ files: { f: null } }), profile: { drift: 'report' as const } };

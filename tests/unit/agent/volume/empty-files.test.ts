@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { lstatSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
 import { KilledVolume } from '../support/killed-volume.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -13,7 +13,7 @@ const STEPS = { atLeast: 10, atMost: 80 };
 suite('an empty file with the permissions of a placeholder', () => {
   for (const hasLinks of [true, false]) {
     test(`that the gateway owns is restored after a kill at any step of its takeover, ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
-      const { url: repo, commit } = await createRepository(`empty-${hasLinks}`);
+      const { url: repo, commit } = await createLocalRepository(`empty-${hasLinks}`);
       const first = { repo, commit: await commit({ files: { a: '1' } }) };
       const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
       const last = { repo, commit: await commit({ files: { f: null } }) };
@@ -35,7 +35,7 @@ suite('an empty file with the permissions of a placeholder', () => {
   }
 
   test('that the gateway owns stays if a new file was about to replace it, with hard links', async (t) => {
-    const { url: repo, commit } = await createRepository('empty-new');
+    const { url: repo, commit } = await createLocalRepository('empty-new');
     const first = { repo, commit: await commit({ files: { a: '1' } }) };
     const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
     const last = { repo, commit: await commit({ files: { f: null } }) };

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
 import { failCalls } from '../support/fail-calls.ts';
-import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { actAt, everyStep, failAt, killAt, type Play } from '../support/kill-at.ts';
+import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
@@ -33,7 +33,7 @@ suite('all files keep their owners after an outage from any step of a sync on, e
   for (const [index, { title, code: expected, play }] of failures.entries()) {
     for (const code of ['EIO', 'EMFILE']) {
       test(`${title} (${code})`, async (t) => {
-        const { url: repo, commit } = await createRepository(`outage-${index}-${code}`);
+        const { url: repo, commit } = await createLocalRepository(`outage-${index}-${code}`);
         const first = { repo, commit: await commit({ files: { a: '1' } }) };
         const target = { repo, commit: await commit({ files: { f: 'OURS', n: 'NEW', z: '1' } }) };
         const last = { repo, commit: await commit({ files: { f: null, n: null } }) };
@@ -72,7 +72,7 @@ suite('all files keep their owners after an outage from any step of a sync on, e
 
 suite('on a volume without hard links,', () => {
   test('a file that was moved away is restored, even if no inode is left', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'no-inodes');
+    const { repo, commit, sandbox } = await localSandbox(t, 'no-inodes');
     await sandbox.sync({ repo, commit: await commit({ files: { a: 'one' } }) });
     const next = await commit({ files: { a: 'two' } });
     const file = path.join(realpathSync(sandbox.data), 'a');
@@ -86,7 +86,7 @@ suite('on a volume without hard links,', () => {
   });
 
   test('an empty placeholder is removed if the restoration fails', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'placeholder');
+    const { repo, commit, sandbox } = await localSandbox(t, 'placeholder');
     writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     const taken = await commit({ files: { a: '1', f: 'OURS' } });
     const given = await commit({ files: { f: null } });

@@ -6,7 +6,7 @@ import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mountFuse, playExecutableBit, playForcedModes } from '../support/forced-modes.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 import { mappingOf } from '../support/tree-files.ts';
 
 const emptyDirectory = async (t: TestContext): Promise<string> => {
@@ -39,7 +39,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('a commit writes only its changes, and nothing counts as drift, even after a restart', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { repo, commit, sandbox } = await gitSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await localSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
       const first = { repo, commit: await commit({ files }), reload };
       await sandbox.sync(first);
       assert.equal(sandbox.root.traits?.keepsModes, false, 'probed');
@@ -62,7 +62,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('the executable bit of a commit changes only the record', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { repo, commit, sandbox } = await gitSandbox(t, 'bit', { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await localSandbox(t, 'bit', { shared: { data, podUid: 'uid' } });
       await sandbox.sync({ repo, commit: await commit({ files }) });
       const target = { repo, commit: await commit({ files: { a: { content: '1', executable: true } } }) };
       for (let look = 0; look < 2; look += 1) {
@@ -78,7 +78,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       await mkdir(path.join(data, 'd'));
       await writeFile(path.join(data, 'a'), '1');
       await writeFile(path.join(data, 'd/run.sh'), '#!/bin/sh\n');
-      const { repo, commit, sandbox } = await gitSandbox(t, 'found', { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await localSandbox(t, 'found', { shared: { data, podUid: 'uid' } });
       const { plan } = await sandbox.sync({ repo, commit: await commit({ files }) });
       assert.deepEqual(
         plan.changes.map(({ path }) => path),
@@ -89,7 +89,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('a dry run after a sync lists nothing, and writes nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { repo, commit, sandbox } = await gitSandbox(t, 'dry', { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await localSandbox(t, 'dry', { shared: { data, podUid: 'uid' } });
       const target = { repo, commit: await commit({ files }) };
       await sandbox.sync(target);
       await sandbox.release();
@@ -103,7 +103,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('a mode in a mapping changes only the record, and the report has a note', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { repo, commit, sandbox } = await gitSandbox(t, 'mode', { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await localSandbox(t, 'mode', { shared: { data, podUid: 'uid' } });
       const id = await commit({ files });
       await sandbox.sync({ repo, commit: id });
       for (const mode of ['0600', '0400', undefined]) {
@@ -124,7 +124,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('groupWrite blocks nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { repo, commit, sandbox } = await gitSandbox(t, 'group', { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await localSandbox(t, 'group', { shared: { data, podUid: 'uid' } });
       const target = { repo, commit: await commit({ files }), profile: { groupWrite: true } };
       await sandbox.sync(target);
       const { plan } = await sandbox.sync(target);
@@ -141,7 +141,7 @@ async function entriesOf(directory: string): Promise<[string, number][]> {
 }
 
 test('on a volume that keeps modes, a lost executable bit still counts as drift', async (t) => {
-  const { repo, commit, sandbox } = await gitSandbox(t, 'kept-modes');
+  const { repo, commit, sandbox } = await localSandbox(t, 'kept-modes');
   const target = { repo, commit: await commit({ files }) };
   await sandbox.sync(target);
   assert.equal(sandbox.root.traits?.keepsModes, true);
@@ -155,7 +155,7 @@ test('on a volume that keeps modes, a lost executable bit still counts as drift'
 });
 
 test('on a volume that keeps only the executable bit, only this bit of a mode counts', async (t) => {
-  const { repo, commit, sandbox } = await gitSandbox(t, 'bit-only');
+  const { repo, commit, sandbox } = await localSandbox(t, 'bit-only');
   t.after(playExecutableBit(t));
   const target = { repo, commit: await commit({ files }) };
   const profile = { mappings: [mappingOf('.', '.', { mode: '0600' })] };

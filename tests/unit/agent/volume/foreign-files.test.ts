@@ -5,15 +5,15 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
 import { actAt, failAt, killAt } from '../support/kill-at.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 import { denyLinks } from '../support/volume-calls.ts';
 
 type Changes = Record<string, string | null>;
 
 async function prepare(t: TestContext, files: Changes) {
-  const { repo, commit, sandbox } = await gitSandbox(t, 'foreign');
+  const { repo, commit, sandbox } = await localSandbox(t, 'foreign');
   const at = (name: string) => path.join(sandbox.data, name);
   let last = '';
   const sync = async (changes: Changes, profile: Partial<ResolvedProfile> = {}) => {

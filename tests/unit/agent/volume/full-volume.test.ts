@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
-import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
@@ -23,7 +23,7 @@ function fill(volume: string): { isMade: boolean; end: () => void } {
 
 suite('after a kill on a volume that is now full', () => {
   test('the next agent frees space by removing remains of the killed one, or needs none', async (t) => {
-    const { url: repo, commit } = await createRepository('full-volume');
+    const { url: repo, commit } = await createLocalRepository('full-volume');
     const first = { repo, commit: await commit({ files: { a: '1', gone: '1', f: '1' } }) };
     const second = { repo, commit: await commit({ files: { a: '2', gone: null, n: '2' } }) };
     const memory = new GitMemory();

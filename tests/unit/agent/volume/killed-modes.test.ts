@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { mappingOf, ownContents } from '../support/tree-files.ts';
 
@@ -11,7 +11,7 @@ const FILES = { 'keys/id': 'key', 'keys/empty': '' };
 
 for (const hasLinks of [true, false]) {
   test(`a kill while only modes change leaves whole files, ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
-    const { url: repo, commit } = await createRepository('killed-modes');
+    const { url: repo, commit } = await createLocalRepository('killed-modes');
     const id = await commit({ files: FILES });
     const targetWith = (mode: string) => ({
       repo,

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyKill, type Kill, killAt, type Play, startNext } from '../support/kill-at.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, ownContents, treeOf, treesOf, writeInto } from '../support/tree-files.ts';
@@ -76,7 +76,7 @@ const STEPS = { atLeast: 25, atMost: 250 };
 suite('an agent that is killed at any step while', () => {
   for (const [index, story] of stories.entries()) {
     test(story.title, async (t) => {
-      const { url: repo, commit } = await createRepository(`killed-tree-${index}`);
+      const { url: repo, commit } = await createLocalRepository(`killed-tree-${index}`);
       const filesOf = (name: Commit) => Object.entries(FILES[name]).map(([file, text]) => [`d/${file}`, text]);
       const ids = {
         first: await commit({ files: { ...Object.fromEntries(filesOf('first')), other: '1' } }),

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
+import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
 
 const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched' };
 
 /** A volume with a file that was taken over, and a reload that is pending. */
 async function prepare(t: TestContext, before: (data: string) => Promise<void> = async () => {}) {
-  const { repo, commit, sandbox } = await gitSandbox(t, 'private');
+  const { repo, commit, sandbox } = await localSandbox(t, 'private');
   await before(sandbox.data);
   await writeFile(path.join(sandbox.data, 'etl.py'), 'theirs');
   const target = { repo, commit: await commit({ files: { 'etl.py': 'ours', 'dags/new.py': 'new' } }), reload };
@@ -78,7 +78,7 @@ suite("the agent's own files in the data volume", () => {
   test('never have the names of files about to be delivered, even in new directories', async (t) => {
     const { sandbox } = await prepare(t);
     const own = path.join(sandbox.data, '.sync-agent');
-    const { url: repo, commit } = await createRepository('private');
+    const { url: repo, commit } = await createLocalRepository('private');
     const seen: string[] = [];
     t.mock.method(OwnFile.prototype, 'exists', () => {
       seen.push(...(readdirSync(own, { recursive: true }) as string[]));

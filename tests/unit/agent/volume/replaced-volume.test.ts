@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 
 const message = /^the root of the data volume was replaced or removed/;
 const replaced = { name: 'TransientError', code: 'data.replaced', message };
 
 suite('while another directory is in the place of the data volume, a running agent', () => {
   test('remembers everything that it owns and keeps in the first one', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-volume');
+    const { repo, commit, sandbox } = await localSandbox(t, 'replaced-volume');
     const away = `${sandbox.data}.away`;
     fs.writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', f: 'OURS' } }) });
@@ -29,7 +29,7 @@ suite('while another directory is in the place of the data volume, a running age
   });
 
   test('reads no manifest there', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-manifest');
+    const { repo, commit, sandbox } = await localSandbox(t, 'replaced-manifest');
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
     await sandbox.restart();
     fs.renameSync(sandbox.data, `${sandbox.data}.away`);
@@ -39,7 +39,7 @@ suite('while another directory is in the place of the data volume, a running age
   });
 
   test("reports no sync if it didn't sync", async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-by-copy');
+    const { repo, commit, sandbox } = await localSandbox(t, 'replaced-by-copy');
     await sandbox.sync({ repo, commit: await commit({ files: { f: 'one' } }) });
     const two = await commit({ files: { f: 'two' } });
     fs.renameSync(sandbox.data, `${sandbox.data}.away`);
