@@ -8,8 +8,8 @@ import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { mappingOf } from '../support/tree-files.ts';
 
-const COMMITS = 20;
-const FILES = 2_000;
+const COMMITS = 10;
+const FILES = 500;
 const profile = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
 
 const nameOf = (index: number) => `dags/${index % 50}/${index}`;
