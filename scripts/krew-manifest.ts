@@ -3,8 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import manifest from '../package.json' with { type: 'json' };
-
-const HOME = 'https://github.com/stoker-operator/stoker-operator';
+import { REPOSITORY } from './site/addresses.ts';
 
 /** Names of Node's architectures in Go and Krew. */
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
@@ -30,7 +29,7 @@ export async function krewManifest(directory: string): Promise<string> {
       .digest('hex');
     platforms.push({
       selector: { matchLabels: { os, arch } },
-      uri: `${HOME}/releases/download/v${manifest.version}/${file}`,
+      uri: `${REPOSITORY}/releases/download/v${manifest.version}/${file}`,
       sha256,
       files: FILES.map((from) => ({ from, to: '.' })),
       bin: 'kubectl-stoker',
@@ -40,7 +39,7 @@ export async function krewManifest(directory: string): Promise<string> {
     throw new Error(`${directory} has no ${archiveName('linux-x64')} or an archive for another platform.`);
   const spec = {
     version: `v${manifest.version}`,
-    homepage: HOME,
+    homepage: REPOSITORY,
     shortDescription: 'Show and control what gateways sync from git',
     description:
       'Shows which commits gateway pods have synced from git with stoker-operator, and what the other pods are waiting for. Syncs, pauses, approves, and rolls back with your permissions in the cluster. It has no other requirements on your machine.\n',

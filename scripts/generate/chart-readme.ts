@@ -2,10 +2,10 @@ import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from 'yaml';
 import { docsAt } from '../../shared/docs-site.ts';
+import { REPOSITORY } from '../site/addresses.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
 const chart = path.join(checkout, 'chart');
-const REPOSITORY = 'https://github.com/stoker-operator/stoker-operator';
 const REFERENCE = 'oci://ghcr.io/stoker-operator/charts/stoker-operator';
 
 interface Row {

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { docsOf } from '../../shared/docs-site.ts';
@@ -26,7 +26,7 @@ export async function dryRun(directory: string): Promise<void> {
   chart     oci://ghcr.io/stoker-operator/charts/stoker-operator:${version}
   npm       kubectl-stoker@${version}
   site      ${docsOf(version)}/
-  on GitHub ${(await listFiles(directory)).join('\n            ')}
+  on GitHub ${(await readdir(directory)).sort().join('\n            ')}
             checksums.txt.sigstore.json (the signature)
 ${missing.map((file) => `            ${file} (not made here)\n`).join('')}
 The files are in ${path.relative(process.cwd(), directory)}. Images aren't built, and nothing is signed or published.`);
@@ -56,11 +56,3 @@ const problemOfChangelog = (): Promise<string | undefined> =>
 
 const runScript = (script: string, ...args: string[]): Promise<string> =>
   runCommand(process.execPath, [path.join(root, script), ...args]);
-
-/** Lists the files in a directory with their sizes. */
-async function listFiles(directory: string): Promise<string[]> {
-  const files = (await readdir(directory)).sort();
-  return await Promise.all(
-    files.map(async (file) => `${file} (${Math.ceil((await stat(path.join(directory, file))).size / 1024)} KiB)`),
-  );
-}

@@ -34,7 +34,7 @@ export async function missingFiles(directory: string): Promise<string[]> {
 /** Adds the other files of a release to a directory, and the checksums of all files. */
 export async function completeRelease(directory: string): Promise<void> {
   const write = (name: string, content: string) => writeFile(path.join(directory, name), content);
-  await writeJsonSchemas(root, directory);
+  await writeJsonSchemas(directory);
   await write('install.yaml', await renderInstallManifest());
   await write('crds.yaml', await readCrds());
   await write('stoker.yaml', await krewManifest(directory));

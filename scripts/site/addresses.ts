@@ -3,6 +3,8 @@ import path from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { docsOf } from '../../shared/docs-site.ts';
 
+const checkout = path.join(import.meta.dirname, '../..');
+
 /** The repository on GitHub, for links to files that aren't pages. */
 export const REPOSITORY = 'https://github.com/stoker-operator/stoker-operator';
 
@@ -26,8 +28,8 @@ export function pageFor(file: string): string | undefined {
   return page?.replace(/(^|\/)README\.md$/, '$1index.md');
 }
 
-/** Lists the Markdown files of a checkout that aren't pages. */
-export const filesWithoutPage = (checkout: string): string[] =>
+/** Lists the Markdown files of the checkout that aren't pages. */
+export const filesWithoutPage = (): string[] =>
   globSync('**/*.md', { cwd: checkout, exclude: (name) => /(^|\/)(node_modules|\.git|dist)$/.test(name) }).filter(
     (file) => !pageFor(file),
   );
@@ -40,7 +42,7 @@ export const pathOfPage = (page: string): string => `/${page.replace(/(^|\/)inde
  * another file at a git ref. A link to this version of the site, as the README of the chart has them, stays in the version
  * that is built. Throws an error if the file doesn't exist.
  */
-export function targetOf(link: string, file: string, ref: string, checkout: string): string {
+export function targetOf(link: string, file: string, ref: string): string {
   const published = docsOf(manifest.version);
   if (link.startsWith(`${published}/`)) return link.slice(published.length);
   if (/^(?:[a-z]+:|#)/.test(link)) return link;

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import type { SchemaNode } from '../generate/json-schema.ts';
 
+const crds = path.join(import.meta.dirname, '../../chart/crds');
+
 interface CustomResourceDefinition {
   spec: {
     group: string;
@@ -12,11 +14,10 @@ interface CustomResourceDefinition {
 }
 
 /**
- * Writes the JSON Schemas of a checkout's CRDs into a directory, for editors and kubeconform. Files are named as in the
+ * Writes the JSON Schemas of the CRDs into a directory, for editors and kubeconform. Files are named as in the
  * CRDs catalog (https://github.com/datreeio/CRDs-catalog), for example `gatewaysync_v1alpha1.json`.
  */
-export async function writeJsonSchemas(checkout: string, directory: string): Promise<void> {
-  const crds = path.join(checkout, 'chart/crds');
+export async function writeJsonSchemas(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const file of await readdir(crds)) {
     const { spec }: CustomResourceDefinition = parse(await readFile(path.join(crds, file), 'utf8'));

@@ -44,7 +44,7 @@ export async function buildSite(options: string[], version = ''): Promise<string
   run([path.join(root, 'node_modules/typescript/bin/tsc'), '--project', site], 'the types of the site are wrong');
   run(build, 'the site could not be built', { DOCS_VERSION: version });
   const built = path.join(site, '.vitepress/dist');
-  await writeJsonSchemas(root, path.join(built, 'schemas/sync.io'));
+  await writeJsonSchemas(path.join(built, 'schemas/sync.io'));
   return built;
 }
 

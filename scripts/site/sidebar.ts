@@ -10,6 +10,7 @@ export interface SidebarItem {
   collapsed?: boolean;
 }
 
+const checkout = path.join(import.meta.dirname, '../..');
 const INDEX = 'docs/README.md';
 const DECISIONS = 'docs/adr';
 
@@ -17,7 +18,7 @@ const DECISIONS = 'docs/adr';
  * Reads the sidebar from the index of the docs. Each heading is a group, each table a list of its pages. A table whose
  * header has a text is a nested group. The first two groups are open.
  */
-export function readSidebar(checkout: string, ref: string): SidebarItem[] {
+export function readSidebar(ref: string): SidebarItem[] {
   const groups: SidebarItem[] = [];
   let list: SidebarItem[] = [];
   for (const line of readFileSync(path.join(checkout, INDEX), 'utf8').split('\n')) {
@@ -31,8 +32,8 @@ export function readSidebar(checkout: string, ref: string): SidebarItem[] {
       list = [];
       groups.at(-1)?.items?.push({ text: sentence(title), collapsed: true, items: list });
     } else if (text && link) {
-      const items = path.join('docs', link) === DECISIONS ? { items: decisions(checkout, ref), collapsed: true } : {};
-      list.push({ text: text.replaceAll('`', ''), link: targetOf(link, INDEX, ref, checkout), ...items });
+      const items = path.join('docs', link) === DECISIONS ? { items: decisions(ref), collapsed: true } : {};
+      list.push({ text: text.replaceAll('`', ''), link: targetOf(link, INDEX, ref), ...items });
     }
   }
   return groups.filter(({ items = [] }) => items.length > 0);
@@ -41,13 +42,13 @@ export function readSidebar(checkout: string, ref: string): SidebarItem[] {
 const sentence = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 /** Lists the records in `docs/adr`, the newest first. */
-function decisions(checkout: string, ref: string): SidebarItem[] {
+function decisions(ref: string): SidebarItem[] {
   const files = readdirSync(path.join(checkout, DECISIONS)).filter((file) => /^\d{4}-.*\.md$/.test(file));
   return files
     .sort()
     .reverse()
     .map((file) => {
       const [, title = file] = /^# (.+)$/m.exec(readFileSync(path.join(checkout, DECISIONS, file), 'utf8')) ?? [];
-      return { text: title, link: targetOf(path.join('adr', file), INDEX, ref, checkout) };
+      return { text: title, link: targetOf(path.join('adr', file), INDEX, ref) };
     });
 }

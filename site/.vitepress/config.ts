@@ -25,7 +25,7 @@ const WIDE_PAGES = [
 ];
 
 /** A page with all words of a query precedes pages with many words that only begin like one, such as the alerts. */
-const SEARCH = { combineWith: 'AND', weights: { fuzzy: 0.1, prefix: 0.1 } } as const;
+const SEARCH = { combineWith: 'AND', fuzzy: 0.15, weights: { fuzzy: 0.1, prefix: 0.1 } } as const;
 
 export default defineConfig({
   title: 'stoker-operator',
@@ -34,7 +34,7 @@ export default defineConfig({
   base: version ? `${siteBase}${version}/` : '/',
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${version ? `${siteBase}${version}` : ''}/icon.svg` }]],
   srcDir: checkout,
-  srcExclude: filesWithoutPage(checkout),
+  srcExclude: filesWithoutPage(),
   rewrites: (file) => pageFor(file) ?? file,
   cleanUrls: true,
   markdown: {
@@ -45,9 +45,7 @@ export default defineConfig({
     theme: { light: 'github-light', dark: 'github-dark' },
     config: (md) => {
       md.use(drawMermaid).use(escapeBraces);
-      md.use(rewriteLinks, (link: string, file: string) =>
-        targetOf(link, path.relative(checkout, file), ref, checkout),
-      );
+      md.use(rewriteLinks, (link: string, file: string) => targetOf(link, path.relative(checkout, file), ref));
     },
   },
   transformPageData: ({ relativePath }) => {
@@ -84,7 +82,7 @@ export default defineConfig({
       { text: 'Reference', link: '/reference/api-reference' },
       { component: 'VersionSwitcher' },
     ],
-    sidebar: readSidebar(checkout, ref),
+    sidebar: readSidebar(ref),
     outline: { level: [2, 3] },
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page on GitHub' },

@@ -14,7 +14,6 @@ import { blocksOf, commandsOf, readManifests, readPages } from '../support/markd
 import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
 
-const checkout = path.join(chart, '..');
 const docs = docsOf(manifest.version);
 
 /** Kinds of operators that the test's API server does not know. */
@@ -25,7 +24,7 @@ let directory: TemporaryDirectory;
 before(async () => {
   directory = await makeTemporaryDirectory('kubeconform-');
   await writeObjectSchemas(path.join(directory.path, 'schemas'));
-  await writeJsonSchemas(checkout, path.join(directory.path, 'site/schemas/sync.io'));
+  await writeJsonSchemas(path.join(directory.path, 'site/schemas/sync.io'));
 });
 
 after(() => directory?.remove());

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { test } from 'node:test';
 import manifest from '../../../../package.json' with { type: 'json' };
 import { filesWithoutPage, pageFor, pathOfPage, REPOSITORY, targetOf } from '../../../../scripts/site/addresses.ts';
 import { docsAt } from '../../../../shared/docs-site.ts';
 
-const checkout = path.join(import.meta.dirname, '../../../..');
-const target = (link: string, file: string, ref = 'main') => targetOf(link, file, ref, checkout);
+const target = (link: string, file: string, ref = 'main') => targetOf(link, file, ref);
 
 test('a Markdown file of the docs, the chart, or the examples has a page', () => {
   const paths = Object.entries({
@@ -25,7 +23,7 @@ test('a Markdown file of the docs, the chart, or the examples has a page', () =>
 });
 
 test('other Markdown files are not on the site, and installed packages are not searched', () => {
-  const files = filesWithoutPage(checkout);
+  const files = filesWithoutPage();
   assert.ok(files.includes('cli/README.md') && !files.includes('chart/README.md'));
   assert.ok(!files.some((file) => file.includes('node_modules/')));
 });

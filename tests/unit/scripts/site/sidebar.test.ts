@@ -6,7 +6,7 @@ import { pageFor, pathOfPage } from '../../../../scripts/site/addresses.ts';
 import { readSidebar, type SidebarItem } from '../../../../scripts/site/sidebar.ts';
 
 const checkout = path.join(import.meta.dirname, '../../../..');
-const sidebar = readSidebar(checkout, 'main');
+const sidebar = readSidebar('main');
 const linksOf = (items: SidebarItem[]): string[] =>
   items.flatMap(({ link, items: below = [] }) => [...(link ? [link] : []), ...linksOf(below)]);
 
