@@ -1,3 +1,4 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clip } from '../../shared/domain/clip.ts';
 import type { Change, Plan } from './plan-changes.ts';
@@ -32,5 +33,7 @@ export function describeChanges(plan: Pick<Plan, 'changes' | 'publications'>, li
 }
 
 /** Returns the line of a change. The beginning of a path shows which destination it is in. */
-export const describeChange = ({ kind, path, reason }: { kind: string; path: string; reason: string }): string =>
-  `${kind} ${clip(path, 1000)} (${reason})`;
+export function describeChange({ kind, path, reason }: { kind: string; path: string; reason: string }): string {
+  const entry = (shown: string) => `${kind} ${shown} (${reason})`;
+  return entry(clip(path, BOUNDS.change - entry('').length));
+}

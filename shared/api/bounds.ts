@@ -40,6 +40,8 @@ export const BOUNDS = {
   repositories: 4_096,
   /** Gateways listed in status; the counts next to the list cover all gateways. */
   discoveredGateways: 200,
+  /** Characters of a change and its path in a report. */
+  change: 1024,
   /** Paths listed in the report of a dry run. */
   changes: 100,
   /** Paths listed in a preview. */

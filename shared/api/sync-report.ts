@@ -18,7 +18,7 @@ const previewSchema = object(
     added: count('Files that would be added.'),
     modified: count('Files that would be changed.'),
     deleted: count('Files that would be deleted.'),
-    paths: v.optional(list(text('A change and its path.', 1024), BOUNDS.previewPaths, 'The first changes.')),
+    paths: v.optional(list(text('A change and its path.', BOUNDS.change), BOUNDS.previewPaths, 'The first changes.')),
     everyCommit: v.optional(
       text('First file whose template uses the commit or the ref, so that every commit changes it.', 1024),
     ),
@@ -65,7 +65,11 @@ export const syncReportStatusSchema = object('Last report of the agent in the po
     }),
   ),
   changes: v.optional(
-    list(text('A path and its change.', 1024), BOUNDS.changes, 'First paths of a dry run, or of unrepaired drift.'),
+    list(
+      text('A path and its change.', BOUNDS.change),
+      BOUNDS.changes,
+      'First paths of a dry run, or of unrepaired drift.',
+    ),
   ),
   rollout: v.optional(
     integer(0, BOUNDS.count, 'Number of the rollout that the commit was chosen from, if spec.rollout is set.'),

@@ -1,15 +1,30 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import * as v from 'valibot';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import { driftOf } from '../../../../agent/plan/drift-of.ts';
 import { emptyManifest, type OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { displacedName } from '../../../../agent/plan/next-manifest.ts';
-import { filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
+import { type Change, filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
 import type { LiveEntry, PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
-import { countDrift, countFiles, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
+import type { LinkChange } from '../../../../agent/plan/publication.ts';
+import { countDrift, countFiles, describeChange, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
+import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
 import { desiredFiles, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
 
 type Files = Record<string, string>;
+const REASONS: Record<Change['reason'] | LinkChange['reason'], true> = {
+  New: true,
+  Missing: true,
+  TakenOver: true,
+  Drifted: true,
+  ContentChanged: true,
+  ValuesChanged: true,
+  PatchesChanged: true,
+  ModeChanged: true,
+  PublishChanged: true,
+  NoLongerMapped: true,
+};
 const CASELESS = { case: true, unicode: false };
 
 const plan = (
@@ -263,7 +278,18 @@ suite('the summary of a plan', () => {
     assert.deepEqual(describeChanges(many as Plan, 3), ['add p0 (New)', 'add p1 (New)', 'modify p2 (New)']);
     const [long = ''] = describeChanges(plan(new MemoryVolume(), { ['x/'.repeat(2_000).concat('end')]: '1' }), 1);
     assert.deepEqual([long.slice(0, 8), long.slice(-8)], ['add x/x/', 'x… (New)']);
-    assert.ok(long.length <= 1024);
+  });
+
+  test('lists every kind of change of the longest paths in entries that a report can have', () => {
+    for (const kind of ['add', 'modify', 'delete', 'restore', 'differs']) {
+      for (const reason of Object.keys(REASONS)) {
+        for (const path of ['x/'.repeat(1_536), 'é/'.repeat(1_024), '𝒳/'.repeat(614)]) {
+          const entry = describeChange({ kind, path, reason });
+          assert.ok(entry.startsWith(`${kind} ${path.slice(0, 900)}`) && entry.endsWith(`… (${reason})`), entry);
+          assert.ok(v.is(syncReportStatusSchema, { state: 'Synced', changes: [entry] }), `${kind} ${reason}`);
+        }
+      }
+    }
   });
 
   test('lists all files to write in a dry run, else those that may be right already', () => {
