@@ -7,7 +7,7 @@ import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
-import { candidateOf, emptyPlan, isPreviewed, planOfPreview } from '../fleet/plan.ts';
+import { candidateOf, emptyPlan, isPreviewed, isReplaced, planOfPreview } from '../fleet/plan.ts';
 import { planOfAnswers } from '../fleet/plan-of-answers.ts';
 import { withoutValues } from '../fleet/plan-paths.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
@@ -29,10 +29,10 @@ export const plan = makeCommand({
   name: 'plan',
   summary: 'Show which gateways a commit would change, and in which files',
   details: [
-    'Shows what the gateways report about the newest commit before a rollout delivers it: groups of gateways with identical changes, the files, and the gateways to which it cannot be delivered, for each wave. Gateways that have not reported count as changed. Requires spec.rollout. With --commit, waits until the gateways have previewed this commit.',
+    'Shows what the gateways report about the newest commit before a rollout delivers it: groups of gateways with identical changes, the files, and the gateways to which it cannot be delivered, for each wave. Gateways that have not reported count as changed. Requires spec.rollout. With --commit, waits until the gateways have previewed this commit, unless they already have it or had it.',
     'With --ref, queries the agents of one gateway per profile and wave for the changes of this ref, as the command diff does. They fetch it and render its templates, so do not use it for a ref that you do not trust.',
     'Markdown output contains paths and counts, but no names of gateways, no error messages, and no values of labels or variables, so that you can publish it.',
-    'Exits with 0 if nothing would change, and with 2 if files would change, or a gateway has not reported or is skipped. Exits with 1 if the commit cannot be delivered to a gateway, was stopped or rolled back, or has no plan, and if the gateways have not previewed the one in --commit in time.',
+    'Exits with 0 if nothing would change, and with 2 if files would change, or a gateway has not reported or is skipped. Exits with 1 if the commit cannot be delivered to a gateway, was stopped or rolled back, or has no plan, and if the one in --commit was replaced by a newer one or was not previewed in time.',
     'Requires permission to get and list GatewaySyncs and SyncReports. To show waves with a selector, permission to list pods is required as well. The role view includes all of these. With --ref, requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
   examples: [
@@ -101,7 +101,8 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   const access = connect(args, host);
   const gatewaySync = await untilPreviewed(access, { ...args, deadline });
   const candidate = candidateOf(gatewaySync, args.commit);
-  if (candidate.kind === 'unknown') throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
+  if (candidate.kind === 'unknown' || candidate.kind === 'missing')
+    throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
   if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
   const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
   const view = planOfPreview(gatewaySync, candidate.preview, details);
@@ -110,22 +111,28 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   return { view, gatewaySync, details, isLate };
 }
 
-/** Waits until all gateways have previewed a commit. Throws `Problem` if it isn't previewed in time. */
+/** Waits until all gateways have previewed a commit. Throws `Problem` if it is replaced, or not in time. */
 async function untilPreviewed(
   access: Access,
   { name, commit, deadline }: { name: string; commit?: string | undefined; deadline: number },
 ): Promise<GatewaySync> {
+  let before: GatewaySync | undefined;
   for (;;) {
     const gatewaySync = await readPatiently(deadline, (timeoutMs) => getGatewaySync(access, name, timeoutMs));
     if (commit === undefined || isPreviewed(gatewaySync, commit)) return gatewaySync;
+    const newest = gatewaySync.status?.lastSyncCommit ?? 'unknown';
+    if (before && isReplaced(commit, before, gatewaySync))
+      throw new Problem(
+        `a newer commit of ${addressOf(gatewaySync)} replaced ${commit} before it was previewed; the newest commit is ${newest}`,
+      );
+    before = gatewaySync;
     if (performance.now() < deadline) {
       await sleep(LOOK_MS);
       continue;
     }
-    const { rollout, lastSyncCommit } = gatewaySync.status ?? {};
-    if (rollout?.preview?.commit === commit) return gatewaySync;
+    if (gatewaySync.status?.rollout?.preview?.commit === commit) return gatewaySync;
     throw new Problem(
-      `timed out: the gateways of ${addressOf(gatewaySync)} have not previewed ${commit}; the newest commit is ${lastSyncCommit ?? 'unknown'}`,
+      `timed out: the gateways of ${addressOf(gatewaySync)} have not previewed ${commit}; the newest commit is ${newest}`,
     );
   }
 }

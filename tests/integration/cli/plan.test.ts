@@ -55,7 +55,7 @@ async function arrange(t: TestContext, spec: object = {}) {
     roll: async (fields: Partial<Record<keyof RolloutStatus, unknown>> = {}, preview: object = {}) => {
       const whole = { ...release, startedAt: new Date().toISOString(), ...counts, ...preview };
       await write({
-        lastSyncCommit: NEW,
+        lastSyncCommit: whole.commit,
         gateways: gatewayCountsOf({ total: 2 }),
         rollout: {
           ...rolloutStatusOf({ ...release, phase: 'Previewing', stableCommit: OLD, stableRevision: revision }),
@@ -231,8 +231,36 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     const { status, output, notes } = await whole;
     assert.deepEqual([status, notes], [2, '']);
     assert.match(output, /would change 1 of 2 gateways/);
-    await roll({ phase: 'Complete', preview: null });
+    await roll({ phase: 'Complete', stableCommit: NEW, preview: null });
     assert.equal((await plan()).status, 0);
+  });
+
+  test('needs no wait for a commit that all gateways had, and fails when a newer one replaces it', async (t) => {
+    const { namespace, roll } = await arrange(t);
+    const kubeconfig = await viewerOf(namespace);
+    const newer = 'c'.repeat(40);
+    const plan = (commit: string) =>
+      runCli(['plan', 'plant', '--kubeconfig', kubeconfig, '--commit', commit, '--timeout', '4m']);
+    await roll({ phase: 'Previewing' }, { reported: 0 });
+    const had = await plan(OLD);
+    assert.deepEqual([had.status, had.notes], [0, '']);
+    assert.match(had.output, /all gateways have already received aaaaaaaa\n$/);
+    let isRunning = true;
+    const replaced = plan(NEW).finally(() => {
+      isRunning = false;
+    });
+    // The command reads the status at any time, so that it sees each of the two sooner or later.
+    const commits = [NEW, newer];
+    const replace = async () => {
+      const [commit = '', ...others] = commits.splice(0);
+      commits.push(...others, commit);
+      await roll({ commit }, { commit, reported: 0 });
+      return isRunning;
+    };
+    await until(replace, { describe: 'the end of the command', interval: 300, accept: (running) => !running });
+    const { status, notes } = await replaced;
+    assert.equal(status, 1);
+    assert.match(notes, /a newer commit of \S+ replaced b+ before it was previewed; the newest commit is c+\n$/);
   });
 
   test('fails at once for a commit that was rolled back, and if gateways preview nothing', async (t) => {

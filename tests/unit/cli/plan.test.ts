@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
-import { candidateOf, emptyPlan, isPreviewed, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { candidateOf, emptyPlan, isPreviewed, isReplaced, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { summarizePlan } from '../../../cli/fleet/plan-summary.ts';
 import { sectionsOf } from '../../../cli/fleet/plan-view.ts';
@@ -267,20 +267,20 @@ suite('the release to plan', () => {
     return candidateOf(gatewaySync);
   };
   const rows: [what: string, rollout: Partial<RolloutStatus>, kind: string, says: RegExp][] = [
-    ['waits, but is not previewed yet', {}, 'unknown', /^bbbbbbbb has no preview yet/],
+    ['waits, but is not previewed yet', {}, 'missing', /^bbbbbbbb has no preview yet/],
     [
       'is previewed next',
       { phase: 'Previewing', commit: NEW, nextCommit: undefined },
-      'unknown',
+      'missing',
       /^bbbbbbbb has no preview/,
     ],
     [
       'waits for its preview to begin',
       { previewedAt: '2026-01-01T00:01:00Z' },
-      'unknown',
+      'missing',
       /^bbbbbbbb has no preview yet: .* the next one from 2026-01-01T00:01:00Z$/,
     ],
-    ['waits for a retry', { waitsFor: 'Retry' }, 'unknown', /^bbbbbbbb failed .* before kubectl stoker retry$/],
+    ['waits for a retry', { waitsFor: 'Retry' }, 'missing', /^bbbbbbbb failed .* before kubectl stoker retry$/],
     [
       'is being rolled out without a preview',
       { phase: 'Progressing', nextCommit: undefined },
@@ -296,7 +296,7 @@ suite('the release to plan', () => {
     [
       'is newer than the complete one',
       { phase: 'Complete', nextCommit: undefined },
-      'unknown',
+      'missing',
       /^bbbbbbbb has no preview/,
     ],
     ['was rolled back', { phase: 'RolledBack', nextCommit: undefined }, 'none', /rolled back to aaaaaaaa$/],
@@ -329,7 +329,9 @@ suite('the release to plan', () => {
 
   test('is never another one than the user specified', () => {
     const saysOf = (phase: RolloutStatus['phase']) => {
-      const { gatewaySync } = planned([unchanged('a')], { rollout: { phase, commit: OLD, nextCommit: NEW } });
+      const { gatewaySync } = planned([unchanged('a')], {
+        rollout: { phase, commit: OLD, stableCommit: phase === 'Complete' ? OLD : 'c'.repeat(40), nextCommit: NEW },
+      });
       assert.equal(isPreviewed(gatewaySync, OLD), true);
       const found = candidateOf(gatewaySync, OLD);
       return found.kind === 'preview' ? '' : `${found.kind}: ${found.says}`;
@@ -356,18 +358,72 @@ suite('the release to plan', () => {
     }
   });
 
+  const EARLIER = 'e'.repeat(40);
+  /** Makes a resource whose gateways have had `EARLIER` and then `OLD`. */
+  const withHistory = (rollout: Partial<RolloutStatus>) => {
+    const { gatewaySync } = planned([unchanged('a')], { rollout: { nextCommit: undefined, ...rollout } });
+    const history = [OLD, EARLIER].map((commit) => ({ commit, ref: 'main', revision: 'r', time: rolledOutAt }));
+    return { ...gatewaySync, status: { ...gatewaySync.status, history } };
+  };
+  const rolledOutAt = '2026-01-01T00:00:00Z';
+  const newer: [what: string, rollout: Partial<RolloutStatus>][] = [
+    ['is previewed', { phase: 'Previewing', commit: NEW }],
+    ['waits for its preview', { phase: 'Previewing', commit: NEW, preview: undefined }],
+    ['is rolled out', { phase: 'Progressing', commit: NEW }],
+    ['waits for an approval', { phase: 'AwaitingApproval', commit: NEW }],
+    ['waits for the first wave', { phase: 'Complete', commit: OLD, nextCommit: NEW }],
+    ['stopped', { phase: 'Stopped', commit: NEW, preview: undefined }],
+    ['is rolled back', { phase: 'RollingBack', commit: NEW, givenUp: [`${NEW} r`], preview: undefined }],
+  ];
+  for (const [what, rollout] of newer) {
+    test(`needs no wait if all gateways had it before a newer one, which ${what}`, () => {
+      for (const commit of [OLD, EARLIER]) {
+        const gatewaySync = withHistory(rollout);
+        assert.equal(isPreviewed(gatewaySync, commit), true);
+        const found = candidateOf(gatewaySync, commit);
+        assert.ok(found.kind === 'none');
+        assert.match(found.says, /^(all gateways have already received|the rollout of) (a{8}|e{8})( is complete)?$/);
+        assert.equal(verdictOf(emptyPlan(gatewaySync, found)), 'nothing');
+      }
+    });
+  }
+
+  test('is a failure if it was rolled back, although all gateways had it', () => {
+    const gatewaySync = withHistory({ phase: 'RolledBack', givenUp: [`${EARLIER} r`], preview: undefined });
+    const found = candidateOf(gatewaySync, EARLIER);
+    assert.ok(found.kind === 'none');
+    assert.equal(verdictOf(emptyPlan(gatewaySync, found)), 'fails');
+    const edited = withHistory({ phase: 'Stopped', commit: OLD, givenUp: [`${OLD} other`], preview: undefined });
+    assert.match(JSON.stringify(candidateOf(edited, OLD)), /all gateways have already received aaaaaaaa/);
+  });
+
+  test('is replaced if the status named it, and no longer does', () => {
+    const named = (rollout: Partial<RolloutStatus>, lastSyncCommit = OLD) => {
+      const { gatewaySync } = planned([], {
+        rollout: { commit: OLD, nextCommit: undefined, preview: undefined, ...rollout },
+      });
+      return { ...gatewaySync, status: { ...gatewaySync.status, lastSyncCommit } };
+    };
+    const others = named({});
+    for (const before of [named({ commit: NEW }), named({ nextCommit: NEW }), named({}, NEW)]) {
+      assert.equal(isReplaced(NEW, before, others), true);
+      assert.equal(isReplaced(NEW, before, before), false);
+    }
+    assert.equal(isReplaced(NEW, others, others), false, 'it may not be resolved yet');
+  });
+
   test('needs no wait after a rollback if the gateways have it, but one that is newer does', () => {
     const { gatewaySync } = planned([], { rollout: { phase: 'RolledBack', commit: NEW, preview: undefined } });
     assert.equal(isPreviewed(gatewaySync, OLD), true);
     assert.deepEqual(candidateOf(gatewaySync, OLD), {
       kind: 'none',
-      says: 'the gateways have aaaaaaaa',
+      says: 'all gateways have already received aaaaaaaa',
       failure: undefined,
     });
     for (const phase of ['RolledBack', 'Stopped', 'Complete'] as const) {
       const status = planned([], { rollout: { phase, commit: NEW, preview: undefined } }).gatewaySync;
       assert.equal(isPreviewed(status, 'c'.repeat(40)), false, phase);
-      assert.equal(candidateOf(status, 'c'.repeat(40)).kind, 'unknown', phase);
+      assert.equal(candidateOf(status, 'c'.repeat(40)).kind, 'missing', phase);
     }
   });
 
@@ -397,7 +453,7 @@ suite('the release to plan', () => {
     assert.equal(isPreviewed(gatewaySync, 'c'), false);
     assert.equal(isPreviewed(planned([unchanged('a')], { preview: { reported: 0 } }).gatewaySync, NEW), false);
     const complete = (commit: string) =>
-      planned([], { rollout: { preview: undefined, phase: 'Complete', commit } }).gatewaySync;
+      planned([], { rollout: { preview: undefined, phase: 'Complete', commit, stableCommit: commit } }).gatewaySync;
     assert.deepEqual([isPreviewed(complete(NEW), NEW), isPreviewed(complete(OLD), NEW)], [true, false]);
     const stopped = planned([], { rollout: { preview: undefined, phase: 'Stopped', commit: NEW } });
     assert.equal(isPreviewed(stopped.gatewaySync, NEW), true);
