@@ -1,31 +1,44 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import { named, shortened } from './failure-messages.ts';
+import { skippedBefore } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
-import { staleIn } from './preview.ts';
-import type { RolloutInput } from './rollout-input.ts';
+import { plansOf, staleIn } from './preview.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** Describes the wait for the preview of a commit: the one that is rolled out, or the next one. */
 export function previewWait(commit: string, rollout: RolloutStatus, input: RolloutInput): string {
   const { preview, previewedAt = iso(input.now) } = rollout;
   if (preview)
-    return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview)}`;
+    return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview, rollout, input)}`;
   const stale = staleIn(rollout, rollout, input).map(({ name }) => name);
   if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
-  return `the gateways preview commit ${commit} from ${previewedAt}, because previews begin at most once a minute`;
+  return `the gateways preview commit ${commit} from ${previewedAt}, because previews begin at most once a minute on average`;
 }
 
 /** Describes the preview of a commit that waits, or says when it begins; empty if there is none. */
-export function previewText({ preview, previewedAt, nextCommit }: RolloutStatus, { now }: RolloutInput): string {
-  if (preview) return preview.commit === nextCommit ? `; preview: ${numbersOf(preview)}` : '';
-  if (previewedAt === undefined || now >= Date.parse(previewedAt)) return '';
-  return `; the gateways preview it from ${previewedAt}, because previews begin at most once a minute`;
+export function previewText(rollout: RolloutStatus, input: RolloutInput): string {
+  const { preview, previewedAt, nextCommit } = rollout;
+  if (preview) return preview.commit === nextCommit ? `; preview: ${numbersOf(preview, rollout, input)}` : '';
+  if (previewedAt === undefined || input.now >= Date.parse(previewedAt)) return '';
+  return `; the gateways preview it from ${previewedAt}, because previews begin at most once a minute on average`;
 }
 
-function numbersOf({ total, reported, unchanged, failing, files }: RolloutPreview): string {
+function numbersOf(preview: RolloutPreview, rollout: RolloutStatus, { gateways }: RolloutInput): string {
+  const { total, reported, unchanged, failing, files } = preview;
+  const missing = missingIn(preview, rollout, gateways).map(({ name }) => name);
+  const names = missing.length > 0 ? ` (missing: ${named(missing)})` : '';
   const failures = failing > 0 ? `, and it can't be delivered to ${failing}` : '';
-  const progress = `${reported} of ${total} have reported`;
+  const progress = `${reported} of ${total} have reported${names}`;
   if (reported === 0) return progress;
   return `${progress}, it changes ${files} file(s), leaves ${unchanged} gateway(s) unchanged${failures}`;
+}
+
+/** Returns the gateways whose preview is awaited and hasn't arrived. */
+function missingIn(preview: RolloutPreview, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
+  const reporting = new Set(plansOf(preview, rollout, gateways).map(({ gateway }) => gateway));
+  const isUnready = skippedBefore(preview.startedAt);
+  const isAsked = (gateway: RolloutGateway) => gateway.previews === true && !gateway.isResting && !isUnready(gateway);
+  return gateways.filter((gateway) => isAsked(gateway) && !reporting.has(gateway));
 }
 
 /** Describes why no gateway is unchanged by any commit; empty if that isn't the case. */

@@ -79,7 +79,7 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
     const spec = { sync, rollout: waves, gateway: { ...gateway, verify } };
     return applyGatewaySync(address, { repo: repository.url }, spec);
   };
-  // Previews start at most once a minute, so only the commits with mistakes have one.
+  // Previews start at most once a minute on average, so only the commits with mistakes have one.
   await configure('without previews');
   const pods: ServerPod[] = [];
   for (const name of ['gateway-0', 'gateway-1']) pods.push(await startPod(t, { ...address, name, recipe }));

@@ -44,7 +44,7 @@ suite('before the first wave', () => {
   test('all gateways preview the commit, and none gets it', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     assert.equal(phaseOf(fleet), 'Previewing canary B A');
-    assert.match(fleet.rollout.message ?? '', /: 0 of 3 have reported$/);
+    assert.match(fleet.rollout.message ?? '', /: 0 of 3 have reported \(missing: g0, g1, and g2\)$/);
     fleet.plan('B', [0], {});
     fleet.plan('B', [2]);
     fleet.look();
@@ -54,7 +54,10 @@ suite('before the first wave', () => {
     const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: FIRST };
     assert.deepEqual(release, { ...expected, endedAt: undefined, everyCommit: undefined, changedWaves: ['canary'] });
     assert.equal(summary, 'previewing 2/3');
-    assert.match(message ?? '', /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported, /);
+    assert.match(
+      message ?? '',
+      /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported \(missing: g1\), /,
+    );
     assert.deepEqual(fleet.letIn, []);
     fleet.plan('B', [1], {});
     fleet.look();
@@ -196,7 +199,7 @@ suite('before the first wave', () => {
       assert.equal(fleet.rollout.summary, 'preview pending');
       assert.match(
         fleet.rollout.message ?? '',
-        /^the gateways preview commit . from \S+:02.000Z, because previews begin/,
+        /^the gateways preview commit . from \S+:02.000Z, because previews begin at most once a minute on average$/,
       );
       lookAfter(fleet, minutes * 60_000, commit);
       assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], [commit, 'Previewing']);
@@ -212,11 +215,14 @@ suite('before the first wave', () => {
     lookAfter(fleet, 20_000, 'C', waiting);
     fleet.plan('C', [0, 1], {});
     fleet.look('C', waiting);
-    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported/);
+    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported, /);
     lookAfter(fleet, 30_000, 'D', waiting);
     assert.match(fleet.rollout.message ?? '', /: no window is open; the gateways preview it from \S+:02.000Z, because/);
     lookAfter(fleet, 120_000, 'D', waiting);
-    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 0 of 2 have reported/);
+    assert.match(
+      fleet.rollout.message ?? '',
+      /: no window is open; preview: 0 of 2 have reported \(missing: g0 and g1\)/,
+    );
   });
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
@@ -236,6 +242,19 @@ suite('before the first wave', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.reported], ['Previewing', 0]);
     fleet.look('C');
     assert.deepEqual(fleet.state, state);
+  });
+
+  test('the wait names the first of many gateways without a preview, and none that it does not wait for', () => {
+    const fleet = begin(
+      canary,
+      Array.from({ length: 7 }, () => [false]),
+    );
+    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), isResting: true };
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), previews: false };
+    fleet.blink(2);
+    fleet.pass(5);
+    lookAfter(fleet, 1_000);
+    assert.match(fleet.rollout.message ?? '', /: 0 of 5 have reported \(missing: g2, g3, g4, and 2 more\)$/);
   });
 
   test('a clock that was set back delays neither the wait nor the next preview', () => {
