@@ -1,8 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import type { Release, ReleaseName } from '../../shared/domain/releases.ts';
-import { ALL } from '../../shared/domain/waves.ts';
-import { plansOf, previewOf } from './preview.ts';
+import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
+import { ALL, waveOf } from '../../shared/domain/waves.ts';
+import { currentWave } from './admission.ts';
+import { type Planned, plansOf, previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
 /** Characters of a digest that are kept. */
@@ -26,15 +27,15 @@ function isOf({ approved, approvedRevision }: RolloutInput, { commit, revision }
   return approved === commit && (approvedRevision ?? revision) === revision;
 }
 
-/** Whether a release is approved with all changes that gateways report. */
+/**
+ * Whether a release is approved with all changes that need it. Gateways of other waves can't hold it with the changes
+ * that they report.
+ */
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
   if (!isOf(input, release)) return false;
   const known = rollout.handled?.approvedDigests;
-  return (
-    !known ||
-    (known.length === 1 && known[0] === ALL) ||
-    digestsOf(release, rollout, input).every((digest) => known.includes(digest))
-  );
+  const isOfAll = !known || (known.length === 1 && known[0] === ALL);
+  return isOfAll || digestsOf(release, rollout, input).awaited.every((digest) => known.includes(digest));
 }
 
 /** Records the changes that an approval applies to: those that the gateways report once the preview is over. */
@@ -43,15 +44,36 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const { handled } = rollout;
   const preview = release && previewOf(release, rollout);
   if (!preview?.endedAt || !handled || handled.approvedDigests || !isOf(input, preview)) return state;
-  const digests = digestsOf(preview, rollout, input);
   // Without any report, the user could only approve the commit.
-  const isOfAll = preview.reported === 0 || digests.length > BOUNDS.approvedDigests;
-  const approvedDigests = isOfAll ? [ALL] : digests;
+  const approvedDigests = preview.reported === 0 ? [ALL] : bounded(digestsOf(preview, rollout, input));
   return { history, rollout: { ...rollout, handled: { ...handled, approvedDigests } } };
 }
 
-/** Returns the different changes that gateways report for a release, shortened. */
-function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways }: RolloutInput): string[] {
-  const changed = plansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
-  return [...new Set(changed.map(({ plan }) => plan.digest.slice(0, DIGEST_LENGTH)))].sort();
+/** Different changes, shortened. */
+interface Digests {
+  /** Those of gateways in waves that wait, or will wait, for the approval. */
+  awaited: string[];
+  all: string[];
 }
+
+/** Returns the digests that fit into the status. If not even the awaited ones do, an approval is of every change. */
+function bounded({ awaited, all }: Digests): string[] {
+  const max = BOUNDS.approvedDigests;
+  return awaited.length > max ? [ALL] : [...new Set([...awaited, ...all])].slice(0, max).sort();
+}
+
+/** Returns the changes that gateways report for a release. */
+function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spec }: RolloutInput): Digests {
+  const { admission } = rollout;
+  const hasBegun = isInProgress(rollout) && isSame(release, rollout);
+  const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
+  const isAwaited = ({ gateway: { fits, key, isResting } }: Planned) => {
+    const wave = waveOf(fits, key, admission);
+    return !isResting && wave >= current && spec.waves?.[wave]?.approval === true;
+  };
+  const changed = plansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
+  return { awaited: different(changed.filter(isAwaited)), all: different(changed) };
+}
+
+const different = (planned: readonly Planned[]): string[] =>
+  [...new Set(planned.map(({ plan }) => plan.digest.slice(0, DIGEST_LENGTH)))].sort();

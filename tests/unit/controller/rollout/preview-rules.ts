@@ -93,16 +93,21 @@ export function checkApproval(index: number, { rollout, previous, really }: Writ
   const letIn = really.filter(({ fits, key }) => waveOf(fits, key, admission) === index && isWithin(key, admitted));
   if (!letIn.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
   assert.equal(world.approved, commit, 'a wave begins without its approval');
-  assert.deepEqual(unapproved(commit, world, setup), [], 'a wave begins with changes that were not approved');
+  assert.deepEqual(unapproved(commit, index, circumstances), [], 'a wave begins with changes that were not approved');
 }
 
-/** Returns the digests that gateways report for a release, and that its approval doesn't cover. */
-function unapproved(commit: string, world: World, setup: Setup): string[] {
-  const { handled } = (world.state as NonNullable<World['state']>).rollout;
-  const { approvedDigests = [ALL] } = handled ?? {};
+/** Returns the digests that the approval lacks, of gateways in waves that need it, beginning with this wave. */
+function unapproved(commit: string, from: number, { world, setup }: Circumstances): string[] {
+  const { rollout } = world.state as NonNullable<World['state']>;
+  const { approvedDigests = [ALL] } = rollout.handled ?? {};
   if (approvedDigests.includes(ALL)) return [];
-  const plans = plansFor(commit, world, setup).flatMap((plan) => (plan && !plan.isUnchanged ? plan : []));
-  return plans.map(({ digest }) => digest).filter((digest) => !approvedDigests.includes(digest));
+  const { waves } = planIn(world, setup).spec;
+  const awaited = gatewaysOf(world, setup).filter(({ fits, key, isResting, plan, report }) => {
+    const index = waveOf(fits, key, rollout.admission);
+    const isValid = plan?.commit === commit && !plan.isUnchanged && isOnRelease(report ?? {}, rollout);
+    return !isResting && isValid && index >= from && waves?.[index]?.approval === true;
+  });
+  return awaited.flatMap(({ plan }) => plan?.digest ?? []).filter((digest) => !approvedDigests.includes(digest));
 }
 
 /** Returns the plan of each gateway that counts in a preview, if it is valid. */
@@ -120,8 +125,9 @@ export function checkAsked(world: World, setup: Setup): void {
   const { nextCommit, commit, message = '', preview, admission, admittedAt } = rollout;
   const next = nextCommit ?? commit;
   const isAsked = message.includes('sync.io/approve');
+  const current = next === commit ? admission.findIndex(({ wave }) => wave === rollout.wave) : 0;
   if (isAsked && world.approved === next)
-    assert.notDeepEqual(unapproved(next, world, setup), [], 'it waits for an approval that it has');
+    assert.notDeepEqual(unapproved(next, current, { world, setup }), [], 'it waits for an approval that it has');
   const isBegun = nextCommit === undefined && admittedAt !== undefined;
   if (isBegun || preview?.commit !== next || preview.changedWaves) return;
   if (!isAsked && !message.includes('no window')) return;
