@@ -34,20 +34,31 @@ function isOf({ approved, approvedRevision }: RolloutInput, { commit, revision }
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
   if (!isOf(input, release)) return false;
   const known = rollout.handled?.approvedDigests;
-  const isOfAll = !known || (known.length === 1 && known[0] === ALL);
-  return isOfAll || digestsOf(release, rollout, input).awaited.every((digest) => known.includes(digest));
+  return (
+    !known || isEvery(known) || digestsOf(release, rollout, input).awaited.every((digest) => known.includes(digest))
+  );
 }
 
-/** Records the changes that an approval applies to: those that the gateways report once the preview is over. */
+/**
+ * Notes the changes at the end of a preview, and those that an approval applies to: the same ones, which users have seen
+ * even if their gateways have the release by now, and the ones that gateways report at present.
+ */
 export function withApproval(state: RolloutState, release: Release | undefined, input: RolloutInput): RolloutState {
   const { rollout, history } = state;
   const { handled } = rollout;
   const preview = release && previewOf(release, rollout);
-  if (!preview?.endedAt || !handled || handled.approvedDigests || !isOf(input, preview)) return state;
+  if (!preview?.endedAt) return state;
+  const current = digestsOf(preview, rollout, input);
+  const { digests = bounded(current) } = preview;
+  const ended = { ...rollout, preview: { ...preview, digests } };
+  if (!handled || handled.approvedDigests || !isOf(input, preview)) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
-  const approvedDigests = preview.reported === 0 ? [ALL] : bounded(digestsOf(preview, rollout, input));
-  return { history, rollout: { ...rollout, handled: { ...handled, approvedDigests } } };
+  const isOfAll = preview.reported === 0 || isEvery(digests);
+  const approvedDigests = isOfAll ? [ALL] : bounded({ ...current, all: [...current.all, ...digests] });
+  return { history, rollout: { ...ended, handled: { ...handled, approvedDigests } } };
 }
+
+const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === ALL;
 
 /** Different changes, shortened. */
 interface Digests {

@@ -88,6 +88,9 @@ const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
 const boundary = (description: string) => text(description, 32);
 
+const digests = (description: string) =>
+  list(text('First characters of a digest, or all.', 16), BOUNDS.approvedDigests, description);
+
 /** `status.rollout.preview`: the release that agents plan without applying it, and what they report. */
 const rolloutPreviewSchema = object('Preview of the newest commit by all gateways.', {
   commit: commit('The commit that is previewed: the one that is rolled out, or the newer one that waits.'),
@@ -105,6 +108,11 @@ const rolloutPreviewSchema = object('Preview of the newest commit by all gateway
       text('Name of a wave.', 63),
       BOUNDS.waves + 1,
       'Waves with a gateway that reported changes, even if this gateway is gone.',
+    ),
+  ),
+  digests: v.optional(
+    digests(
+      'Different changes that gateways had reported when the wait was over, which an approval covers. all means that there were too many.',
     ),
   ),
   everyCommit: v.optional(
@@ -198,9 +206,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
       approve: v.optional(text('Last processed value of sync.io/approve.', 128)),
       approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
       approvedDigests: v.optional(
-        list(
-          text('First characters of a digest, or all.', 16),
-          BOUNDS.approvedDigests,
+        digests(
           'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over; all means every change.',
         ),
       ),

@@ -8,6 +8,7 @@ import { Fleet } from './fleet.ts';
 const PREVIEW = { previewMs: 30_000 };
 const approved = { ...PREVIEW, approved: 'B', approvedRevision: 'r' };
 
+const shut = { window: { isOpen: false, message: 'no window is open' } };
 const gated: RolloutSpec = {
   waves: [{ name: 'canary' }, { name: 'two', approval: true }, { name: 'three', approval: true }],
 };
@@ -20,6 +21,7 @@ const fits = [
 ];
 
 const digest = (letter: string) => ({ digest: letter.repeat(64) });
+const digestOf = (index: number) => ({ digest: String(index).padStart(64, '0').split('').reverse().join('') });
 const short = (...letters: string[]) => letters.map((letter) => letter.repeat(16));
 const approvedIn = ({ rollout }: Fleet) => rollout.handled?.approvedDigests;
 const phaseOf = ({ rollout: { phase, wave } }: Fleet) => [phase, wave].filter(Boolean).join(' ');
@@ -69,6 +71,79 @@ suite('an approval is not asked for again', () => {
   });
 });
 
+suite('an approval covers the changes of the preview', () => {
+  test('which the canary already has', () => {
+    const fleet = previewed('abbb');
+    deliver(fleet, 0);
+    assert.equal(phaseOf(fleet), 'AwaitingApproval two');
+    fleet.more = approved;
+    fleet.look();
+    assert.deepEqual(approvedIn(fleet), short('a', 'b'));
+    fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'new', key: '99' });
+    fleet.plan('B', [4], digest('a'));
+    deliver(fleet, 1);
+    assert.equal(phaseOf(fleet), 'Progressing three');
+  });
+
+  for (const [when, more] of [
+    ['while a wave waits', {}],
+    ['while the commit waits for a window', shut],
+  ] as const)
+    test(`of a gateway whose report is missing when a user approves it ${when}`, () => {
+      const fleet = previewed('abcd', more);
+      if (more !== shut) deliver(fleet, 0);
+      const { gateways } = fleet;
+      fleet.gateways = gateways.map((gateway, index) => (index === 2 ? { ...gateway, plan: undefined } : gateway));
+      fleet.look('B', { ...approved, ...more });
+      fleet.gateways = [...gateways];
+      fleet.more = approved;
+      fleet.look();
+      deliver(fleet, 0);
+      deliver(fleet, 1);
+      assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing three', short('a', 'b', 'c', 'd')]);
+    });
+
+  test('when it ended, and the ones that gateways report now, but no others', () => {
+    const fleet = previewed('abbb');
+    deliver(fleet, 0);
+    fleet.plan('B', [1], digest('c'));
+    fleet.look();
+    fleet.plan('B', [1], digest('d'));
+    fleet.look('B', approved);
+    assert.deepEqual(approvedIn(fleet), short('a', 'b', 'd'));
+  });
+
+  test('as many as fit, and first the ones that gateways report now', () => {
+    const fleet = previewed('abbb');
+    const [, , wave] = fleet.gateways as [unknown, unknown, RolloutGateway];
+    for (let index = 0; index < BOUNDS.approvedDigests - 1; index += 1) {
+      fleet.gateways.push({ ...wave, name: `r${index}`, key: `9${index}` });
+      fleet.plan('B', [4 + index], digestOf(index));
+    }
+    deliver(fleet, 0);
+    fleet.look('B', approved);
+    assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);
+    assert.deepEqual(
+      [approvedIn(fleet)?.includes('a'.repeat(16)), approvedIn(fleet)?.includes('b'.repeat(16))],
+      [false, true],
+    );
+  });
+
+  test('if the preview had more than fit, it covers the commit', () => {
+    const fleet = new Fleet(gated, [...fits, ...Array.from({ length: BOUNDS.approvedDigests }, () => fits[2] ?? [])]);
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
+    fleet.more = PREVIEW;
+    fleet.look();
+    for (const index of fleet.gateways.keys()) fleet.plan('B', [index], digestOf(index));
+    fleet.look();
+    assert.deepEqual(fleet.rollout.preview?.digests, ['all']);
+    fleet.gateways.splice(4);
+    deliver(fleet, 0);
+    fleet.look('B', approved);
+    assert.deepEqual(approvedIn(fleet), ['all']);
+  });
+});
+
 test('an approval is asked for again if a gateway of a later wave that needs one reports another change', () => {
   const fleet = previewed('aabb', approved);
   fleet.plan('B', [2], digest('c'));
@@ -81,7 +156,7 @@ test('many different changes in waves that need no approval do not make it one o
   const [, , , last] = fleet.gateways as [unknown, unknown, unknown, RolloutGateway];
   for (let index = 0; index <= BOUNDS.approvedDigests; index += 1) {
     fleet.gateways.push({ ...last, name: `r${index}`, key: `9${index}` });
-    fleet.plan('B', [4 + index], { digest: String(index).padStart(64, '0').split('').reverse().join('') });
+    fleet.plan('B', [4 + index], digestOf(index));
   }
   fleet.look('B', approved);
   assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);

@@ -55,13 +55,13 @@ const isRetried = (world: World): boolean =>
 /** What earlier previews decide about later ones. */
 function previewOf(world: World, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { commit, reported = 0, changedWaves, startedAt, endedAt } = rollout.preview ?? {};
+  const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = rollout.preview ?? {};
   const running = startedAt && !endedAt && ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS);
   const canBeApproved = left.approve > 0 || world.approved !== undefined;
   return [
     commit,
     running,
-    canBeApproved && reported > 0,
+    canBeApproved && [reported > 0, digests],
     changedWaves,
     previewedAgo(world, left),
     rollout.previewFailure !== undefined,
