@@ -54,8 +54,30 @@ export class WaitingError extends SyncError {
   }
 }
 
+/** A problem of a release. Its key doesn't contain lines, counts, and commits, which change in the message. */
+export interface Problem {
+  key: string;
+  message: string;
+}
+
+/** Maximum problems that are collected while looking for all of them. */
+export const MAX_PROBLEMS = 20;
+
 /** A permanent error, retried only after a change, or with the next poll. */
-export class TerminalError extends SyncError {}
+export class TerminalError extends SyncError {
+  // Private, so that logs don't repeat them.
+  readonly #problems: readonly Problem[] | undefined;
+
+  constructor(message: string, details: ErrorDetails & { problems?: readonly Problem[] }) {
+    super(message, details);
+    this.#problems = details.problems;
+  }
+
+  /** The problems that the error consists of, at least one. */
+  get problems(): readonly Problem[] {
+    return this.#problems ?? [{ key: this.code, message: this.message }];
+  }
+}
 
 /** The message of any thrown value. */
 export function messageOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { TOO_LARGE } from '../../shared/domain/syntax/check-syntax.ts';
 import { SYNTAX_BOUNDS } from '../../shared/domain/syntax/syntax-problem.ts';
+import type { Problem } from '../../shared/errors.ts';
 import type { FileToCheck } from '../plan/files-to-check.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import { type CheckRequest, CheckThread } from './check-thread.ts';
@@ -21,17 +22,22 @@ const HEAP_SHARE = 0.75;
 export async function checkContents(
   files: readonly FileToCheck[],
   source: ContentSource & { heapBytes: number; signal: AbortSignal },
-): Promise<string[]> {
+): Promise<Problem[]> {
   await using thread = await CheckThread.start({ cpuMs: CPU_MS, callMs: BATCH_MS, heapMiB: heapFor(source) });
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   for await (const batch of readBatches(files, source, problems)) {
     source.signal.throwIfAborted();
     const { problems: found, isEnded } = await thread.check(batch, source.signal);
-    problems.push(...found.map(({ number, problem }) => `${files[number]?.file.source}: ${problem}`));
+    for (const { number, rule, problem } of found) problems.push(problemOf(files[number]?.file, rule, problem));
     if (isEnded) break;
   }
   return problems;
 }
+
+const problemOf = (file: DesiredFile | undefined, rule: string, problem: string): Problem => ({
+  key: `${file?.source}: ${rule}`,
+  message: `${file?.source}: ${problem}`,
+});
 
 function heapFor({ heapBytes }: { heapBytes: number }): number {
   const unused = heapBytes - getHeapStatistics().used_heap_size;
@@ -42,13 +48,13 @@ function heapFor({ heapBytes }: { heapBytes: number }): number {
 async function* readBatches(
   files: readonly FileToCheck[],
   source: ContentSource,
-  problems: string[],
+  problems: Problem[],
 ): AsyncGenerator<CheckRequest[]> {
   let batch: CheckRequest[] = [];
   let bytes = 0;
   for (const [number, { file, formats }] of files.entries()) {
     const content = await readContent(file, source);
-    if (!content) problems.push(`${file.source}: ${TOO_LARGE}`);
+    if (!content) problems.push(problemOf(file, 'size', TOO_LARGE));
     else for (const format of formats) batch.push({ number, format, content: new Uint8Array(content).buffer });
     bytes += content?.length ?? 0;
     if (bytes < BATCH_BYTES) continue;

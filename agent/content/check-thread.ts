@@ -16,6 +16,8 @@ export interface CheckRequest {
 /** The first problem of a file. */
 export interface FileProblem {
   number: number;
+  /** The format, or the exceeded limit. */
+  rule: string;
   problem: string;
 }
 
@@ -90,7 +92,7 @@ export class CheckThread implements AsyncDisposable {
       signal.throwIfAborted();
       const problem = this.#limitExceeded(error, limit.signal);
       if (problem !== undefined) {
-        return { problems: [{ number: Atomics.load(this.#current, 0), problem }], isEnded: true };
+        return { problems: [{ number: Atomics.load(this.#current, 0), rule: 'limit', problem }], isEnded: true };
       }
       throw call.aborted ? delayed(this.#limits, error) : error;
     } finally {

@@ -11,7 +11,7 @@ parentPort?.on('message', (requests: CheckRequest[]) => {
   for (const { number, format, content } of requests) {
     Atomics.store(current, 0, number);
     const problem = checkSyntax(Buffer.from(content), format);
-    if (problem) problems.push({ number, problem: describeProblem(problem) });
+    if (problem) problems.push({ number, rule: format, problem: describeProblem(problem) });
   }
   parentPort?.postMessage(problems);
 });

@@ -81,13 +81,9 @@ export class ContentReader implements AsyncDisposable {
   async #openObject({ source }: DesiredFile, content: Buffer): Promise<Content> {
     const pointer = parseLfsPointer(content);
     if (!pointer) {
-      throw new TerminalError(
-        `${source} is a damaged Git LFS pointer or requires an extension: commit the file again, or exclude it`,
-        {
-          code: 'lfs.pointer',
-          reason: 'ContentInvalid',
-        },
-      );
+      const message = `${source} is a damaged Git LFS pointer or requires an extension: commit the file again, or exclude it`;
+      const problems = [{ key: `${source}: lfs`, message }];
+      throw new TerminalError(message, { code: 'lfs.pointer', reason: 'ContentInvalid', problems });
     }
     const object = await this.#sources.lfs.open(pointer);
     if (!object) throw notFetched(source);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { MAX_PROBLEMS, type Problem, TerminalError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';
@@ -41,9 +41,12 @@ interface Rendering {
 
 async function deliverRendered(blob: Content, rendering: Rendering, sink: ContentSink): Promise<PreviewedContent> {
   const { file, values } = rendering;
-  if (blob.size > MAX_RENDERED_BYTES) throw contentError(tooLargeForPatch(file));
+  if (blob.size > MAX_RENDERED_BYTES) {
+    for await (const _ of blob.chunks); // so that the next file can be read
+    throw tooLarge(file, tooLargeForPatch(file));
+  }
   const rendered = await inTurns(renderFile(await wholeOf(blob), file, values));
-  if (rendered.kind === 'problem') throw contentError(rendered.message);
+  if (rendered.kind === 'problem') throw contentError(rendered);
   const { content, keys } = rendered;
   await sink(content);
   const sha256 = createHash('sha256').update(content).digest('hex');
@@ -69,7 +72,7 @@ async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink):
     await sink(chunk);
   }
   if (file.template && !isBinary(head)) {
-    throw contentError(tooLargeForTemplate(file));
+    throw tooLarge(file, tooLargeForTemplate(file));
   }
   return {
     sha256: hash.digest('hex'),
@@ -80,18 +83,40 @@ async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink):
 
 const NO_VALUES: TemplateValues = new Map();
 
-const contentError = (message: string) =>
-  new TerminalError(message, { code: 'content.invalid', reason: 'ContentInvalid' });
+const contentError = ({ message, problems }: { message: string; problems: Problem[] }) =>
+  new TerminalError(message, { code: 'content.invalid', reason: 'ContentInvalid', problems });
+
+const tooLarge = ({ source }: DesiredFile, message: string) =>
+  contentError({ message, problems: [{ key: `${source}: size`, message }] });
+
+/** Checks for a problem of one file, after which others can be read. */
+const isOfFile = (error: unknown): error is TerminalError =>
+  error instanceof TerminalError && ['content.invalid', 'lfs.pointer'].includes(error.code);
+
+interface PreviewOptions extends ContentSource {
+  /** Whether to look for the problems of all files, and not only of the first one that has any. */
+  findsAll?: boolean | undefined;
+  signal: AbortSignal;
+}
 
 /** Returns previews of the files by path: renders them as a sync does, and throws the same errors. */
 export async function previewContents(
   files: DesiredFile[],
-  source: ContentSource & { signal: AbortSignal },
+  { findsAll = false, signal, ...source }: PreviewOptions,
 ): Promise<Map<string, PreviewedContent>> {
   const contents = new Map<string, PreviewedContent>();
+  const problems: Problem[] = [];
   for (const file of files) {
-    source.signal.throwIfAborted();
-    contents.set(file.path, await deliverContent(file, source, () => {}));
+    signal.throwIfAborted();
+    try {
+      contents.set(file.path, await deliverContent(file, source, () => {}));
+    } catch (error) {
+      if (!findsAll || !isOfFile(error)) throw error;
+      problems.push(...error.problems);
+      if (problems.length >= MAX_PROBLEMS) break;
+    }
   }
+  const [first] = problems;
+  if (first) throw contentError({ message: first.message, problems });
   return contents;
 }

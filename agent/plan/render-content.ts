@@ -1,5 +1,6 @@
 import { firstInvalidByte } from '../../shared/domain/invalid-utf8.ts';
 import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
+import type { Problem } from '../../shared/errors.ts';
 
 /** Maximum size of a template in bytes, and of its output in characters: both are in memory. */
 export const MAX_RENDERED_BYTES = 8 * 1024 * 1024;
@@ -28,7 +29,7 @@ export function isBinary(content: Buffer): boolean {
 /** Content to deliver with the keys it depends on, or the problem. */
 export type DeliverableContent =
   | { kind: 'content'; content: Buffer; keys: string[] }
-  | { kind: 'problem'; message: string };
+  | { kind: 'problem'; message: string; problems: Problem[] };
 
 /** Renders text as a template. Binary content is unchanged, and so is text in other encodings that contains no `{{`. */
 export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
@@ -62,7 +63,7 @@ function unlessBraces(content: Buffer, wide: WideEncoding | undefined, why: stri
   const braces = bracesIn(content, wide?.braces ?? [0x7b, 0x7b], wide ? wide.mark.length : 1);
   if (braces === -1) return { kind: 'content', content, keys: [] };
   const message = `${why}, so the {{ at byte ${braces} can't be rendered: save the file as UTF-8, or map it without template: true`;
-  return { kind: 'problem', message };
+  return { kind: 'problem', message, problems: [{ key: 'encoding', message }] };
 }
 
 /** Returns the offset of `{{`, which is a multiple of the size of a character, or -1. */

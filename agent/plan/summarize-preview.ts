@@ -3,6 +3,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import { clip } from '../../shared/domain/clip.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import type { Problem } from '../../shared/errors.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import type { DesiredFile, PreviewedContents } from './plan-input.ts';
 import { linkChanges } from './publication.ts';
@@ -47,11 +48,11 @@ export function summarizePreview({ plan, contents, commit }: PreviewedPlan): Sum
   });
 }
 
-/** Returns the preview of a release that can't be delivered; without a failure, if the stable one can't be either. */
-export function summarizeProblem(message: string, isNew: boolean): Summary {
-  const counts = { added: 0, modified: 0, deleted: 0 };
-  const failure = clip(message, BOUNDS.message);
-  return { digest: digestOf([['', 'problem', message]]), ...counts, ...(isNew && { failure }) };
+/** Returns the preview of a release that can't be delivered; its failure is the first problem of this release only. */
+export function summarizeProblems(problems: readonly Problem[], first: Problem | undefined): Summary {
+  const digest = digestOf(problems.map(({ message }) => ['', 'problem', message]));
+  const failure = first && clip(first.message, BOUNDS.message);
+  return withoutUndefined({ digest, added: 0, modified: 0, deleted: 0, failure });
 }
 
 /** The order of the entries doesn't matter. */

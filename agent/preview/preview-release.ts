@@ -1,7 +1,7 @@
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import { TerminalError, WaitingError } from '../../shared/errors.ts';
+import { MAX_PROBLEMS, type Problem, TerminalError, WaitingError } from '../../shared/errors.ts';
 import { emptyManifest, type Manifest } from '../plan/manifest.ts';
-import { type PreviewedPlan, summarizePreview, summarizeProblem } from '../plan/summarize-preview.ts';
+import { type PreviewedPlan, summarizePreview, summarizeProblems } from '../plan/summarize-preview.ts';
 import type { PreviewTask } from '../resource/judge-preview.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { Baseline } from '../sync/baseline.ts';
@@ -29,12 +29,7 @@ const PROBLEMS: readonly string[] = [
   'TooManyFiles',
 ];
 
-interface Problem {
-  reason: string;
-  message: string;
-}
-
-type Attempted<T> = { kind: 'done'; result: T } | { kind: 'problem'; problem: Problem };
+type Attempted<T> = { kind: 'done'; result: T } | { kind: 'failed'; problems: readonly Problem[] };
 
 interface Scope {
   dependencies: SyncDependencies;
@@ -64,8 +59,8 @@ export async function previewRelease(
   const planned = await plan(candidate, { ...scope, startsRepairs });
   if (planned.kind === 'done') return { commit, revision, ...summarizePreview(planned.result) };
   const before = await plan(stable, scope);
-  const isOld = before.kind === 'problem' && isSame(before.problem, planned.problem);
-  return { commit, revision, ...summarizeProblem(planned.problem.message, !isOld) };
+  const known = before.kind === 'failed' ? before.problems : [];
+  return { commit, revision, ...summarizeProblems(planned.problems, newProblem(planned.problems, known)) };
 }
 
 const repairs = (intent: Intent | string) => typeof intent !== 'string' && intent.profile.drift === 'repair';
@@ -81,14 +76,15 @@ const interrupted = () =>
 async function baseOf(stable: Intent | string, dependencies: SyncDependencies, signal: AbortSignal): Promise<Manifest> {
   const manifest = await dependencies.manifestFile.read();
   if (manifest.applied || typeof stable === 'string') return manifest;
-  const after = await attempt(stable, { dependencies, base: emptyManifest(), signal }, (aim) =>
-    manifestAfter(aim, dependencies),
-  );
+  const scope = { dependencies, base: emptyManifest(), signal };
+  const planned = await plan(stable, scope);
+  if (planned.kind === 'failed') return manifest;
+  const after = await attempt(stable, scope, (aim) => manifestAfter(aim, dependencies));
   return after.kind === 'done' ? after.result : manifest;
 }
 
 async function plan(intent: Intent | string, scope: Scope): Promise<Attempted<PreviewedPlan>> {
-  if (typeof intent === 'string') return { kind: 'problem', problem: { reason: 'NoProfile', message: intent } };
+  if (typeof intent === 'string') return { kind: 'failed', problems: [{ key: 'NoProfile', message: intent }] };
   const { dependencies } = scope;
   return await attempt(intent, scope, async (aim) => {
     const { result, desired, contents } = await planEverything(aim, dependencies);
@@ -113,11 +109,14 @@ async function attempt<T>(intent: Intent, scope: Scope, run: (aim: SyncAim) => P
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof TerminalError) || !PROBLEMS.includes(error.reason)) throw error;
-    const { reason, message } = error;
-    return { kind: 'problem', problem: { reason, message } };
+    const { reason, problems } = error;
+    return { kind: 'failed', problems: problems.map(({ key, message }) => ({ key: `${reason} ${key}`, message })) };
   }
 }
 
-/** Both lack the profile, or have the same problem. */
-const isSame = (one: Problem, other: Problem): boolean =>
-  one.reason === other.reason && (one.reason === 'NoProfile' || one.message === other.message);
+/** Returns the first problem that isn't known. A list of the maximum length is incomplete, so any may be known. */
+function newProblem(problems: readonly Problem[], known: readonly Problem[]): Problem | undefined {
+  if (known.length >= MAX_PROBLEMS) return undefined;
+  const keys = new Set(known.map(({ key }) => key));
+  return problems.find(({ key }) => !keys.has(key));
+}

@@ -139,10 +139,10 @@ export async function determineContents(
   dependencies: SyncDependencies,
 ): Promise<PreviewedContents> {
   if (files.length === 0) return new Map();
-  const { values, signal } = aim;
+  const { values, signal, isPreview } = aim;
   await provideFiles(files, aim, dependencies);
   await using contents = openContents(aim, dependencies);
-  return await previewContents(files, { contents, values, signal });
+  return await previewContents(files, { contents, values, signal, findsAll: isPreview });
 }
 
 /**

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { globProblems } from '../../shared/domain/validate-profiles.ts';
-import { TerminalError } from '../../shared/errors.ts';
+import { type Problem, TerminalError } from '../../shared/errors.ts';
 import { currentValues } from '../content/current-values.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { RefusalReason } from '../plan/plan-changes.ts';
@@ -58,9 +58,15 @@ export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDep
 /** Reasons for refusing a sync. */
 type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid' | 'CheckFailed';
 
-/** Combines all problems of a sync into one error, with the first few in the message. */
-export function syncProblems(reason: ProblemReason, problems: string[]): TerminalError {
-  const shown = problems.slice(0, 5).join('; ');
+/** Reasons that have one problem, whose message contains counts or the commit. */
+const SINGLE: readonly ProblemReason[] = ['NothingLeft', 'SignatureInvalid', 'TakenOverFull'];
+
+/** Combines all problems of a sync into one error, with the first few in the message. A text is its own key. */
+export function syncProblems(reason: ProblemReason, found: (Problem | string)[]): TerminalError {
+  const problems = found.map((problem) =>
+    typeof problem === 'string' ? { key: SINGLE.includes(reason) ? reason : problem, message: problem } : problem,
+  );
+  const messages = problems.slice(0, 5).map(({ message }) => message);
   const more = problems.length > 5 ? `; and ${problems.length - 5} more` : '';
-  return new TerminalError(`${shown}${more}`, { code: `sync.${reason}`, reason });
+  return new TerminalError(`${messages.join('; ')}${more}`, { code: `sync.${reason}`, reason, problems });
 }

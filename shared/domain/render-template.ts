@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { MAX_PROBLEMS, type Problem } from '../errors.ts';
 
 /** Values by their full key: `GatewayName`, `Labels.app`, `Vars.port`. */
 export type TemplateValues = Pick<ReadonlyMap<string, string>, 'get'>;
 
-/** The rendered text with the keys it used, or a problem. */
-export type Rendered = { kind: 'rendered'; text: string; keys: string[] } | { kind: 'problem'; message: string };
+/** The rendered text with the keys it used, or its problems: one for each expression, with the message of the first. */
+export type Rendered =
+  | { kind: 'rendered'; text: string; keys: string[] }
+  | { kind: 'problem'; message: string; problems: Problem[] };
 
 const field = /^\.(\S+)$/;
 
@@ -21,28 +24,36 @@ export function renderTemplate(
   maxLength: number = Number.POSITIVE_INFINITY,
 ): Rendered {
   const keys = new Set<string>();
+  const problems = new TextProblems(text);
   const joined: string[] = [];
   let pieces: string[] = [];
   let length = 0;
   let end = 0;
   for (let start = text.indexOf('{{'); start !== -1; start = text.indexOf('{{', end)) {
     const close = text.indexOf('}}', start + 2);
-    if (close === -1) return problemAt(text, start, unclosed(text.slice(start)));
+    if (close === -1) {
+      problems.add('{{', start, unclosed(text.slice(start)));
+      break;
+    }
     const inner = innerOf(text.slice(start + 2, close));
     const key = field.exec(inner)?.[1];
     const value = key === undefined ? literal(inner) : values.get(key);
-    if (value === undefined) return problemAt(text, start, complaint(text.slice(start, close + 2), key));
+    if (value === undefined) problems.add(quote(inner), start, complaint(text.slice(start, close + 2), key));
     if (key !== undefined) keys.add(key);
-    length += start - end + value.length;
-    if (length > maxLength) return problemAt(text, start, tooLong(maxLength));
-    pieces.push(text.slice(end, start), value);
+    length += start - end + (value ?? '').length;
+    if (length > maxLength) {
+      problems.add('length', start, tooLong(maxLength));
+      break;
+    }
+    pieces.push(text.slice(end, start), value ?? '');
     if (pieces.length >= PIECES_AT_ONCE) {
       joined.push(pieces.join(''));
       pieces = [];
     }
     end = close + 2;
   }
-  if (length + text.length - end > maxLength) return problemAt(text, end, tooLong(maxLength));
+  if (length + text.length - end > maxLength) problems.add('length', end, tooLong(maxLength));
+  if (problems.result) return problems.result;
   return { kind: 'rendered', text: [...joined, ...pieces, text.slice(end)].join(''), keys: [...keys].sort() };
 }
 
@@ -92,8 +103,29 @@ function complaint(expression: string, key: string | undefined): string {
 
 const tooLong = (maxLength: number) => `the rendered text would be longer than ${maxLength} characters`;
 
-function problemAt(text: string, offset: number, what: string): Rendered {
+/** Collects the first problems of a text, one for each key. */
+class TextProblems {
+  readonly #text: string;
+  readonly #messages = new Map<string, string>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  add(key: string, offset: number, what: string): void {
+    if (this.#messages.size >= MAX_PROBLEMS || this.#messages.has(key)) return;
+    this.#messages.set(key, `line ${lineAt(this.#text, offset)}: ${what}`);
+  }
+
+  /** Undefined if there are no problems. */
+  get result(): Rendered | undefined {
+    const problems = [...this.#messages].map(([key, message]) => ({ key, message }));
+    return problems[0] && { kind: 'problem', message: problems[0].message, problems };
+  }
+}
+
+function lineAt(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
-  return { kind: 'problem', message: `line ${line}: ${what}` };
+  return line;
 }

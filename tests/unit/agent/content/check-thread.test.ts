@@ -39,7 +39,9 @@ suite('the thread for checks', () => {
       [request(1, 'json', '{}'), request(2, 'yaml', list(8 * 1024 ** 2))],
       never,
     );
-    assert.deepEqual(problems, [{ number: 2, problem: 'the checks of all files took more than 0.3 s of CPU time' }]);
+    assert.deepEqual(problems, [
+      { number: 2, rule: 'limit', problem: 'the checks of all files took more than 0.3 s of CPU time' },
+    ]);
     assert.ok(isEnded);
   });
 

@@ -42,14 +42,15 @@ interface Given extends SandboxOptions {
   profile?: Partial<ResolvedProfile>;
   /** Differences of the candidate from the stable release. */
   next?: { profile?: Partial<ResolvedProfile>; submodules?: boolean };
+  verify?: 'head' | 'none';
   isEmpty?: boolean;
 }
 
 /** A gateway with the stable commit, and the preview of the next one. */
 async function arrange(t: TestContext, given: Given) {
-  const { files, changes, profile = config, next = {}, isEmpty = false, ...options } = given;
+  const { files, changes, profile = config, next = {}, verify = 'none', isEmpty = false, ...options } = given;
   const { repository, sandbox } = await gitSandbox(t, 'preview', { server, ...options });
-  const stable = { repo: repository.url, commit: await repository.commit({ files }), profile };
+  const stable = { repo: repository.url, commit: await repository.commit({ files }), profile, verify };
   const candidate = { ...stable, ...next, commit: await repository.commit({ files: changes }) };
   if (!isEmpty) await sandbox.sync({ ...stable, earlier: [stable.commit] });
   return { repository, sandbox, stable, candidate };
@@ -281,6 +282,93 @@ suite('a preview of a release that cannot be delivered', () => {
     assert.deepEqual([missing.failure, missing.digest === digest], [undefined, false]);
     assert.equal((await sandbox.preview('no profile a', { ...stable, profile: config })).failure, 'no profile a');
   });
+
+  const broken = (name: string) => `{{ .Vars.${name} }}`;
+  const many = (count: number, text: (i: number) => string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`config/${String(i).padStart(4, '0')}`, text(i)]));
+  const checked = { ...config, checks: json };
+  const patched = { mappings: [plain('config', { patches: [{ file: '*.json', set: { a: '1' } }] })] };
+  const old: [name: string, given: Given][] = [
+    [
+      'moved to another line',
+      { files: { 'config/a': broken('x') }, changes: { 'config/a': `# \n${broken('x')}` }, profile: template },
+    ],
+    [
+      'in the second template, and the first one is fixed',
+      {
+        files: { 'config/a': broken('x'), 'config/b': broken('x') },
+        changes: { 'config/a': '1' },
+        profile: template,
+      },
+    ],
+    [
+      'of the second placeholder of a file, and the first one is fixed',
+      { files: { 'config/a': broken('x') + broken('y') }, changes: { 'config/a': broken('y') }, profile: template },
+    ],
+    [
+      'in more templates than are listed, and the first one is fixed',
+      { files: many(30, () => broken('x')), changes: { 'config/0000': '1' }, profile: template },
+    ],
+    [
+      'of a check that fails on another line',
+      { files: { 'config/a.json': '{,' }, changes: { 'config/a.json': '{\n"a": 1,,\n}' }, profile: checked },
+    ],
+    [
+      'of the second file that fails a check, and the first one is fixed',
+      {
+        files: { 'config/a.json': '{', 'config/b.json': '{' },
+        changes: { 'config/a.json': '{}' },
+        profile: checked,
+      },
+    ],
+    [
+      'of a patch that fails on another line, after a file that is too large for one',
+      {
+        files: { 'config/a.json': ' '.repeat(8 * 1024 ** 2 + 1), 'config/b.json': '{' },
+        changes: { 'config/b.json': '{\n"a"' },
+        profile: patched,
+      },
+    ],
+    [
+      'of too little memory, for more files',
+      {
+        files: many(2_500, String),
+        changes: { [`config/0/${'x'.repeat(200)}`]: '1' },
+        heapBytes: 19 * 1024 ** 2,
+      },
+    ],
+    ['of a commit that is not signed', { files: { 'config/a': '1' }, changes: {}, verify: 'head' }],
+  ];
+  for (const [name, given] of old) {
+    test(`and the stable one has the same problem, ${name}: it is not a failure`, async (t) => {
+      const { failure, preview } = await previewOf(t, { ...given, isEmpty: true });
+      assert.deepEqual([failure, isUnchanged(preview)], [undefined, false]);
+    });
+  }
+
+  const added: [name: string, given: Given, failure: RegExp][] = [
+    [
+      'a problem of another template',
+      { files: { 'config/a': broken('x') }, changes: { 'config/b': broken('x') }, profile: template },
+      /^config\/b: line 1: \{\{ \.Vars\.x \}\}/,
+    ],
+    [
+      'a problem of another placeholder of a file',
+      { files: { 'config/a': broken('x') }, changes: { 'config/a': broken('x') + broken('y') }, profile: template },
+      /^config\/a: line 1: \{\{ \.Vars\.y \}\}/,
+    ],
+    [
+      'a problem of another file in a check',
+      { files: { 'config/a.json': '{' }, changes: { 'config/b.json': '{' }, profile: checked },
+      /^config\/b\.json: line 1[^;]*$/,
+    ],
+  ];
+  for (const [name, given, expected] of added) {
+    test(`names ${name} than that of the stable one`, async (t) => {
+      const { failure = '' } = await previewOf(t, { ...given, isEmpty: true });
+      assert.match(failure, expected);
+    });
+  }
 
   test('is not shown while the git server is unavailable', async (t) => {
     const host = await gitServerFor(t);

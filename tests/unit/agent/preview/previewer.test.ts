@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { isUnchanged, summarizePreview, summarizeProblem } from '../../../../agent/plan/summarize-preview.ts';
+import { isUnchanged, summarizePreview, summarizeProblems } from '../../../../agent/plan/summarize-preview.ts';
 import { Previewer, type PreviewerOptions } from '../../../../agent/preview/previewer.ts';
 import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/judge-preview.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
@@ -25,9 +25,11 @@ const taskOf = (labels: Record<string, string> = {}, { commit, revision } = NEW)
 const previewed = (task: PreviewTask): PreviewVerdict => ({ kind: 'preview', task });
 const none = (own?: typeof NEW): PreviewVerdict => ({ kind: 'none', own });
 const unchanged = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...nothing });
-const changed = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...summarizeProblem('x', true) });
+const problem = (message: string) => summarizeProblems([{ key: 'k', message }], { key: 'k', message });
+const changed = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...problem('x') });
 
-const sharesProblem = async (task: PreviewTask) => ({ ...(await changed(task)), ...summarizeProblem('x', false) });
+const shared = summarizeProblems([{ key: 'k', message: 'x' }], undefined);
+const sharesProblem = async ({ commit, revision }: PreviewTask) => ({ commit, revision, ...shared });
 
 /** A previewer, its output, and its view of the resource and the data volume. */
 function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
@@ -289,13 +291,13 @@ suite('the previewer', () => {
 suite('the digest of a preview', () => {
   test('is that of no changes only for an unchanged gateway', () => {
     assert.equal(isUnchanged(nothing), true);
-    for (const isNew of [true, false]) assert.equal(isUnchanged(summarizeProblem('', isNew)), false);
-    assert.equal(summarizeProblem('x', true).digest, summarizeProblem('x', false).digest);
-    assert.notEqual(summarizeProblem('x', true).digest, summarizeProblem('y', true).digest);
+    for (const summary of [problem(''), shared]) assert.equal(isUnchanged(summary), false);
+    assert.equal(problem('x').digest, shared.digest);
+    assert.notEqual(problem('x').digest, problem('y').digest);
   });
 
   test('shortens a long message', () => {
-    assert.equal(summarizeProblem('x'.repeat(5_000), true).failure?.length, 1024);
-    assert.ok(summarizeProblem('🙂'.repeat(5_000), true).failure?.isWellFormed());
+    assert.equal(problem('x'.repeat(5_000)).failure?.length, 1024);
+    assert.ok(problem('🙂'.repeat(5_000)).failure?.isWellFormed());
   });
 });
