@@ -5,13 +5,13 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { isDigest } from '../../shared/domain/is-digest.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { canRetry, isOnRelease, stableOf } from '../../shared/domain/releases.ts';
+import { canRetry, isInProgress, isOnRelease, stableOf } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { shortCommit } from './messages.ts';
-import { type Changes, type Fate, type PlanHead, type PlanView, planView } from './plan-view.ts';
+import { type Changes, type Fate, type PlanHead, type Planned, type PlanView, planView } from './plan-view.ts';
 import { isBackwards } from './waves.ts';
 
 /** Creates the plan of the release that `status.rollout.preview` names, from the reports of the agents. */
@@ -37,7 +37,34 @@ export function planOfPreview(
     };
   });
   const arePlaced = gateways.every(({ wave }) => wave !== undefined);
-  return planView(head, planned, arePlaced ? rollout?.waves.map(({ name }) => name) : undefined);
+  const accepted = areFailuresIgnored(planned, gatewaySync, preview) ? planned.map(skipFailure) : planned;
+  return planView(head, accepted, arePlaced ? rollout?.waves.map(({ name }) => name) : undefined);
+}
+
+/**
+ * Checks whether the rollout goes on although gateways have failures: they weren't ready before the preview. Failures
+ * that the status doesn't count yet can still stop it.
+ */
+function areFailuresIgnored(
+  planned: readonly Planned[],
+  { spec, status }: GatewaySync,
+  preview: RolloutPreview,
+): boolean {
+  const { rollout } = status ?? {};
+  if (!rollout || !preview.endedAt || spec.rollout?.previewFailures === 'Ignore') return false;
+  const failing = planned.filter(({ fate }) => fate.kind === 'failing').length;
+  if (failing > preview.failing) return false;
+  const { phase, commit, revision, waitsFor = '' } = rollout;
+  if (commit === preview.commit && revision === preview.revision)
+    return isInProgress(rollout) && phase !== 'Previewing';
+  // While gateways still have another commit that is unfinished, the failures don't stop this one yet.
+  return (phase === 'Complete' || phase === 'RolledBack') && ['Approval', 'Window'].includes(waitsFor);
+}
+
+function skipFailure({ fate, ...planned }: Planned): Planned {
+  if (fate.kind !== 'failing') return { ...planned, fate };
+  const why = `not ready before the preview, so the rollout ignores its failure: ${fate.why}`;
+  return { ...planned, fate: { kind: 'skipped', why } };
 }
 
 /**

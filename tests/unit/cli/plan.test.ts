@@ -6,9 +6,19 @@ import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { summarizePlan } from '../../../cli/fleet/plan-summary.ts';
 import { sectionsOf } from '../../../cli/fleet/plan-view.ts';
 import { changeIn, changeText, effectOf, shownChange, verdictOf } from '../../../cli/fleet/plan-words.ts';
+
+import { drawData } from '../../../cli/terminal/data.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
-import { changing, NEW, OLD, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+import {
+  changing,
+  digestFor,
+  NEW,
+  OLD,
+  type PreviewingGateway,
+  planned,
+  unchanged,
+} from '../../support/planned-fleet.ts';
 
 const planFor = (
   gateways: readonly PreviewingGateway[],
@@ -67,6 +77,80 @@ suite('the plan of a preview', () => {
       ],
     );
     assert.equal(verdictOf(view), 'fails');
+  });
+
+  const accepted: [what: string, rollout: Partial<RolloutStatus>][] = [
+    ['is rolled out', { phase: 'Progressing', commit: NEW, nextCommit: undefined }],
+    ['waits for an approval', { phase: 'Complete', waitsFor: 'Approval' }],
+    ['waits for a window', { phase: 'RolledBack', waitsFor: 'Window' }],
+  ];
+  const endedAt = '2026-01-01T00:00:30Z';
+  const unready = { name: 'a', report: {}, preview: { failure: 'no label' } };
+  for (const [what, rollout] of accepted) {
+    test(`skips a failing gateway that did not stop the commit, which ${what}`, () => {
+      const view = planFor([unready, unchanged('b')], { rollout, preview: { endedAt, failing: 1 } });
+      assert.deepEqual(
+        view.skipped.map(({ why, gateways }) => [why, podsOf(gateways)]),
+        [['not ready before the preview, so the rollout ignores its failure: no label', ['a']]],
+      );
+      assert.equal(verdictOf(view), 'changes');
+    });
+  }
+
+  const fatal: [what: string, rollout: Partial<RolloutStatus>, more?: object][] = [
+    ['stopped the commit', { phase: 'Stopped', commit: NEW, nextCommit: undefined }],
+    [
+      'was not counted yet',
+      { phase: 'Progressing', commit: NEW, nextCommit: undefined },
+      { preview: { endedAt, failing: 0 } },
+    ],
+    ['failed during the preview', { phase: 'Complete', waitsFor: 'Approval' }, { preview: { failing: 1 } }],
+    ['is not judged while another commit is in progress', { phase: 'Progressing', waitsFor: 'Approval' }],
+    [
+      'fails despite previewFailures',
+      { phase: 'Progressing', commit: NEW, nextCommit: undefined },
+      { spec: { rollout: { previewFailures: 'Ignore' } } },
+    ],
+  ];
+  for (const [what, rollout, more] of fatal) {
+    test(`fails if a failing gateway ${what}`, () => {
+      const view = planFor([unready], { rollout, preview: { endedAt, failing: 1 }, ...more });
+      assert.deepEqual([view.counts.failing, view.counts.skipped, verdictOf(view)], [1, 0, 'fails']);
+    });
+  }
+
+  test('has the fields that the how-to guide lists', () => {
+    const both = planFor([
+      { ...changing('a', ['modify x']), preview: { digest: 'x', modified: 1, paths: ['modify x'], everyCommit: 'x' } },
+      { name: 'b', report: {}, preview: { failure: 'no label' } },
+      { name: 'c' },
+      { name: 'd', state: 'Paused' },
+      unchanged('e'),
+      { name: 'f', report: { commit: NEW } },
+    ]);
+    const at = (name: string) => ({ gateway: name, pod: name, wave: 'shops' });
+    const counts = { gateways: 6, changed: 1, failing: 1, silent: 1, unchanged: 1, done: 1, skipped: 1 };
+    const none = { gateways: 0, changed: 0, failing: 0, silent: 0, unchanged: 0, done: 0, skipped: 0 };
+    const group = { digest: digestFor('x'), files: 1, added: 0, modified: 1, deleted: 0, paths: ['modify x'] };
+    assert.deepEqual(JSON.parse(drawData(both, 'json')), {
+      namespace: 'gateways',
+      name: 'plant',
+      ref: 'main',
+      commit: NEW,
+      counts: { ...counts, files: 1 },
+      waves: [
+        { name: 'canary', ...none },
+        { name: 'shops', ...counts },
+        { name: 'rest', ...none },
+      ],
+      groups: [{ ...group, gateways: [at('a')] }],
+      failing: [{ why: 'no label', gateways: [at('b')] }],
+      silent: [{ why: 'its agent has not reported yet', gateways: [at('c')] }],
+      skipped: [{ why: 'paused', gateways: [at('d')] }],
+      unchanged: [at('e')],
+      done: [at('f')],
+      everyCommit: 'x',
+    });
   });
 
   const silent: [what: string, gateway: PreviewingGateway, why: string][] = [
