@@ -189,11 +189,13 @@ suite('a step of a rollout takes into account', () => {
     status?: GatewaySyncStatus;
     sync?: GatewaySyncStatus;
     pod?: Partial<ObservedPod>;
+    /** Number of gateways. */
+    size?: number;
     report?: Partial<SyncReportStatus>;
     rest?: string;
     verify?: object;
   }
-  const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, ...said }: World) => {
+  const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, size = 1, ...said }: World) => {
     const gatewaySync = projectGatewaySync(
       gatewaySyncOf({
         metadata: {
@@ -211,10 +213,7 @@ suite('a step of a rollout takes into account', () => {
     const { report } = said;
     const observation = {
       gatewaySync,
-      pods: [
-        { ...pod, ...said.pod },
-        { ...pod, name: 'ended', live: false },
-      ],
+      pods: [...Array.from({ length: size }, () => ({ ...pod, ...said.pod })), { ...pod, name: 'ended', live: false }],
       isRevisionKept: true,
       storedRevisions: ['earlier'],
       reportOf: () => report && { podUID: 'pod', status: { state: 'Synced' as const, ...report } },
@@ -385,9 +384,10 @@ suite('a step of a rollout takes into account', () => {
   });
 
   test('the time to wait for previews, which grows with the fleet', () => {
-    const waitOf = (previewTimeout: string | undefined) =>
-      inputOf({ rollout: previewTimeout === undefined ? {} : { previewTimeout } }).input.previewMs;
+    const waitOf = (previewTimeout: string | undefined, size = 1) =>
+      inputOf({ size, rollout: previewTimeout === undefined ? {} : { previewTimeout } }).input.previewMs;
     assert.deepEqual([waitOf(undefined), waitOf('0s'), waitOf('1m')], [30_100, 0, 60_000]);
+    assert.deepEqual([waitOf(undefined, 1_499), waitOf(undefined, 1_501)], [179_900, 180_000], 'at most 3m');
   });
 
   test('the revision of an approval', () => {

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { drawResource } from '../../../cli/commands/draw-status.ts';
+import { resourceView } from '../../../cli/fleet/fleet.ts';
+import { candidateOf, isPreviewed, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { detailOf } from '../../../cli/ui/views.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { changing, NEW, OLD, planned, unchanged } from '../../support/planned-fleet.ts';
+
+const LATER = { phase: 'Rehearsing', waitsFor: 'Rehearsal', commit: NEW, nextCommit: undefined };
+const later = (rollout: object = {}) => {
+  const fleet = planned([changing('a', ['modify x']), unchanged('b')], {
+    rollout: { ...LATER, ...rollout } as unknown as Partial<RolloutStatus>,
+  });
+  const reason = { type: 'Ready', status: 'False' as const, reason: 'Rehearsed', message: 'it rehearses' };
+  const condition = { ...reason, lastTransitionTime: '2026-01-01T00:00:00Z' };
+  return {
+    ...fleet,
+    gatewaySync: {
+      ...fleet.gatewaySync,
+      status: {
+        ...fleet.gatewaySync.status,
+        conditions: [condition],
+        observedGeneration: fleet.gatewaySync.metadata.generation,
+      },
+    },
+  };
+};
+
+suite('a phase and a reason of a newer version', () => {
+  test('are shown by status and the page, with all gateways', () => {
+    const { gatewaySync, beyond } = later();
+    const view = resourceView(gatewaySync, beyond);
+    assert.deepEqual([view.reason, view.rollout?.phase, view.gateways.length], ['Rehearsed', 'Rehearsing', 2]);
+    const host = { print: () => {}, note: () => {}, columns: 100, hasColours: false, confirm: undefined, now: () => 0 };
+    assert.match(drawResource(view, host).join('\n'), /it rehearses/);
+    const { detail, gateways } = detailOf(gatewaySync, beyond);
+    assert.deepEqual([detail.rollout?.phase, gateways.length], ['Rehearsing', 2]);
+    assert.match(detail.plan?.says ?? '', /would change 1 of 2 gateways/);
+  });
+
+  test('do not prevent a plan', () => {
+    const { gatewaySync, preview, beyond } = later();
+    assert.equal(planOfPreview(gatewaySync, preview, beyond).counts.changed, 1);
+    assert.equal(isPreviewed(gatewaySync, NEW), true);
+    const { gatewaySync: without } = later({ preview: undefined });
+    assert.match(JSON.stringify(candidateOf(without)), /bbbbbbbb is being rolled out without a preview/);
+    assert.match(JSON.stringify(candidateOf(without, OLD)), /all gateways have already received aaaaaaaa/);
+  });
+});
