@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -34,7 +34,7 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${view ? effectIn(view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
@@ -43,10 +43,16 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
 
 const isGone = ({ status }: GatewaySync): boolean => status?.rollout?.handled?.approve === undefined;
 
-function effectIn({ counts }: PlanView): string {
+function effectIn({ counts }: PlanView, { reported }: RolloutPreview): string {
+  return ` According to the previews, it ${effectOf(counts)}.${gapIn(counts, reported)}`;
+}
+
+/** Describes which changes are unknown; `reported` is the number of gateways at the end of the preview. */
+function gapIn(counts: PlanView['counts'], reported: number): string {
   const { total, missing } = coverageOf(counts);
-  const gap = missing > 0 ? ` Only ${total - missing} of ${total} gateways have reported their changes.` : '';
-  return ` According to the previews, it ${effectOf(counts)}.${gap}`;
+  const isUnknown = reported + counts.changed + counts.failing + counts.unchanged === 0;
+  if (isUnknown) return ' No gateway has reported its changes, so the approval covers every change of this commit.';
+  return missing > 0 ? ` Only ${total - missing} of ${total} gateways have reported their changes.` : '';
 }
 
 const coverageOf = ({ gateways, skipped, silent }: PlanView['counts']) => ({

@@ -1,5 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
 import { ALL, waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
@@ -41,7 +41,8 @@ function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput
 
 /**
  * Notes the changes at the end of a preview, and those that an approval applies to: the same ones, which users have seen
- * even if their gateways have the release by now, and the ones that gateways report at present.
+ * even if their gateways have the release by now, and the ones that gateways report at present. If no gateway has reported
+ * yet, the approval waits for the first report, but not longer than a preview can take.
  */
 export function withApproval(state: RolloutState, release: Release | undefined, input: RolloutInput): RolloutState {
   const { rollout, history } = state;
@@ -51,11 +52,27 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const current = digestsOf(preview, rollout, input);
   const { digests = bounded(current) } = preview;
   const ended = { ...rollout, preview: { ...preview, digests } };
-  if (!handled || handled.approvedDigests || !isOf(input, preview)) return { history, rollout: ended };
+  const isSilent = preview.reported === 0 && plansOf(preview, rollout, input.gateways).length === 0;
+  const isEarly = isSilent && input.now < lastReportAt(preview, input);
+  if (!handled || !isUnrecorded(preview, rollout, input) || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
-  const isOfAll = preview.reported === 0 || isEvery(digests);
+  const isOfAll = isSilent || isEvery(digests);
   const approvedDigests = isOfAll ? [ALL] : bounded({ ...current, all: [...current.all, ...digests] });
   return { history, rollout: { ...ended, handled: { ...handled, approvedDigests } } };
+}
+
+/** Whether a release is approved, but not yet which changes of it. */
+const isUnrecorded = (release: ReleaseName, { handled }: RolloutStatus, input: RolloutInput): boolean =>
+  handled !== undefined && !handled.approvedDigests && isOf(input, release);
+
+/** End of the time for reports, which an approval waits for even if the preview awaits none (ms since the epoch). */
+const lastReportAt = ({ startedAt }: RolloutPreview, { previewMs }: RolloutInput): number =>
+  Date.parse(startedAt) + previewMs;
+
+/** When an approval applies to every change, unless a gateway reports one before (ms since the epoch). */
+export function approvalDue(rollout: RolloutStatus, input: RolloutInput): number | undefined {
+  const { preview } = rollout;
+  return preview && isUnrecorded(preview, rollout, input) ? lastReportAt(preview, input) : undefined;
 }
 
 const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === ALL;

@@ -3,7 +3,7 @@ import { earliest } from '../../shared/domain/duration.ts';
 import { isInProgress, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
-import { withApproval } from './approval.ts';
+import { approvalDue, withApproval } from './approval.ts';
 import { previewFailureOf } from './failure-messages.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase, stopBefore } from './give-up.ts';
@@ -141,6 +141,7 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   const due: (number | undefined)[] = [];
   if (isInProgress(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
   if (candidateOf(rollout, context.input)) due.push(...previewDues(rollout, context.input));
+  due.push(approvalDue(rollout, context.input));
   if (isInProgress(rollout)) due.push(...timesOf(rollout, context));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const next = earliest(...due.filter((time) => time !== undefined && time > now));

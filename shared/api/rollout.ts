@@ -207,7 +207,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
       approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
       approvedDigests: v.optional(
         digests(
-          'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over; all means every change.',
+          'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over, or no gateway has reported yet. all means every change, because there were too many, or no gateway reported in time.',
         ),
       ),
       rollback: v.optional(text('Last processed value of sync.io/rollback.', 128)),

@@ -126,6 +126,11 @@ suite('an approval', () => {
     const late = { ...preview, reported: 39, endedAt: '2026-01-01T00:03:00Z' };
     const partial = planApproval(resource({ rollout: { ...rollout, preview: late } }), NEW);
     assert.match(partial.says, / Only 39 of 40 gateways have reported their changes\.$/);
+    const none = { ...preview, reported: 0, unchanged: 0, files: 0, endedAt: '2026-01-01T00:03:00Z' };
+    assert.match(
+      planApproval(resource({ rollout: { ...rollout, preview: none } }), NEW).says,
+      / No gateway has reported its changes, so the approval covers every change of this commit\.$/,
+    );
     const off = { rollout: { waves, previewTimeout: '0s' } };
     assert.match(
       planApproval(resource({ spec: off }), NEW).says,

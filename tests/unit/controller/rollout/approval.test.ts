@@ -144,6 +144,40 @@ suite('an approval covers the changes of the preview', () => {
   });
 });
 
+suite('an approval while no gateway has reported a change', () => {
+  /** A fleet whose pods are starting, so that the preview waits for none. */
+  function starting(): Fleet {
+    const fleet = new Fleet(gated, fits);
+    fleet.more = approved;
+    fleet.look();
+    assert.deepEqual([fleet.rollout.preview?.total, approvedIn(fleet)], [0, undefined]);
+    return fleet;
+  }
+
+  test('covers the changes that are reported first', () => {
+    const fleet = starting();
+    fleet.plan('B', [1, 2], digest('b'));
+    deliver(fleet, 0);
+    assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing two', short('b')]);
+    fleet.plan('B', [2], digest('c'));
+    deliver(fleet, 1);
+    assert.equal(phaseOf(fleet), 'AwaitingApproval three');
+  });
+
+  test('covers the commit if no gateway reports any in the time for previews', () => {
+    const fleet = starting();
+    fleet.now += 28_999;
+    fleet.look();
+    assert.deepEqual([approvedIn(fleet), fleet.wakeInMs], [undefined, 1]);
+    fleet.now -= 999;
+    fleet.look();
+    assert.deepEqual(approvedIn(fleet), ['all']);
+    fleet.plan('B', [1, 2], digest('b'));
+    deliver(fleet, 0);
+    assert.equal(phaseOf(fleet), 'Progressing two');
+  });
+});
+
 test('an approval is asked for again if a gateway of a later wave that needs one reports another change', () => {
   const fleet = previewed('aabb', approved);
   fleet.plan('B', [2], digest('c'));

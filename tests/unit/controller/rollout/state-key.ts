@@ -56,8 +56,10 @@ const isRetried = (world: World): boolean =>
 function previewOf(world: World, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = rollout.preview ?? {};
-  const running = startedAt && !endedAt && ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS);
   const canBeApproved = left.approve > 0 || world.approved !== undefined;
+  const awaitsReports = canBeApproved && reported === 0 && !rollout.handled?.approvedDigests;
+  const matters = !endedAt || awaitsReports;
+  const running = startedAt && matters && ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS);
   return [
     commit,
     running,
