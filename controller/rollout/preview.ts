@@ -28,27 +28,31 @@ export const previewOf = (release: ReleaseName, { preview }: RolloutStatus): Rol
 export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
   previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
 
+/** Returns the changes that gateways report for a release, except for paused ones. */
+export const plansOf = (release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] =>
+  allPlansOf(release, rollout, gateways).filter(({ gateway }) => !gateway.isResting);
+
 /**
- * Returns the changes that gateways report for a release, except for paused ones. A plan that was made from another
- * release than the one that the gateway is assigned to proves nothing. Gateways that have noted the release still
- * report it after the status names another preview, or none.
+ * Returns the changes that gateways report for a release. A plan that was made from another release than the one that
+ * the gateway is assigned to proves nothing. Gateways that have noted the release still report it after the status names
+ * another preview, or none.
  */
-export function plansOf(release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] {
+function allPlansOf(release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] {
   const isNamed = previewOf(release, rollout) !== undefined;
   return gateways.flatMap((gateway) => {
-    const { plan, report, isResting } = gateway;
-    if (!plan || isResting || !isSame(plan, release) || !isOnRelease(report ?? {}, rollout)) return [];
+    const { plan, report } = gateway;
+    if (!plan || !isSame(plan, release) || !isOnRelease(report ?? {}, rollout)) return [];
     return isNamed || isSame(report ?? {}, release) ? { gateway, plan } : [];
   });
 }
 
 /**
- * Returns the gateways whose files the release in progress leaves unchanged; they need no wave. After a stop, they still
- * aren't verified.
+ * Returns the gateways whose files the release in progress leaves unchanged, including paused ones; they need no wave.
+ * After a stop, they still aren't verified.
  */
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
   const isCurrent = isInProgress(rollout) || rollout.phase === 'Stopped';
-  const plans = isCurrent ? plansOf(rollout, rollout, gateways) : [];
+  const plans = isCurrent ? allPlansOf(rollout, rollout, gateways) : [];
   return new Set(plans.flatMap(({ gateway, plan }) => (plan.isUnchanged ? gateway : [])));
 }
 
@@ -59,7 +63,7 @@ export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGa
 export function isUnknown(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
   const { preview } = rollout;
   const isSkipped = preview !== undefined && skippedBefore(preview.startedAt)(gateway);
-  return isSkipped && plansOf(rollout, rollout, [gateway]).length === 0;
+  return isSkipped && allPlansOf(rollout, rollout, [gateway]).length === 0;
 }
 
 /**

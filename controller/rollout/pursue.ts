@@ -67,14 +67,14 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
 }
 
 /**
- * Whether a release that no gateway was admitted to leaves all gateways unchanged. In a wave whose gateways are gone,
- * replacements may be changed.
+ * Whether a release that no gateway was admitted to leaves all gateways unchanged, including paused ones. In a wave
+ * whose gateways are gone, replacements may be changed.
  */
 export function changesNothing({ admittedAt, admission }: RolloutStatus, { waves, unchanged }: Standing): boolean {
   if (admittedAt !== undefined || unchanged.size === 0) return false;
-  return waves.every(({ isUnchanged, hadChanges, counted, present }, index) => {
-    const isGone = present.length === 0 && (admission[index]?.gateways ?? 0) > 0;
-    return !hadChanges && (isUnchanged || (counted.length === 0 && !isGone));
+  return waves.every(({ isUnchanged, hadChanges, present }, index) => {
+    const isEmpty = present.length === 0 && !admission[index]?.gateways;
+    return !hadChanges && (isUnchanged || isEmpty);
   });
 }
 
@@ -191,10 +191,16 @@ function settle(situation: Situation, earlier: Wait | undefined): Advanced | Mov
   if (earlier || !isDone) return progress(soaking, earlier ?? { kind: 'gateways', index });
   // Gateways that join a completed wave get its release, so all present ones must have had their turn first.
   const { admitted = '' } = rollout.admission[index] ?? {};
-  const isTried = rollout.preview ? true : rollout.isTried;
-  const tried = { ...soaking, rollout: { ...soaking.rollout, isTried } };
+  const tried = { ...soaking, rollout: { ...soaking.rollout, ...triedIn(situation) } };
   if (present.every(({ key }) => isWithin(key, admitted))) return endWave(tried, index, input);
   return input.window.isOpen ? progress(soaking, { kind: 'gateways', index }) : awaitWindow(soaking);
+}
+
+/** Notes whether gateways of a wave have tried the release. Unchanged ones haven't, so the first trial is still to come. */
+function triedIn({ rollout, index, wave }: Situation): Pick<RolloutStatus, 'admission' | 'isTried'> {
+  const { admission, preview, isTried } = rollout;
+  if (wave.isStandIn) return { admission: changed(admission, index, { isUnchanged: true }), isTried };
+  return { admission, isTried: preview ? true : isTried };
 }
 
 const awaitWindow = (state: RolloutState): Advanced => ({

@@ -4,13 +4,13 @@ import { currentWave } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
 import { unchangedIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { type WaveStanding, waveStandingOf } from './wave-standing.ts';
+import { standInsOf, type WaveStanding, waveStandingOf } from './wave-standing.ts';
 
 /** Progress of the gateways in the current rollout. */
 export interface Standing {
   /** All gateways except for paused ones, and for unchanged ones. */
   counted: RolloutGateway[];
-  /** Gateways whose files the release leaves unchanged: they prove nothing, and are never waited for. */
+  /** Gateways whose files the release leaves unchanged, including paused ones: they are never waited for. */
   unchanged: Set<RolloutGateway>;
   admitted: Set<RolloutGateway>;
   /** Gateways that have the release and are healthy. */
@@ -32,16 +32,17 @@ export interface Context {
 export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standing {
   const { gateways } = input;
   const { admission, number } = rollout;
-  const unchanged = unchangedIn(rollout, gateways);
+  const present = admission.map((): RolloutGateway[] => []);
+  for (const gateway of gateways) present[waveOf(gateway.fits, gateway.key, admission)]?.push(gateway);
+  const reported = unchangedIn(rollout, gateways);
+  const unchanged = new Set(reported);
+  const standIns = present.map((members, index) => standInsOf(members, { rollout, index, unchanged: reported }));
+  for (const gateway of standIns.flat()) unchanged.delete(gateway);
   const doesCount = (gateway: RolloutGateway) => !gateway.isResting && !unchanged.has(gateway);
   const counted = gateways.filter(doesCount);
-  const present = admission.map((): RolloutGateway[] => []);
-  const admitted = new Set<RolloutGateway>();
-  for (const gateway of gateways) {
-    const index = waveOf(gateway.fits, gateway.key, admission);
-    present[index]?.push(gateway);
-    if (doesCount(gateway) && isWithin(gateway.key, admission[index]?.admitted ?? NO_GATEWAY)) admitted.add(gateway);
-  }
+  const isIn = (index: number) => (gateway: RolloutGateway) =>
+    doesCount(gateway) && isWithin(gateway.key, admission[index]?.admitted ?? NO_GATEWAY);
+  const admitted = new Set(present.flatMap((members, index) => members.filter(isIn(index))));
   const verified = new Set([...admitted].filter((gateway) => isVerified(gateway, rollout, input)));
   const isFailing = ({ report }: RolloutGateway) => report?.rollout === number && report.state === 'failed';
   return {
@@ -51,7 +52,15 @@ export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standin
     verified,
     failing: [...admitted].filter(isFailing).map(({ name }) => name),
     waves: present.map((members, index) =>
-      waveStandingOf(members, { rollout, index, input, unchanged, admitted, verified }),
+      waveStandingOf(members, {
+        rollout,
+        index,
+        input,
+        unchanged,
+        admitted,
+        verified,
+        standIns: standIns[index] ?? [],
+      }),
     ),
     index: currentWave(rollout),
   };

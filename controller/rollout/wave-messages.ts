@@ -53,9 +53,9 @@ const endText = ({ input }: Pick<Context, 'input'>): string =>
 /** Describes the wait for a gateway in a wave without one that counts. */
 export function absenceText(rollout: RolloutStatus, index: number, { standing, input }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
-  const { present = [], isUnchanged } = standing.waves[index] ?? {};
-  if (isUnchanged)
-    return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; all of its gateways that the commit changes are gone${endText({ input })}`;
+  const { present = [], isIdle } = standing.waves[index] ?? {};
+  if (isIdle)
+    return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; its gateways that the commit changes are gone or paused, or are no longer changed${endText({ input })}`;
   const rests = present.length > 0;
   const isGone = !gateways ? 'it has none yet' : 'all of its gateways are gone';
   const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;

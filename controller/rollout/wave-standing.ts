@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
 import { isUnknown, previewOf } from './preview.ts';
@@ -17,8 +18,12 @@ export interface WaveStanding {
    * is nothing to verify.
    */
   isUnchanged: boolean;
-  /** Some gateways report that nothing changes for them, and all others weren't ready before the rollout. */
+  /**
+   * Some gateways report that nothing changes for them, and all others weren't ready before the rollout, or are paused.
+   */
   isIdle: boolean;
+  /** Its gateways are unchanged, and count only because of a paused one. They don't try the release. */
+  isStandIn: boolean;
   /** Gateways that weren't ready before the rollout; it doesn't wait for them. */
   skipped: RolloutGateway[];
   /** Gateways that it waits for, or has waited for. */
@@ -40,22 +45,24 @@ interface Circumstances {
   unchanged: ReadonlySet<RolloutGateway>;
   admitted: ReadonlySet<RolloutGateway>;
   verified: ReadonlySet<RolloutGateway>;
+  standIns: readonly RolloutGateway[];
 }
 
 /** A wave can end while one in this many of its gateways is a replacement that still starts. */
 const MISSING_SHARE = 10;
 
 export function waveStandingOf(present: RolloutGateway[], circumstances: Circumstances): WaveStanding {
-  const { rollout, index, input, unchanged, admitted, verified } = circumstances;
+  const { rollout, index, input, unchanged, admitted, verified, standIns } = circumstances;
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
   const counted = present.filter((gateway) => !gateway.isResting && !unchanged.has(gateway));
   const isLater = laterThan(startedAt);
   const skipped = counted.filter(skippedBefore(startedAt));
   const eligible = counted.filter((gateway) => !skipped.includes(gateway));
-  const mayBeUnchanged = present.some((gateway) => unchanged.has(gateway));
-  const isUnchanged = mayBeUnchanged && counted.every((gateway) => isUnknown(gateway, rollout));
-  const isIdle = mayBeUnchanged && eligible.length === 0;
+  const isUnchanged =
+    present.some((gateway) => unchanged.has(gateway)) &&
+    present.every((gateway) => unchanged.has(gateway) || isUnknown(gateway, rollout));
+  const isIdle = eligible.length === 0 && present.some((gateway) => !gateway.isResting && unchanged.has(gateway));
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const healthy = eligible.filter((gateway) => verified.has(gateway));
@@ -74,8 +81,32 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     awaited.every((gateway) => admitted.has(gateway)) &&
     pending.length <= mayBeMissing &&
     unhealthy.length <= healthy.length;
-  const hadChanges = previewOf(rollout, rollout)?.changedWaves?.includes(admission[index]?.wave ?? '') === true;
-  return { present, counted, isUnchanged, isIdle, hadChanges, skipped, awaited, pending, unhealthy, isHealthy, isDone };
+  const judged = { skipped, awaited, pending, unhealthy, isHealthy, isDone };
+  const hadChanges = hasReported(rollout, index);
+  return { present, counted, isUnchanged, isIdle, isStandIn: standIns.length > 0, hadChanges, ...judged };
+}
+
+/** Whether a gateway of a wave has reported changes, even if it is gone. */
+const hasReported = (rollout: RolloutStatus, index: number): boolean =>
+  previewOf(rollout, rollout)?.changedWaves?.includes(rollout.admission[index]?.wave ?? '') === true;
+
+/**
+ * Returns the unchanged gateways that count as without previews: in a wave in which only paused gateways can be changed.
+ * The paused ones get the release after the wave, so it must not be passed over, and they must not block it.
+ */
+export function standInsOf(
+  present: readonly RolloutGateway[],
+  { rollout, index, unchanged }: Pick<Circumstances, 'rollout' | 'index' | 'unchanged'>,
+): RolloutGateway[] {
+  const others = present.filter((gateway) => !unchanged.has(gateway));
+  const isSkipped = skippedBefore(rollout.startedAt);
+  const isTriedByOthers = others.some((gateway) => !gateway.isResting && !isSkipped(gateway));
+  // A paused gateway can report that it is unchanged after the others were admitted.
+  const hasBegun = rollout.admission[index]?.admitted !== NO_GATEWAY;
+  const paused = (hasBegun ? present : others).filter(({ isResting }) => isResting);
+  const hasPaused = paused.some((gateway) => !isUnknown(gateway, rollout));
+  if (!hasPaused || isTriedByOthers || hasReported(rollout, index)) return [];
+  return present.filter((gateway) => unchanged.has(gateway) && !gateway.isResting);
 }
 
 /**

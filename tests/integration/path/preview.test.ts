@@ -9,7 +9,7 @@ import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
-import { markReady } from '../../support/gateway-pods.ts';
+import { gatewayPod, markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
@@ -35,12 +35,17 @@ function contentOf(file: string): string | undefined {
   }
 }
 
+const pausedProfile = (paused: boolean) => ({ sync: { profiles: { quiet: { paused } } } });
+
 interface Gateway {
   name: string;
   data: string;
 }
 
-/** Gateways, each with its own directory of the repository. The first waves need an approval. */
+/**
+ * Gateways, each with its own directory of the repository. The first wave needs an approval, and its first gateway has
+ * the profile `quiet`.
+ */
 async function startFleet(t: TestContext) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
@@ -54,13 +59,15 @@ async function startFleet(t: TestContext) {
   await (await controllerStarter(t, address.namespace)).start();
   const mappings = [{ source: 'sites/{{ .PodName }}', destination: 'site', template: true }];
   const spec = {
-    sync: { profiles: { default: { mappings } } },
+    sync: { profiles: { default: { mappings }, quiet: { mappings } } },
     rollout: { waves: [{ name: 'canary', gateways: 2, approval: true }] },
   };
   await applyGatewaySync(address, { repo: repository.url }, spec);
   const gateways: Gateway[] = [];
   const startOne = async (name: string) => {
-    const gateway = await gatewayStarter(t, address.namespace, { name });
+    const annotations = name === names[0] ? { 'sync.io/profile': 'quiet' } : {};
+    const pod = gatewayPod(address.namespace, name, annotations);
+    const gateway = await gatewayStarter(t, address.namespace, { name, pod });
     await gateway.start();
     await markReady(address.namespace, name);
     gateways.push({ name, data: gateway.data });
@@ -68,8 +75,11 @@ async function startFleet(t: TestContext) {
   for (let start = 0; start < names.length; start += STARTING) {
     await Promise.all(names.slice(start, start + STARTING).map(startOne));
   }
-  const untilStatus = (describe: string, accept: (status: NonNullable<GatewaySync['status']>) => boolean) =>
-    untilGatewaySync(address, describe, ({ status }) => status !== undefined && accept(status), 180_000);
+  const untilStatus = async (describe: string, accept: (status: NonNullable<GatewaySync['status']>) => boolean) => {
+    const isAccepted = ({ status }: GatewaySync) => status !== undefined && accept(status);
+    const { status } = await untilGatewaySync(address, describe, isAccepted, 180_000);
+    return status ?? {};
+  };
   await untilStatus('all synced', ({ gateways: counts }) => counts?.synced === GATEWAYS);
   const reportItems = async () =>
     (await callApi<{ items: SyncReport[] }>({ path: syncReportPath(address.namespace) })).items;
@@ -135,6 +145,27 @@ test('a commit goes to the gateways that it changes, and to one of them first if
   assert.deepEqual(contents(), [...fileOf(names.slice(0, -CHANGED)), ...fileOf(changed, 'second')]);
   const [none, one] = had;
   assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
+});
+
+test('a commit that changes only a paused gateway waits for the approval, also after the pause', async (t) => {
+  const { address, names, start, untilStatus, contents } = await startFleet(t);
+  const order = (...args: string[]) => kubectl(...args, '--namespace', address.namespace);
+  const pause = (paused: boolean) =>
+    order('patch', 'gsync', 'app', '--type=merge', '-p', JSON.stringify({ spec: pausedProfile(paused) }));
+  const [paused = '', ...others] = names;
+  await pause(true);
+  await untilStatus('a paused gateway', ({ gateways }) => gateways?.paused === 1);
+  const { commit } = await start(filesOf([paused], 'second'));
+  await untilStatus('a previewed commit', ({ rollout }) => rollout?.preview?.endedAt !== undefined);
+  await pause(false);
+  const { rollout } = await untilStatus('a resumed gateway', ({ gateways, rollout: { preview } = {} }) => {
+    return gateways?.paused === 0 && preview?.total === GATEWAYS && preview.reported === GATEWAYS;
+  });
+  assert.deepEqual([rollout?.nextCommit, rollout?.waitsFor], [commit, 'Approval']);
+  assert.deepEqual(contents(), fileOf(names));
+  await order('annotate', 'gsync', 'app', `sync.io/approve=${commit}`);
+  await untilStatus('the commit', (status) => status.rollout?.stableCommit === commit);
+  assert.deepEqual(contents(), ['second', ...fileOf(others)]);
 });
 
 test('a commit that cannot be rendered for one gateway is delivered to none', async (t) => {

@@ -123,6 +123,12 @@ const large: Case[] = [
   ['three gateways whose previews are turned off and on', switched, { newer: 1, edit: 2 }],
   ['three gateways that preview, one of which is paused', previewed, { newer: 1, rest: 1 }],
   [
+    'two gateways, one of which is paused and goes on, and an approval',
+    { ...half, spec: approved.spec },
+    { newer: 1, rest: 2, approve: 1 },
+  ],
+  ['two gateways that preview a bad commit, one of which is paused', { ...half, bad: ['A'] }, { newer: 1, rest: 2 }],
+  [
     'three gateways that preview while their waves are edited',
     { ...edited, contents: previewed.contents ?? {} },
     { newer: 1, edit: 1 },

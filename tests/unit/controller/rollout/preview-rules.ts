@@ -91,7 +91,9 @@ export function checkApproval(index: number, { rollout, previous, really }: Writ
   const isNeeded = planIn(world, setup).spec.waves?.[index]?.approval === true && commit !== stableCommit;
   if (!isNeeded || hasBegun) return;
   const letIn = really.filter(({ fits, key }) => waveOf(fits, key, admission) === index && isWithin(key, admitted));
-  if (!letIn.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
+  // A paused gateway gets the commit when it is resumed.
+  const resumed = letIn.map((gateway) => ({ ...gateway, isResting: false }));
+  if (!resumed.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
   assert.equal(world.approved, commit, 'a wave begins without its approval');
   assert.deepEqual(unapproved(commit, index, circumstances), [], 'a wave begins with changes that were not approved');
 }

@@ -410,6 +410,139 @@ suite('a commit that changes nothing', () => {
   });
 });
 
+suite('a commit that can only change paused gateways of a wave', () => {
+  const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true, soak: '10m' }, { name: 'last' }] };
+  const fits = [
+    [true, true],
+    [true, true],
+    [false, true],
+  ];
+  const approved = { approved: 'B', approvedRevision: 'r' };
+
+  function rest(fleet: Fleet, isResting: boolean, ...indexes: number[]): void {
+    for (const index of indexes)
+      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), isResting, previews: true };
+  }
+
+  /** Gateways that were paused before the commit arrived, and a preview that all others have reported. */
+  function beginPaused(spec: RolloutSpec, paused: number[], more = {}): Fleet {
+    const fleet = new Fleet(spec, fits);
+    fleet.plan('A', [0, 1, 2]);
+    rest(fleet, true, ...paused);
+    fleet.more = { ...PREVIEW, ...more };
+    fleet.look();
+    fleet.plan(
+      'B',
+      [0, 1, 2].filter((index) => !paused.includes(index)),
+    );
+    return fleet;
+  }
+
+  for (const [what, report] of [
+    ['reports a change', (fleet: Fleet, ...indexes: number[]) => fleet.plan('B', indexes, {})],
+    ['reports nothing', () => undefined],
+  ] as const)
+    test(`waits for the approval, the window, and the soak of the wave if a paused one ${what}`, () => {
+      const fleet = beginPaused(gated, [1], shut);
+      report(fleet, 1);
+      fleet.look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
+      fleet.more = PREVIEW;
+      fleet.look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
+      fleet.more = { ...PREVIEW, ...approved };
+      fleet.look();
+      assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
+      fleet.well(0);
+      fleet.look();
+      assert.equal(phaseOf(fleet), 'Soaking canary B A');
+      fleet.pass(10).look();
+      assert.equal(phaseOf(fleet), 'Complete B B');
+    });
+
+  test('waits for one of them if all are paused, although no other gateway of the fleet is changed', () => {
+    const spec: RolloutSpec = { waves: [{ name: 'canary', soak: '10m' }, { name: 'last' }] };
+    const fleet = beginPaused(spec, [0, 1], shut);
+    fleet.plan('B', [0, 1], {});
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
+    fleet.more = PREVIEW;
+    fleet.pass(60).look();
+    fleet.pass(60).look();
+    assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', []]);
+    assert.match(
+      fleet.rollout.message ?? '',
+      /all of its gateways are paused or in a dry run, so .* can't be verified/,
+    );
+    rest(fleet, false, 1);
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
+    fleet.well(1);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Soaking canary B A');
+  });
+
+  test('is complete at once if the paused ones report that they are unchanged', () => {
+    const fleet = beginPaused(gated, [1], shut);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Complete A A');
+    fleet.plan('B', [1]);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
+
+  test('goes on if a paused one reports that it is unchanged after its wave has begun', () => {
+    const fleet = beginPaused(canary, [1]);
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
+    fleet.plan('B', [1]);
+    fleet.look();
+    assert.equal(fleet.rollout.waitsFor, undefined);
+    fleet.well(0);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
+
+  test('is tried by them if they are resumed in time, by maxConcurrent, else by one gateway of the next wave', () => {
+    const spec: RolloutSpec = { waves: [{ name: 'canary', approval: true, maxConcurrent: 1 }, { name: 'last' }] };
+    for (const isResumed of [true, false]) {
+      const fleet = new Fleet(spec, [...fits.slice(0, 2), [true, true], [false, true], [false, true]]);
+      fleet.plan('A', [0, 1, 2, 3, 4]);
+      rest(fleet, true, 1, 2);
+      fleet.more = PREVIEW;
+      fleet.look();
+      fleet.plan('B', [0]);
+      fleet.plan('B', [1, 2, 3, 4], {});
+      fleet.look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
+      if (isResumed) rest(fleet, false, 1, 2);
+      fleet.more = { ...PREVIEW, ...approved };
+      fleet.look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
+      if (isResumed) continue;
+      fleet.well(0);
+      fleet.look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.admission[1]?.admitted], ['Progressing last B A', '13']);
+      assert.match(fleet.rollout.message ?? '', /waiting for g3 .* goes first/);
+    }
+  });
+
+  test('is not held up by a paused one if others of its wave are changed and verified', () => {
+    const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
+    fleet.plan('A', [0, 1, 2, 3]);
+    rest(fleet, true, 1);
+    fleet.more = PREVIEW;
+    fleet.look();
+    fleet.plan('B', [0, 1], {});
+    fleet.plan('B', [2, 3]);
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
+    fleet.well(0);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
+});
+
 suite('the first wave with changes', () => {
   const fits = [[true], [false], [false], [false]];
 
@@ -503,7 +636,10 @@ suite('the first wave with changes', () => {
     fleet.gateways.shift();
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], ['canary', 'Gateways']);
-    assert.match(fleet.rollout.message ?? '', /all of its gateways that the commit changes are gone/);
+    assert.match(
+      fleet.rollout.message ?? '',
+      /its gateways that the commit changes are gone or paused, or are no longer changed\. The wave ends after/,
+    );
     fleet.pass(14).look();
     assert.equal(fleet.rollout.wave, 'canary');
     fleet.pass(1).look();

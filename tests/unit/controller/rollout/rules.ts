@@ -91,8 +91,6 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
     (gateway) =>
       !isSkipped(gateway, { rollout, previous }) &&
       !laterThan(rollout.startedAt)(gateway) &&
-      // Previews don't wait for paused gateways.
-      !(gateway.isResting && setup.contents) &&
       // If its labels were changed, its report may not show that yet.
       !isRelabeled(gateway, world) &&
       isChanged(gateway, { ...rollout, stableCommit }, { world, setup }),
