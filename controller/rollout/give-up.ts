@@ -1,5 +1,6 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
+import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { notRolledBack } from './judge-gateway.ts';
 import { givenUpWith, rollBack, unlessEmpty } from './lifecycle.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
@@ -22,9 +23,13 @@ export function giveUp(state: RolloutState, input: RolloutInput): RolloutState {
   return continueRollback({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
 }
 
-/** Stops a release before its first wave because it can't be delivered to some gateways. */
+/**
+ * Stops a release before a gateway gets it because it can't be delivered to some. Unchanged waves that were passed over
+ * return to the stable release as well.
+ */
 export function stopBefore({ history, rollout }: RolloutState, previewFailure: string): RolloutState {
-  const stopped = { ...rollout, previewFailure, givenUp: givenUpWith(rollout, rollout) };
+  const admission = rollout.admission.map((entry) => ({ ...entry, admitted: NO_GATEWAY }));
+  const stopped = { ...rollout, admission, previewFailure, givenUp: givenUpWith(rollout, rollout) };
   return inPhase({ history, rollout: stopped }, 'Stopped');
 }
 

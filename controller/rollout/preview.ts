@@ -80,14 +80,14 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
 }
 
 /**
- * Starts, updates, or removes the preview of the release that is next. Once its waves have begun, the numbers stay as
+ * Starts, updates, or removes the preview of the release that is next. Once a gateway was admitted, the numbers stay as
  * they are, because gateways that get the release report no plan any longer.
  */
 export function withPreview(state: RolloutState, candidate: Release | undefined, input: RolloutInput): RolloutState {
   const { rollout, history } = state;
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
-  const isBefore = rollout.phase === 'Previewing' || rollout.previewFailure !== undefined;
-  const hasBegun = candidate !== undefined && isSame(candidate, rollout) && !isBefore;
+  const isBefore = rollout.phase === 'Previewing' || rollout.previewFailure !== undefined || known !== undefined;
+  const hasBegun = candidate && isSame(candidate, rollout) && (!isBefore || rollout.admittedAt !== undefined);
   if (!candidate || input.previewMs === 0 || hasBegun) return { history, rollout: { ...rollout, preview: known } };
   const times = known ? undefined : timesOf(candidate, rollout, input);
   const { startedAt, previewedAt } = { ...rollout, ...known, ...times };

@@ -122,14 +122,14 @@ function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
   if (wait.kind === 'outdated') return { state: hasWaves ? inPhase(judged, 'Progressing') : judged, wait };
   // A superseded release admits no more gateways, but its failures still count.
   if (judged.rollout.nextCommit !== undefined) return { state: judged, wait };
-  return hasWaves ? pursue(judged, input) : endPreview(judged, input);
+  if (!hasWaves && !isPreviewed(judged.rollout, judged.rollout, input))
+    return { state: judged, wait: { kind: 'preview' } };
+  return judged.rollout.admittedAt === undefined ? beginWaves(judged, input) : pursue(judged, input);
 }
 
-/** Begins with the waves after all gateways have previewed the release, unless it can't be delivered to some. */
-function endPreview(state: RolloutState, input: RolloutInput): Advanced {
-  const { rollout } = state;
-  if (!isPreviewed(rollout, rollout, input)) return { state, wait: { kind: 'preview' } };
-  const failures = failuresIn(rollout, input);
+/** Begins with the waves unless the release can't be delivered to some gateways, which may report that late. */
+function beginWaves(state: RolloutState, input: RolloutInput): Advanced {
+  const failures = failuresIn(state.rollout, input);
   if (failures.length === 0) return pursue(state, input);
   return { state: stopBefore(state, previewFailureOf(failures)), wait: { kind: 'none' } };
 }

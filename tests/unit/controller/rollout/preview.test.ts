@@ -735,6 +735,55 @@ suite('a commit that cannot be delivered', () => {
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Stopped canary B A', 1]);
   });
 
+  const gatedSecond: RolloutSpec = { waves: [{ name: 'first' }, { name: 'second', approval: true }] };
+  for (const [what, spec, fits, first] of [
+    [
+      'waits for an approval after an unchanged wave',
+      gatedSecond,
+      [
+        [true, true],
+        [false, true],
+        [false, true],
+      ],
+      undefined,
+    ],
+    [
+      'waits for an approval after a wave without gateways',
+      gatedSecond,
+      [
+        [false, true],
+        [false, true],
+        [false, true],
+      ],
+      {},
+    ],
+    ['waits for a window that closed during the preview', canary, [[true], [true], [true]], {}],
+  ] as const)
+    test(`stops while it ${what}, if a gateway reports that late`, () => {
+      const fleet = begin(spec, fits);
+      fleet.plan('B', [0], first);
+      fleet.plan('B', [1], {});
+      if (spec === canary) fleet.more = { ...PREVIEW, ...shut };
+      lookAfter(fleet, 30_000);
+      assert.match(phaseOf(fleet), /^Awaiting(Approval|Window) /);
+      assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.admittedAt], [2, undefined]);
+      fleet.plan('B', [2], broken);
+      fleet.pass(5).look();
+      assert.equal(fleet.rollout.phase, 'Stopped');
+      assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.preview?.failing], [3, 1]);
+      assert.ok(fleet.rollout.admission.every(({ admitted }) => admitted === ''));
+    });
+
+  test('goes on if a gateway reports that after another one was admitted, and keeps its counts', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    fleet.plan('B', [0, 1], {});
+    lookAfter(fleet, 30_000);
+    assert.equal(fleet.rollout.admitted, 2);
+    fleet.plan('B', [2], broken);
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.reported], ['Progressing canary B A', 2]);
+  });
+
   test('does not stop for a gateway that was not ready before', () => {
     const fleet = withUnready();
     fleet.plan('B', [0], broken);
