@@ -123,7 +123,7 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
       return `commit ${commit} is available to all gateways`;
     case 'Stopped':
       if (rollout.previewFailure !== undefined)
-        return `commit ${commit} can't be delivered: ${rollout.previewFailure}; no gateway gets it until you set sync.io/retry-rollout, or push a new commit. To roll out such commits, set spec.rollout.previewFailures: Ignore`;
+        return `commit ${commit} can't be delivered: ${rollout.previewFailure}; no gateway gets it until you set sync.io/retry-rollout, or push a new commit. To roll it out anyway, first set spec.rollout.previewFailures: Ignore, and then set sync.io/retry-rollout: ${commit}`;
       return `commit ${commit} ${failureOf(rollout)}${waveText(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
     case 'RollingBack':
       return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;

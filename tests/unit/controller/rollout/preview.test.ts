@@ -705,7 +705,7 @@ suite('a commit that cannot be delivered', () => {
     assert.equal(summary, 'stopped by the preview');
     assert.match(
       message ?? '',
-      /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout.*previewFailures: Ignore$/,
+      /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout, .* first set spec\.rollout\.previewFailures: Ignore, and then set sync\.io\/retry-rollout: B$/,
     );
     assert.deepEqual(fleet.letIn, []);
     fleet.more = { ...PREVIEW, retry: 'B' };
@@ -790,6 +790,23 @@ suite('a commit that cannot be delivered', () => {
     fleet.plan('B', [1, 2], {});
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 1]);
+  });
+
+  test('goes on after a retry if previewFailures is set to Ignore', () => {
+    const spec: RolloutSpec = { ...canary };
+    const fleet = begin(spec, two);
+    fleet.plan('B', [0, 1], broken);
+    fleet.look();
+    spec.previewFailures = 'Ignore';
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Stopped canary B A');
+    fleet.more = { ...PREVIEW, retry: 'B' };
+    fleet.pass(1).look();
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, plan: undefined }));
+    fleet.look();
+    fleet.plan('B', [0, 1], broken);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
   test('goes on if previewFailures is Ignore', () => {
