@@ -646,6 +646,19 @@ suite('the first wave with changes', () => {
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['rest', 1]);
   });
 
+  test('waits for the deadline if its changed gateway no longer changes, and says that this is possible', () => {
+    const fleet = begin(canary, [[true], [true], [false]]);
+    fleet.plan('B', [0], {});
+    fleet.plan('B', [1]);
+    fleet.look();
+    fleet.plan('B', [0, 2]);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Progressing canary B A');
+    assert.match(fleet.rollout.message ?? '', /gone or paused, or are no longer changed\. The wave ends after 15m0s$/);
+    fleet.pass(15).look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
+
   test('waits for the deadline if its only changed gateway was not ready before', () => {
     const fleet = withUnready();
     fleet.plan('B', [0, 2], {});
