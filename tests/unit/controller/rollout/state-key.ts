@@ -106,7 +106,7 @@ function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[]
     started,
     waveStartedAt && age(LATE, waveStartedAt, admittedAt),
     admittedAt && age(DEADLINE, admittedAt),
-    // What was counted before matters only as long as gateways are in progress.
+    // Earlier counts matter only while gateways are in progress.
     underWaySince && [age(DEADLINE, underWaySince), total, verified],
     soakStartedAt && age(SOAK_MS / TICK_MS, soakStartedAt),
     waitsFor === 'Gateways' && waitsSince && age(DEADLINE, waitsSince),
