@@ -106,11 +106,11 @@ async function startFleet(t: TestContext) {
 test('a commit that changes no gateway needs neither a wave nor an approval', async (t) => {
   const { names, start, untilStatus, reports, contents } = await startFleet(t);
   const { commit, seconds } = await start({ 'README.md': 'read me' });
-  const { status } = await untilStatus('the commit on all gateways', ({ rollout, gateways }) => {
+  const status = await untilStatus('the commit on all gateways', ({ rollout, gateways }) => {
     return rollout?.phase === 'Complete' && rollout.stableCommit === commit && gateways?.synced === GATEWAYS;
   });
   t.diagnostic(`complete after ${seconds().toFixed(1)} s`);
-  assert.deepEqual([status?.rollout?.admittedAt, status?.rollout?.handled], [undefined, undefined]);
+  assert.deepEqual([status.rollout?.admittedAt, status.rollout?.handled], [undefined, undefined]);
   assert.deepEqual(
     (await reports()).map(({ unchangedAt }) => unchangedAt),
     names.map(() => commit),
@@ -137,11 +137,11 @@ test('a commit goes to the gateways that it changes, and to one of them first if
   t.diagnostic(`previewed by all after ${seconds().toFixed(1)} s`);
   const unchanged = (await reports()).filter(({ unchangedAt }) => unchangedAt === commit);
   assert.equal(unchanged.length, GATEWAYS - CHANGED);
-  const { status } = await untilStatus('the commit on the changed gateways', ({ rollout }) => {
+  const status = await untilStatus('the commit on the changed gateways', ({ rollout }) => {
     return rollout?.phase === 'Complete' && rollout.stableCommit === commit;
   });
   // The first wave, which needs an approval, was passed over.
-  assert.equal(status?.rollout?.handled, undefined);
+  assert.equal(status.rollout?.handled, undefined);
   assert.deepEqual(contents(), [...fileOf(names.slice(0, -CHANGED)), ...fileOf(changed, 'second')]);
   const [none, one] = had;
   assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
