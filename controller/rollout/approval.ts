@@ -1,9 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
 import { ALL, waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
-import { type Planned, plansOf, previewOf } from './preview.ts';
+import { lastReportAt, type Planned, plansOf, previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
 /** Characters of a digest that are kept. */
@@ -49,12 +49,14 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const { handled } = rollout;
   const preview = release && previewOf(release, rollout);
   if (!preview?.endedAt) return state;
+  const isApproving = isUnrecorded(preview, rollout, input);
+  if (preview.digests && !isApproving) return state;
   const current = digestsOf(preview, rollout, input);
   const { digests = bounded(current) } = preview;
   const ended = { ...rollout, preview: { ...preview, digests } };
   const isSilent = preview.reported === 0 && plansOf(preview, rollout, input.gateways).length === 0;
   const isEarly = isSilent && input.now < lastReportAt(preview, input);
-  if (!handled || !isUnrecorded(preview, rollout, input) || isEarly) return { history, rollout: ended };
+  if (!handled || !isApproving || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
   const isOfAll = isSilent || isEvery(digests);
   const approvedDigests = isOfAll ? [ALL] : bounded({ ...current, all: [...current.all, ...digests] });
@@ -64,10 +66,6 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
 /** Whether a release is approved, but not yet which changes of it. */
 const isUnrecorded = (release: ReleaseName, { handled }: RolloutStatus, input: RolloutInput): boolean =>
   handled !== undefined && !handled.approvedDigests && isOf(input, release);
-
-/** End of the time for reports, which an approval waits for even if the preview awaits none (ms since the epoch). */
-const lastReportAt = ({ startedAt }: RolloutPreview, { previewMs }: RolloutInput): number =>
-  Date.parse(startedAt) + previewMs;
 
 /** When an approval applies to every change, unless a gateway reports one before (ms since the epoch). */
 export function approvalDue(rollout: RolloutStatus, input: RolloutInput): number | undefined {
@@ -95,9 +93,9 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
   const { admission } = rollout;
   const hasBegun = isInProgress(rollout) && isSame(release, rollout);
   const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
-  const isAwaited = ({ gateway: { fits, key, isResting } }: Planned) => {
+  const isAwaited = ({ gateway: { fits, key } }: Planned) => {
     const wave = waveOf(fits, key, admission);
-    return !isResting && wave >= current && spec.waves?.[wave]?.approval === true;
+    return wave >= current && spec.waves?.[wave]?.approval === true;
   };
   const changed = plansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
   return { awaited: different(changed.filter(isAwaited)), all: different(changed) };

@@ -1,9 +1,8 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import { named, shortened } from './failure-messages.ts';
-import { skippedBefore } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
-import { plansOf, staleIn } from './preview.ts';
-import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { missingIn, staleIn } from './preview.ts';
+import type { RolloutInput } from './rollout-input.ts';
 
 /** Describes the wait for the preview of a commit: the one that is rolled out, or the next one. */
 export function previewWait(commit: string, rollout: RolloutStatus, input: RolloutInput): string {
@@ -31,14 +30,6 @@ function numbersOf(preview: RolloutPreview, rollout: RolloutStatus, { gateways }
   const progress = `${reported} of ${total} have reported${names}`;
   if (reported === 0) return progress;
   return `${progress}, it changes ${files} file(s), leaves ${unchanged} gateway(s) unchanged${failures}`;
-}
-
-/** Returns the gateways whose preview is awaited and hasn't arrived. */
-function missingIn(preview: RolloutPreview, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
-  const reporting = new Set(plansOf(preview, rollout, gateways).map(({ gateway }) => gateway));
-  const isUnready = skippedBefore(preview.startedAt);
-  const isAsked = (gateway: RolloutGateway) => gateway.previews === true && !gateway.isResting && !isUnready(gateway);
-  return gateways.filter((gateway) => isAsked(gateway) && !reporting.has(gateway));
 }
 
 /** Describes why no gateway is unchanged by any commit; empty if that isn't the case. */

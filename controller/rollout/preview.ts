@@ -24,6 +24,10 @@ export interface Planned {
 export const previewOf = (release: ReleaseName, { preview }: RolloutStatus): RolloutPreview | undefined =>
   preview && isSame(preview, release) ? preview : undefined;
 
+/** End of the longest wait for reports about a preview, or about the retry of one (ms since the epoch). */
+export const lastReportAt = ({ startedAt }: { startedAt: string }, { previewMs }: RolloutInput): number =>
+  Date.parse(startedAt) + previewMs;
+
 /** Whether the wait for the preview of a release is over, or there is none. Waves then go by what was reported. */
 export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
   previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
@@ -98,15 +102,14 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
 type Begun = Release & Partial<RolloutPreview> & Pick<RolloutPreview, 'startedAt'>;
 
 /** Counts what the gateways report, and notes when the wait is over: all have reported, or enough time has passed. */
-function counted(begun: Begun, rollout: RolloutStatus, { gateways, previewMs, now }: RolloutInput): RolloutPreview {
-  const { startedAt, changedWaves, endedAt } = begun;
-  const isUnready = skippedBefore(startedAt);
+function counted(begun: Begun, rollout: RolloutStatus, input: RolloutInput): RolloutPreview {
+  const { gateways, now } = input;
+  const { changedWaves, endedAt } = begun;
   const preview = { ...begun, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
   const plans = plansOf(begun, { ...rollout, preview }, gateways);
   const reporting = new Set(plans.map(({ gateway }) => gateway));
-  const isAsked = (gateway: RolloutGateway) => gateway.previews === true && !gateway.isResting && !isUnready(gateway);
-  const total = gateways.filter((gateway) => reporting.has(gateway) || isAsked(gateway)).length;
-  const isOver = reporting.size === total || now >= Date.parse(startedAt) + previewMs;
+  const total = reporting.size + awaitedIn(begun, reporting, gateways).length;
+  const isOver = reporting.size === total || now >= lastReportAt(begun, input);
   return {
     ...preview,
     endedAt: endedAt ?? (isOver ? iso(now) : undefined),
@@ -122,6 +125,24 @@ function counted(begun: Begun, rollout: RolloutStatus, { gateways, previewMs, no
     everyCommit: plans.find(({ plan }) => plan.everyCommit !== undefined)?.plan.everyCommit,
     changedWaves: changedIn(plans, rollout, changedWaves),
   };
+}
+
+/** Returns the gateways whose preview hasn't arrived. Agents without previews, and gateways that weren't ready, send none. */
+function awaitedIn(
+  { startedAt }: Pick<RolloutPreview, 'startedAt'>,
+  reporting: ReadonlySet<RolloutGateway>,
+  gateways: readonly RolloutGateway[],
+): RolloutGateway[] {
+  const isUnready = skippedBefore(startedAt);
+  return gateways.filter(
+    (gateway) => gateway.previews && !gateway.isResting && !isUnready(gateway) && !reporting.has(gateway),
+  );
+}
+
+/** Returns the gateways whose preview is awaited and hasn't arrived. */
+export function missingIn(preview: RolloutPreview, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
+  const reporting = new Set(plansOf(preview, rollout, gateways).map(({ gateway }) => gateway));
+  return awaitedIn(preview, reporting, gateways);
 }
 
 /**
@@ -142,9 +163,9 @@ function changedIn(plans: readonly Planned[], rollout: RolloutStatus, before: st
  * minute's can begin early: a fix of a commit that its preview has stopped doesn't wait, but a series of commits does.
  */
 function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput): Times | undefined {
-  const { gateways, previewMs, previewIntervalMs, now } = input;
+  const { gateways, previewIntervalMs, now } = input;
   const { preview, previewedAt } = rollout;
-  const isRunning = preview && !preview.endedAt && now < Date.parse(preview.startedAt) + previewMs;
+  const isRunning = preview && !preview.endedAt && now < lastReportAt(preview, input);
   if (isRunning) return { startedAt: preview.startedAt, previewedAt };
   if (!preview && staleIn(release, rollout, input).length > 0) return undefined;
   const minute = previewedAt === undefined ? now - previewIntervalMs : Date.parse(previewedAt);
@@ -163,14 +184,14 @@ interface Times {
  * Returns the gateways that still report the failure for which a release was stopped before it is retried. They remove
  * it when the status names no preview. The retry doesn't wait longer for them than for a preview.
  */
-export function staleIn(release: ReleaseName, { startedAt }: RolloutStatus, input: RolloutInput): RolloutGateway[] {
-  if (input.now >= Date.parse(startedAt) + input.previewMs) return [];
+export function staleIn(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
+  if (input.now >= lastReportAt(rollout, input)) return [];
   return input.gateways.filter(({ plan }) => plan?.failure !== undefined && isSame(plan, release));
 }
 
 /** Times at which the clock alone changes something about previews (ms since the epoch). */
-export function previewDues(rollout: RolloutStatus, { previewMs }: RolloutInput): number[] {
-  const { preview, previewedAt = '', startedAt } = rollout;
-  if (preview) return preview.endedAt ? [] : [Date.parse(preview.startedAt) + previewMs];
-  return [Date.parse(previewedAt), Date.parse(startedAt) + previewMs];
+export function previewDues(rollout: RolloutStatus, input: RolloutInput): number[] {
+  const { preview, previewedAt = '' } = rollout;
+  if (preview) return preview.endedAt ? [] : [lastReportAt(preview, input)];
+  return [Date.parse(previewedAt), lastReportAt(rollout, input)];
 }
