@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import type { Beyond, Kind } from './beyond.ts';
+import type { Beyond, GatewayKind } from './beyond.ts';
 
 /** Time between two lists of a kind that the caller isn't allowed to watch (s). */
 export const LIST_SECONDS = 10;
@@ -13,9 +13,9 @@ export interface Basis {
   /** Number of gateways that the controller counts. */
   total: number;
   /** Kinds that the caller isn't allowed to list. */
-  denied?: Kind[];
+  denied?: GatewayKind[];
   /** Kinds that the caller is allowed to list, but not to watch. */
-  unwatched?: readonly Kind[];
+  unwatched?: readonly GatewayKind[];
   isLoading?: true;
 }
 
@@ -24,7 +24,7 @@ export function basisOf(
   { reports, pods, unwatched = [], isLoading }: Beyond,
   counts: { shown: number; total: number },
 ): Basis {
-  const hidden: Kind[] = [...(reports ? [] : (['SyncReports'] as const)), ...(pods ? [] : (['pods'] as const))];
+  const hidden: GatewayKind[] = [...(reports ? [] : (['SyncReports'] as const)), ...(pods ? [] : (['pods'] as const))];
   const isWhole = reports !== undefined && (pods !== undefined || counts.shown >= counts.total);
   return withoutUndefined({
     from: isWhole ? ('reports' as const) : ('status' as const),
@@ -44,7 +44,7 @@ export function basisWords(
   format: (count: number) => string = String,
 ): string {
   const gateways = (count: number) => `${format(count)} ${count === 1 ? 'gateway' : 'gateways'}`;
-  const without = (verb: string, kinds: readonly Kind[], effect = '') =>
+  const without = (verb: string, kinds: readonly GatewayKind[], effect = '') =>
     kinds.length > 0 ? `; not allowed to ${verb} ${kinds.join(' and ')}${effect}` : '';
   const effect = `, which the page lists about every ${LIST_SECONDS} s`;
   const why = without('list', denied) + without('watch', unwatched, effect);

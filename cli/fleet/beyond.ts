@@ -3,14 +3,14 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import type { GatewayReport, PodIdentity } from '../client/gateway-objects.ts';
 
 /** Kinds with data about gateways. */
-export type Kind = 'SyncReports' | 'pods';
+export type GatewayKind = 'SyncReports' | 'pods';
 
 /** Data about a GatewaySync's gateways; parts that aren't readable are undefined. */
 export interface Beyond {
   reports?: readonly GatewayReport[] | undefined;
   pods?: readonly PodIdentity[] | undefined;
   /** Kinds that are listed from time to time, because the caller isn't allowed to watch them. */
-  unwatched?: readonly Kind[];
+  unwatched?: readonly GatewayKind[];
   /** The undefined parts are still being read. */
   isLoading?: boolean;
 }

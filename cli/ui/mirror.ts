@@ -24,7 +24,7 @@ import { EXIT, Problem } from '../client/problem.ts';
 import { listPodsWithoutSidecar, PODS_THAT_LIVE } from '../client/read.ts';
 import { withCommands } from '../client/with-commands.ts';
 import { LIST_SECONDS } from '../fleet/basis.ts';
-import type { Beyond } from '../fleet/beyond.ts';
+import type { Beyond, GatewayKind } from '../fleet/beyond.ts';
 
 /** State of the connection to the cluster. */
 export interface Connection {
@@ -65,7 +65,7 @@ const SEARCH_MS = 60_000;
 /** Failed watches are retried, and the page shows errors, so there is no log. */
 const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
 
-type Kind = 'GatewaySyncs' | 'SyncReports' | 'pods';
+type Kind = 'GatewaySyncs' | GatewayKind;
 
 /** Effects of a kind that isn't readable. */
 const LIMITS: Record<Kind, string> = {
