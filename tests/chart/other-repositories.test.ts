@@ -144,7 +144,12 @@ test("a release whose tag isn't visible yet is applied in the end, despite deliv
   const commit = await repository.commit({ files: { 'config/a': '3' } });
   await repository.tag('v2.0.0');
   await repository.commit({ files: { 'config/a': '4' } });
-  const { status } = await untilGatewaySync(address, 'at v2.0.0', (object) => object.status?.lastSyncCommit === commit);
+  // The push may have been answered between the commit and its tag.
+  const { status } = await untilGatewaySync(
+    address,
+    'at v2.0.0',
+    ({ status }) => status?.lastSyncCommit === commit && status.lastRequest?.outcome !== 'Pending',
+  );
   const { outcome, repo } = status?.lastRequest ?? {};
   assert.deepEqual([outcome, repo, status?.lastPush?.repo], ['Applied', 'app', 'app']);
 });
