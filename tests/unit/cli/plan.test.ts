@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
-import { candidateOf, emptyPlan, isPreviewed, isReplaced, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
+import { candidateOf, isPreviewed, isReplaced } from '../../../cli/fleet/plan-candidate.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { summarizePlan } from '../../../cli/fleet/plan-summary.ts';
 import { sectionsOf } from '../../../cli/fleet/plan-view.ts';

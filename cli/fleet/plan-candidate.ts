@@ -1,0 +1,114 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { HistoryEntry, RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import { parseDuration } from '../../shared/domain/duration.ts';
+import { canRetry, stableOf } from '../../shared/domain/releases.ts';
+import { shortCommit } from './messages.ts';
+import { isBackwards } from './waves.ts';
+
+/**
+ * The release to plan, or the reason why there is none: no commit `none` waits, its preview is `missing` and can still
+ * begin, or it is `unknown` and never begins.
+ */
+export type Candidate =
+  | { kind: 'preview'; preview: RolloutPreview }
+  /** `failure` is the reason why the last one stopped. */
+  | { kind: 'none'; says: string; failure?: string | undefined }
+  | { kind: 'missing'; says: string }
+  | { kind: 'unknown'; says: string };
+
+/** Returns the release that the agents preview; with `wanted`, only if it is this commit. */
+export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Candidate {
+  if (!spec.rollout) return unknown('previews require spec.rollout: query the agents with --ref');
+  const { rollout, lastSyncCommit, history = [] } = status ?? {};
+  const { preview } = rollout ?? {};
+  if (preview && (wanted ?? preview.commit) === preview.commit) return { kind: 'preview', preview };
+  if (hasPreviewsOff(spec))
+    return unknown('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
+  if (!rollout) return { kind: 'missing', says: 'it has no rollout yet: see kubectl stoker status' };
+  return wanted === undefined ? newestIn(rollout, lastSyncCommit) : specifiedIn(rollout, { wanted, history });
+}
+
+const unknown = (says: string): Candidate => ({ kind: 'unknown', says });
+const none = (says: string, failure?: string): Candidate => ({ kind: 'none', says, failure });
+const missing = (commit: string, rollout: RolloutStatus): Candidate => ({
+  kind: 'missing',
+  says: `${shortCommit(commit)} ${whyMissing(rollout)}`,
+});
+
+/** Explains why the newest commit has no preview. */
+function newestIn(rollout: RolloutStatus, lastSyncCommit: string | undefined): Candidate {
+  const { phase, commit, nextCommit, stableCommit } = rollout;
+  if (nextCommit) return missing(nextCommit, rollout);
+  if (isBackwards(rollout))
+    return none(`no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}`);
+  if (phase === 'Stopped') return none(`the rollout of ${shortCommit(commit)} stopped`, reasonOf(rollout));
+  if (phase === 'Previewing') return missing(commit, rollout);
+  if (phase !== 'Complete') return withoutPreview(commit);
+  if (lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit, rollout);
+  return none(`no commit waits: the rollout of ${shortCommit(commit)} is complete`);
+}
+
+/** Explains why a commit has no preview. If all gateways have had it, another one may be in progress. */
+function specifiedIn(
+  rollout: RolloutStatus,
+  { wanted, history }: { wanted: string; history: readonly HistoryEntry[] },
+): Candidate {
+  const { phase, commit, nextCommit, givenUp = [] } = rollout;
+  const name = shortCommit(wanted);
+  const isReceived = [stableOf(rollout), ...history].some(
+    (release) => release.commit === wanted && !givenUp.includes(`${release.commit} ${release.revision}`),
+  );
+  if (isReceived && commit === wanted && phase === 'Complete') return none(`the rollout of ${name} is complete`);
+  if (isReceived) return none(`all gateways have already received ${name}`);
+  if (canRetry(wanted, rollout)) return none(`${name} was stopped or rolled back`, reasonOf(rollout));
+  if (wanted !== commit || phase === 'Previewing') return missing(wanted, rollout);
+  return nextCommit ? unknown(`a newer commit replaced ${name}`) : withoutPreview(wanted);
+}
+
+const withoutPreview = (commit: string): Candidate =>
+  unknown(`${shortCommit(commit)} is being rolled out without a preview`);
+
+const reasonOf = ({ message, summary }: RolloutStatus): string => message ?? summary;
+
+/** Checks whether a commit that a status named is replaced, so that its preview never begins. */
+export const isReplaced = (commit: string, before: GatewaySync, now: GatewaySync): boolean =>
+  names(before, commit) && !names(now, commit);
+
+const names = ({ status: { lastSyncCommit, rollout } = {} }: GatewaySync, commit: string): boolean =>
+  [lastSyncCommit, rollout?.commit, rollout?.nextCommit, rollout?.preview?.commit].includes(commit);
+
+/** Checks whether `spec.rollout` turns previews off. */
+export const hasPreviewsOff = ({ rollout }: GatewaySync['spec']): boolean =>
+  parseDuration(rollout?.previewTimeout ?? '') === 0;
+
+/** Explains why a commit has no preview, with the time when it begins if it is known. */
+function whyMissing({ waitsFor, nextCommit, previewedAt }: RolloutStatus): string {
+  if (waitsFor === 'Retry' && nextCommit !== undefined)
+    return 'failed or was rolled back, and gets no preview before kubectl stoker retry';
+  if (previewedAt === undefined) return 'has no preview yet';
+  return `has no preview yet: previews begin at most once a minute on average, the next one from ${previewedAt}`;
+}
+
+/**
+ * Checks whether a wait for the previews of a commit is over: all gateways have reported or enough time has passed, it
+ * was abandoned, they have it or had it, or it gets no preview.
+ */
+export function isPreviewed(gatewaySync: GatewaySync, commit: string): boolean {
+  const candidate = candidateOf(gatewaySync, commit);
+  if (candidate.kind !== 'preview') return candidate.kind !== 'missing';
+  const { phase, commit: current } = gatewaySync.status?.rollout ?? {};
+  return isOver(candidate.preview) || (current === commit && phase !== 'Previewing');
+}
+
+const isOver = ({ endedAt, reported, total }: RolloutPreview): boolean => endedAt !== undefined || reported >= total;
+
+/** Returns why the changes of a commit that waits can't be approved yet: the wait for its previews isn't over. */
+export function whyUnpreviewed({ spec, status: { rollout } = {} }: GatewaySync, commit: string): string | undefined {
+  if (!rollout || hasPreviewsOff(spec)) return undefined;
+  const { preview, nextCommit, phase } = rollout;
+  if (preview?.commit === commit)
+    return isOver(preview)
+      ? undefined
+      : `is still being previewed: ${preview.reported} of ${preview.total} gateways have reported their changes`;
+  return nextCommit === commit || phase === 'Previewing' ? whyMissing(rollout) : undefined;
+}
