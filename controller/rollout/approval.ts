@@ -3,7 +3,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
 import { ALL, waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
-import { lastReportAt, type Planned, plansOf, previewOf } from './preview.ts';
+import { allPlansOf, lastReportAt, type Planned, plansOf, previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
 /** Characters of a digest that are kept. */
@@ -88,7 +88,7 @@ function bounded({ awaited, all }: Digests): string[] {
   return awaited.length > max ? [ALL] : [...new Set([...awaited, ...all])].slice(0, max).sort();
 }
 
-/** Returns the changes that gateways report for a release. */
+/** Returns the changes that gateways report for a release. Paused ones don't wait, but the user sees their changes. */
 function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spec }: RolloutInput): Digests {
   const { admission } = rollout;
   const hasBegun = isInProgress(rollout) && isSame(release, rollout);
@@ -97,8 +97,9 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
     const wave = waveOf(fits, key, admission);
     return wave >= current && spec.waves?.[wave]?.approval === true;
   };
-  const changed = plansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
-  return { awaited: different(changed.filter(isAwaited)), all: different(changed) };
+  const changed = allPlansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
+  const awaited = changed.filter((planned) => !planned.gateway.isResting && isAwaited(planned));
+  return { awaited: different(awaited), all: different(changed) };
 }
 
 const different = (planned: readonly Planned[]): string[] =>

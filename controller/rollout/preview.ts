@@ -41,7 +41,11 @@ export const plansOf = (release: ReleaseName, rollout: RolloutStatus, gateways: 
  * the gateway is assigned to proves nothing. Gateways that have noted the release still report it after the status names
  * another preview, or none.
  */
-function allPlansOf(release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] {
+export function allPlansOf(
+  release: ReleaseName,
+  rollout: RolloutStatus,
+  gateways: readonly RolloutGateway[],
+): Planned[] {
   const isNamed = previewOf(release, rollout) !== undefined;
   return gateways.flatMap((gateway) => {
     const { plan, report } = gateway;

@@ -85,6 +85,19 @@ suite('an approval covers the changes of the preview', () => {
     assert.equal(phaseOf(fleet), 'Progressing three');
   });
 
+  test('of a paused gateway, which its wave can then wait for', () => {
+    const fleet = previewed('aabb');
+    const paused = fleet.gateways.length;
+    fleet.gateways.push({ ...(fleet.gateways[1] as RolloutGateway), name: 'paused', key: '99', isResting: true });
+    fleet.plan('B', [paused], digest('c'));
+    fleet.look('B', approved);
+    assert.deepEqual(approvedIn(fleet), short('a', 'b', 'c'));
+    fleet.gateways[paused] = { ...(fleet.gateways[paused] as RolloutGateway), isResting: false };
+    fleet.more = approved;
+    deliver(fleet, 0);
+    assert.equal(phaseOf(fleet), 'Progressing two');
+  });
+
   for (const [when, more] of [
     ['while a wave waits', {}],
     ['while the commit waits for a window', shut],
