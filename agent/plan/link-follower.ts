@@ -1,4 +1,5 @@
 import { directoriesAfter, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { MAX_PROBLEMS } from '../../shared/errors.ts';
 import { type LinkResolver, tooManyLinks } from './link-resolver.ts';
 import type { OnEntry } from './memory-budget.ts';
 import { CYCLE, MAX_LEVELS, type Resolved, TOO_DEEP } from './path-walk.ts';
@@ -7,9 +8,6 @@ import type { EntryNode, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of files and directories that links add to a commit. */
 const MAX_COPIES = 100_000;
-
-/** Maximum number of broken links that are named. */
-const MAX_NAMED = 5;
 
 /** A link that can't be followed. */
 interface BrokenLink {
@@ -61,8 +59,8 @@ export class LinkFollower {
   }
 
   get unfollowed(): Unfollowed {
-    const waiting = this.#waiting.slice(0, MAX_NAMED).map(({ link }) => ({ link, reason: TOO_DEEP }));
-    return { broken: [...this.#broken, ...waiting].slice(0, MAX_NAMED), total: this.#total + this.#waiting.length };
+    const waiting = this.#waiting.slice(0, MAX_PROBLEMS).map(({ link }) => ({ link, reason: TOO_DEEP }));
+    return { broken: [...this.#broken, ...waiting].slice(0, MAX_PROBLEMS), total: this.#total + this.#waiting.length };
   }
 
   /** Goes on after the requests of the resolver were fulfilled, in steps, because links can lead to many files. */
@@ -143,7 +141,7 @@ export class LinkFollower {
   #break(link: TreeEntry, reason: string): void {
     this.#count(link.path, 'file');
     this.#total += 1;
-    if (this.#broken.length < MAX_NAMED) this.#broken.push({ link, reason });
+    if (this.#broken.length < MAX_PROBLEMS) this.#broken.push({ link, reason });
   }
 
   #await(link: TreeEntry, retry: () => void): void {

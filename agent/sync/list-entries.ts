@@ -1,7 +1,7 @@
 import { isWithin } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
-import { describeBrokenLinks } from '../plan/describe-broken-links.ts';
+import { brokenLinkProblems, describeBrokenLinks } from '../plan/describe-broken-links.ts';
 import { type FollowInput, LinkFollower } from '../plan/link-follower.ts';
 import { LinkResolver } from '../plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../plan/link-text.ts';
@@ -118,6 +118,7 @@ async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'list
     requests = resolver.takeRequests();
   }
   const { unfollowed } = follower;
-  if (unfollowed.total > 0) throw syncProblems('ProfileInvalid', [describeBrokenLinks(unfollowed, texts)]);
+  if (unfollowed.total > 0)
+    throw syncProblems('ProfileInvalid', brokenLinkProblems(unfollowed, texts), describeBrokenLinks(unfollowed, texts));
   return { entries, listed: tree.entries };
 }

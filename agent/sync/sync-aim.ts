@@ -61,12 +61,16 @@ type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid' | 'Ch
 /** Reasons that have one problem, whose message contains counts or the commit. */
 const SINGLE: readonly ProblemReason[] = ['NothingLeft', 'SignatureInvalid', 'TakenOverFull'];
 
-/** Combines all problems of a sync into one error, with the first few in the message. A text is its own key. */
-export function syncProblems(reason: ProblemReason, found: (Problem | string)[]): TerminalError {
+/**
+ * Combines all problems of a sync into one error, with the first few in the message. A text is its own key, except for
+ * the number of a mapping.
+ */
+export function syncProblems(reason: ProblemReason, found: (Problem | string)[], message?: string): TerminalError {
+  const keyOf = (text: string) => (SINGLE.includes(reason) ? reason : text.replace(/^mappings\[\d+\]/, 'mappings'));
   const problems = found.map((problem) =>
-    typeof problem === 'string' ? { key: SINGLE.includes(reason) ? reason : problem, message: problem } : problem,
+    typeof problem === 'string' ? { key: keyOf(problem), message: problem } : problem,
   );
   const messages = problems.slice(0, 5).map(({ message }) => message);
   const more = problems.length > 5 ? `; and ${problems.length - 5} more` : '';
-  return new TerminalError(`${messages.join('; ')}${more}`, { code: `sync.${reason}`, reason, problems });
+  return new TerminalError(message ?? `${messages.join('; ')}${more}`, { code: `sync.${reason}`, reason, problems });
 }

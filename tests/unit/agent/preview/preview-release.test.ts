@@ -283,6 +283,7 @@ suite('a preview of a release that cannot be delivered', () => {
     assert.equal((await sandbox.preview('no profile a', { ...stable, profile: config })).failure, 'no profile a');
   });
 
+  const link = (symlink: string) => ({ symlink });
   const broken = (name: string) => `{{ .Vars.${name} }}`;
   const many = (count: number, text: (i: number) => string) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`config/${String(i).padStart(4, '0')}`, text(i)]));
@@ -337,6 +338,14 @@ suite('a preview of a release that cannot be delivered', () => {
         heapBytes: 19 * 1024 ** 2,
       },
     ],
+    [
+      'of the second link that cannot be followed, and the first one is fixed',
+      { files: { 'config/a': link('x'), 'config/b': link('x') }, changes: { 'config/a': '1' } },
+    ],
+    [
+      'of a mapping, and another one is before it',
+      { files: { other: '1' }, changes: {}, next: { profile: { mappings: [plain('other'), plain('config')] } } },
+    ],
     ['of a commit that is not signed', { files: { 'config/a': '1' }, changes: {}, verify: 'head' }],
   ];
   for (const [name, given] of old) {
@@ -356,6 +365,11 @@ suite('a preview of a release that cannot be delivered', () => {
       'a problem of another placeholder of a file',
       { files: { 'config/a': broken('x') }, changes: { 'config/a': broken('x') + broken('y') }, profile: template },
       /^config\/a: line 1: \{\{ \.Vars\.y \}\}/,
+    ],
+    [
+      'a problem of another link',
+      { files: { 'config/a': link('x') }, changes: { 'config/b': link('y') } },
+      /^symbolic links .* add "\/config\/b" .*: config\/b -> y [^,]*$/,
     ],
     [
       'a problem of another file in a check',
