@@ -43,7 +43,8 @@ export class ReportWriter {
   #news = new AbortController();
   #failures = 0;
   readonly #refusals = new Refusals();
-  #checkAt = performance.now() + FIRST_CHECK_MS;
+  /** Time of the next check; none before the first report is written. */
+  #checkAt: number | undefined;
 
   constructor(first: SyncReportStatus, options: ReportWriterOptions) {
     this.#wanted = first;
@@ -71,7 +72,7 @@ export class ReportWriter {
   /** Writes or checks, and returns the time until the next turn (ms). */
   async #turn(): Promise<number> {
     try {
-      if (performance.now() >= this.#checkAt) await this.#check();
+      if (this.#checkAt !== undefined && performance.now() >= this.#checkAt) await this.#check();
       if (this.#wanted !== this.#written) await this.#put(this.#wanted);
     } catch (error) {
       this.#failures += 1;
@@ -83,7 +84,7 @@ export class ReportWriter {
     }
     this.#failures = 0;
     this.#refusals.end();
-    return Math.max(0, this.#checkAt - performance.now());
+    return Math.max(0, (this.#checkAt ?? 0) - performance.now());
   }
 
   /**
@@ -128,6 +129,7 @@ export class ReportWriter {
     if (!patched) await client.create(syncReportPath(namespace), body, options);
     this.#written = status;
     this.#offsetMs = this.#options.offsetMs();
+    this.#checkAt ??= performance.now() + FIRST_CHECK_MS;
   }
 }
 
