@@ -224,7 +224,7 @@ suite("git's errors over git:// name", () => {
   });
 
   test('a connection that the server closes', async (t) => {
-    await assertFails(t, await daemonThat(t, (socket) => socket.destroy()), 'git.unreachable');
+    await assertFails(t, await daemonThat(t, (socket) => socket.end()), 'git.unreachable');
     await assertFails(t, await daemonThat(t, (socket) => socket.resetAndDestroy()), 'git.brokeOff');
   });
 });
