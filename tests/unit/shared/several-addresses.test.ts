@@ -53,7 +53,8 @@ async function query(t: TestContext, { url, key }: Host, guard: AddressGuard): P
   t.after(() => http.close());
   const tools = { ...(key ? sshTools(key) : queryTools()), guard, http };
   const source = { repo: url, ...(key && { auth: sshAuth }) };
-  const client = queryClient(tools, { namespace: 'default', git: source });
+  // A client of ssh has a process for each silent address, so a busy machine exceeds the usual 20 s.
+  const client = queryClient(tools, { namespace: 'default', git: source }, 60_000);
   return (await client.query(main)).get('refs/heads/main');
 }
 
