@@ -54,11 +54,26 @@ export function isChanged(
   return contents[0] !== contents[1];
 }
 
+/**
+ * Whether the gateways of a wave show that they have a commit, which really leaves all of them unchanged except for
+ * paused ones. They needn't try it.
+ */
+export function areUnchanged(index: number, { rollout, really }: Write, circumstances: Circumstances): boolean {
+  const { admission, number, commit } = rollout;
+  const present = really.filter(({ fits, key, isResting }) => !isResting && waveOf(fits, key, admission) === index);
+  const isNoted = present.some(
+    ({ report }) => report?.rollout === number && report.commit === commit && report.state === 'healthy',
+  );
+  return isNoted && !present.some((gateway) => isChanged(gateway, rollout, circumstances));
+}
+
 /** Whether earlier waves were passed over because they are unchanged, and no other gateway has tried the commit. */
 export function isUntried(index: number, { rollout, really }: Write, { shown }: Node): boolean {
   const { admission, preview, number } = rollout;
   const wavesOf = really.map(({ fits, key }) => waveOf(fits, key, admission));
-  const isUnchanged = admission.some(({ gateways }, at) => at < index && !gateways && wavesOf.includes(at));
+  const isUnchanged = admission.some(
+    (entry, at) => at < index && (entry.isUnchanged || !entry.gateways) && wavesOf.includes(at),
+  );
   const isTried = admission.some((entry, at) => !entry.isUnchanged && shown.includes(`${number} ${at}`));
   return preview !== undefined && isUnchanged && !isTried;
 }
@@ -139,7 +154,12 @@ export function checkAsked(world: World, setup: Setup): void {
   const isGone =
     admission.some((entry, at) => entry.gateways && !present.has(at)) || gateways.some(({ isResting }) => isResting);
   const plans = plansFor(next, world, setup);
-  const isForNothing = plans.length > 0 && plans.every((plan) => plan?.isUnchanged);
+  // Gateways that have an unfinished commit return to the stable one first.
+  const { stableCommit } = rollout;
+  const isForNothing =
+    plans.length > 0 &&
+    plans.every((plan) => plan?.isUnchanged) &&
+    !gateways.some((gateway) => isChanged(gateway, { commit: next, stableCommit }, { world, setup }));
   assert.ok(isGone || !isForNothing, 'a commit without changes waits');
 }
 

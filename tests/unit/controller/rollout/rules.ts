@@ -5,6 +5,7 @@ import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-g
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { standingOf } from '../../../../controller/rollout/standing.ts';
 import { step } from '../../../../controller/rollout/step.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isOnRelease, isSame } from '../../../../shared/domain/releases.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import {
@@ -21,6 +22,7 @@ import {
 } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 import {
+  areUnchanged,
   checkApproval,
   checkAsked,
   checkPassedOver,
@@ -126,8 +128,10 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
   const isPeopled = (wave: number) => had.includes(`${world.plan} ${wave}`);
   checkPassedOver(index, write, node, setup);
+  const isShown = ({ isUnchanged }: RolloutStatus['admission'][number], at: number) =>
+    shown.includes(`${rollout.number} ${at}`) || (isUnchanged && areUnchanged(at, write, { world, setup }));
   const unshown = rollout.admission.filter(
-    ({ gateways }, at) => at < index && gateways && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
+    (entry, at) => at < index && entry.gateways && isPeopled(at) && !isShown(entry, at),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
   const standing = standingOf(rollout, { ...inputOf(world, setup), gateways: really });

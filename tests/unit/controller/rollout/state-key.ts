@@ -59,7 +59,8 @@ function previewOf(world: World, left: Node['left']): unknown[] {
   const canBeApproved = left.approve > 0 || world.approved !== undefined;
   const awaitsReports = canBeApproved && reported === 0 && !rollout.handled?.approvedDigests;
   const matters = !endedAt || awaitsReports;
-  const running = startedAt && matters && ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS);
+  const running = startedAt &&
+    matters && [endedAt !== undefined, ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS)];
   return [
     commit,
     running,
