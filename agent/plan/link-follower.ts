@@ -140,6 +140,8 @@ export class LinkFollower {
 
   #break(link: TreeEntry, reason: string): void {
     this.#count(link.path, 'file');
+    // Several sources can be below the same link.
+    if (this.#broken.some((known) => known.link.path === link.path)) return;
     this.#total += 1;
     if (this.#broken.length < MAX_PROBLEMS) this.#broken.push({ link, reason });
   }

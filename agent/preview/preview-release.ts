@@ -114,9 +114,15 @@ async function attempt<T>(intent: Intent, scope: Scope, run: (aim: SyncAim) => P
   }
 }
 
-/** Returns the first problem that isn't known. A list of the maximum length is incomplete, so any may be known. */
+/**
+ * Returns the first problem that isn't known. A list of the maximum length is incomplete, so any of the same reason may
+ * be known.
+ */
 function newProblem(problems: readonly Problem[], known: readonly Problem[]): Problem | undefined {
-  if (known.length >= MAX_PROBLEMS) return undefined;
+  if (known.length >= MAX_PROBLEMS && reasonOf(problems) === reasonOf(known)) return undefined;
   const keys = new Set(known.map(({ key }) => key));
   return problems.find(({ key }) => !keys.has(key));
 }
+
+/** A release has problems of one reason, with which their keys begin. */
+const reasonOf = ([first]: readonly Problem[]): string | undefined => first?.key.split(' ')[0];

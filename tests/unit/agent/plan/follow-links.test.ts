@@ -219,6 +219,12 @@ suite('links are errors', () => {
       reasons: ['l: in submodule lib, which needs spec.git.submodules: true'],
     },
   ];
+  test('a broken link above several sources is named once', () => {
+    const { broken, message } = followLinksIn({ now: { link: 'gone' } }, { sources: ['now/a', 'now/b', 'now/c'] });
+    assert.equal(broken.length, 1);
+    assert.match(message, /: now -> gone \([^)]*\)$/);
+  });
+
   for (const { name, tree, sources = [''], reasons } of broken) {
     test(name, () => assert.deepEqual(followLinksIn(tree, { sources }).broken, reasons));
   }

@@ -355,6 +355,7 @@ suite('a preview of a release that cannot be delivered', () => {
     });
   }
 
+  const numbers = Array.from({ length: 25 }, (_, i) => i);
   const added: [name: string, given: Given, failure: RegExp][] = [
     [
       'a problem of another template',
@@ -370,6 +371,15 @@ suite('a preview of a release that cannot be delivered', () => {
       'a problem of another link',
       { files: { 'config/a': link('x') }, changes: { 'config/b': link('y') } },
       /^symbolic links .* add "\/config\/b" .*: config\/b -> y [^,]*$/,
+    ],
+    [
+      'a problem of a check, after many links that cannot be followed,',
+      {
+        files: Object.fromEntries(numbers.map((i) => [`config/${i}`, link('x')])),
+        changes: { ...Object.fromEntries(numbers.map((i) => [`config/${i}`, null])), 'config/b.json': '{' },
+        profile: checked,
+      },
+      /^config\/b\.json: line 1/,
     ],
     [
       'a problem of another file in a check',
