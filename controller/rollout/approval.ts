@@ -3,7 +3,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
 import { ALL, waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
-import { allPlansOf, lastReportAt, type Planned, plansOf, previewOf } from './preview.ts';
+import { allPlansOf, lastReportAt, type Planned, previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
 /** Characters of a digest that are kept. */
@@ -54,12 +54,13 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const current = digestsOf(preview, rollout, input);
   const { digests = bounded(current) } = preview;
   const ended = { ...rollout, preview: { ...preview, digests } };
-  const isSilent = preview.reported === 0 && plansOf(preview, rollout, input.gateways).length === 0;
+  const hasReports = digests.length > 0 || allPlansOf(preview, rollout, input.gateways).length > 0;
+  const isSilent = preview.reported === 0 && !hasReports;
   const isEarly = isSilent && input.now < lastReportAt(preview, input);
   if (!handled || !isApproving || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
   const isOfAll = isSilent || isEvery(digests);
-  const approvedDigests = isOfAll ? [ALL] : bounded({ ...current, all: [...current.all, ...digests] });
+  const approvedDigests = isOfAll ? [ALL] : bounded({ ...current, all: [...digests, ...current.all] });
   return { history, rollout: { ...ended, handled: { ...handled, approvedDigests } } };
 }
 
@@ -79,6 +80,7 @@ const isEvery = (digests: readonly string[]): boolean => digests.length === 1 &&
 interface Digests {
   /** Those of gateways in waves that wait, or will wait, for the approval. */
   awaited: string[];
+  /** Those of paused gateways come last. */
   all: string[];
 }
 
@@ -98,8 +100,8 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
     return wave >= current && spec.waves?.[wave]?.approval === true;
   };
   const changed = allPlansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
-  const awaited = changed.filter((planned) => !planned.gateway.isResting && isAwaited(planned));
-  return { awaited: different(awaited), all: different(changed) };
+  const active = changed.filter(({ gateway }) => !gateway.isResting);
+  return { awaited: different(active.filter(isAwaited)), all: [...different(active), ...different(changed)] };
 }
 
 const different = (planned: readonly Planned[]): string[] =>

@@ -98,6 +98,37 @@ suite('an approval covers the changes of the preview', () => {
     assert.equal(phaseOf(fleet), 'Progressing two');
   });
 
+  test('of a gateway whose report is missing at that time, even if paused ones report many others', () => {
+    const fleet = previewed('aabb');
+    const { length } = fleet.gateways;
+    for (let index = 0; index < BOUNDS.approvedDigests; index += 1) {
+      fleet.gateways.push({
+        ...(fleet.gateways[1] as RolloutGateway),
+        name: `p${index}`,
+        key: `9${index}`,
+        isResting: true,
+      });
+      fleet.plan('B', [length + index], digestOf(index));
+    }
+    silence(fleet, 2);
+    fleet.look('B', approved);
+    assert.deepEqual(
+      [approvedIn(fleet)?.length, approvedIn(fleet)?.includes('b'.repeat(16))],
+      [BOUNDS.approvedDigests, true],
+    );
+  });
+
+  test('of a paused gateway, and no others, if only this one has reported', () => {
+    const fleet = new Fleet(gated, fits);
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
+    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: true };
+    fleet.more = approved;
+    fleet.look();
+    fleet.plan('B', [1], digest('c'));
+    fleet.pass(1).look();
+    assert.deepEqual(approvedIn(fleet), short('c'));
+  });
+
   for (const [when, more] of [
     ['while a wave waits', {}],
     ['while the commit waits for a window', shut],
