@@ -55,9 +55,12 @@ const isRetried = (world: World): boolean =>
 /** What earlier previews decide about later ones. */
 function previewOf(world: World, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = rollout.preview ?? {};
+  const { handled = {}, preview } = rollout;
+  const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = preview ?? {};
   const canBeApproved = left.approve > 0 || world.approved !== undefined;
-  const awaitsReports = canBeApproved && reported === 0 && !rollout.handled?.approvedDigests;
+  const isRecorded = handled.approvedDigests !== undefined && world.approved === handled.approve;
+  // Gateways that have reported can be paused, or return to the stable commit, before an approval is recorded.
+  const awaitsReports = left.approve > 0 || (canBeApproved && !isRecorded);
   const matters = !endedAt || awaitsReports;
   const running = startedAt &&
     matters && [endedAt !== undefined, ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS)];
