@@ -33,7 +33,7 @@ export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { prev
   previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
 
 /** Returns the changes that gateways report for a release, except for paused ones. */
-export const plansOf = (release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] =>
+const plansOf = (release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] =>
   allPlansOf(release, rollout, gateways).filter(({ gateway }) => !gateway.isResting);
 
 /**
