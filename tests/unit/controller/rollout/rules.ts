@@ -91,7 +91,8 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
   const { stableCommit = '' } = previous ?? {};
   const couldTell = really.filter(
     (gateway) =>
-      (!gateway.isResting || agents[indexOf(gateway.name)]?.holds === rollout.stableCommit) &&
+      // A failure that the controller hasn't seen before the pause is ignored, as if previews were off.
+      !gateway.isResting &&
       !isSkipped(gateway, { rollout, previous }) &&
       !laterThan(rollout.startedAt)(gateway) &&
       // If its labels were changed, its report may not show that yet.
