@@ -8,7 +8,7 @@ const SHOWN = { path: 100, start: 20, end: 40 };
 /** Maximum number of links that a message names. */
 const MAX_NAMED = 5;
 
-/** Describes links that can't be followed, with the first few by name. The patterns come first, because long messages are truncated. */
+/** Describes links that can't be followed, the first few by name. Patterns come first: long messages are truncated. */
 export function describeBrokenLinks({ broken, total }: Unfollowed, texts: ReadonlyMap<string, LinkText>): string {
   const named = broken.slice(0, MAX_NAMED);
   const patterns = named.map(({ link }) => JSON.stringify(excludePattern(link.path)));
