@@ -54,8 +54,8 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const current = digestsOf(preview, rollout, input);
   const { digests = bounded(current) } = preview;
   const ended = { ...rollout, preview: { ...preview, digests } };
-  const hasReports = digests.length > 0 || allPlansOf(preview, rollout, input.gateways).length > 0;
-  const isSilent = preview.reported === 0 && !hasReports;
+  const hasReports = preview.reported > 0 || digests.length > 0;
+  const isSilent = !hasReports && allPlansOf(preview, rollout, input.gateways).length === 0;
   const isEarly = isSilent && input.now < lastReportAt(preview, input);
   if (!handled || !isApproving || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
