@@ -17,12 +17,13 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** A pod whose agent waits for the controller, with its first report, which the agent checks after 10 s. */
+/** A pod whose agent waits for the controller, with its report, which the agent checks 10 s after its first write. */
 async function startUnsettledPod(t: TestContext) {
   const pod = await createGatewayPod(t);
   await pod.setSpec(`${server.url}/none.git`);
   await pod.start();
-  return { pod, first: await until(() => pod.report(), { describe: 'a report' }) };
+  const waits = ({ status }: SyncReport) => status?.message?.startsWith('waiting for the controller') ?? false;
+  return { pod, first: await pod.untilReport('a report that waits', waits) };
 }
 
 const statusOf = ({ status }: SyncReport) => ({ ...status, reportedAt: undefined });
