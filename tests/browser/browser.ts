@@ -14,6 +14,9 @@ function findChromium(): string | undefined {
 /** Why tests in a browser are skipped, if they are. */
 export const skipWithoutChromium = findChromium() ? false : 'it needs Chromium on the PATH: install chromium';
 
+/** Ends waits that hang; generous because the machine may be busy. */
+const TIMEOUT_MS = 120_000;
+
 let browser: Promise<Browser> | undefined;
 
 /** A page in a real Chromium, which fails the test that makes it log an error. */
@@ -21,11 +24,11 @@ export async function openPage(t: TestContext, address: string, options: Browser
   const executablePath = findChromium();
   if (!executablePath) throw new Error('there is no Chromium on the PATH');
   // Without its own sandbox where it runs as root, who may not have one.
-  browser ??= chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+  browser ??= chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0, timeout: TIMEOUT_MS });
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, ...options });
   t.after(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(TIMEOUT_MS);
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));
   // The browser logs each response with an error status and each one that is interrupted when the program exits.

@@ -58,14 +58,11 @@ async function arrange(t: TestContext) {
   const editor = await actAs('editor');
   const approver = await actAs('approver');
   const approve = { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } } };
-  const wait = { timeout: 30_000 };
   await until(() => editor.patch(approve), {
-    ...wait,
     describe: 'the policy to refuse who may only edit',
     accept: (answer) => /requires the verb approve/.test(answer),
   });
   await until(() => approver.patch(approve), {
-    ...wait,
     describe: 'the approver to be let through',
     accept: (answer) => answer === 'accepted',
   });

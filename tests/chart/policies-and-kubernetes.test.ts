@@ -116,7 +116,7 @@ suite("the chart's policies", { concurrency: 4 }, () => {
       metadata: { name: 'g2', namespace, labels: { 'velero.io/restore-name': 'r' } },
       status: { state: 'Synced', podUID: 'of-another-cluster' },
     };
-    await velero.create(reports, restored);
+    await until(() => velero.create(reports, restored), { describe: 'the rights of velero' });
     await velero.mergePatch(`${reports}/g1`, { metadata: { annotations: { 'example.test/migrated': 'yes' } } });
     assert.deepEqual((await get('syncreport/g1')).metadata.annotations, { 'example.test/migrated': 'yes' });
   });

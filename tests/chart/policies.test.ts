@@ -113,6 +113,9 @@ test("an older request doesn't overwrite a newer one", async (t) => {
   const store = (key: string, value: string) =>
     kubectl('annotate', 'gsync/site', '-n', namespace, '--overwrite', `${key}=${value}`);
 
+  await until(() => probe({ [REQUEST_ANNOTATIONS.requestedAt]: at(0) }), {
+    describe: 'the permissions of the receiver',
+  });
   for (const key of [REQUEST_ANNOTATIONS.requestedAt, REQUEST_ANNOTATIONS.pushedAt]) {
     await annotate({ [key]: at(0) });
     await untilRefused(() => probe({ [key]: at(-60_000) }), /superseded: .* older than the stored one/);

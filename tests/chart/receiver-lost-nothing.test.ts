@@ -66,6 +66,7 @@ async function setUp(t: TestContext) {
   for (const name of names.slice(1)) await createGatewaySync(cluster, namespace, name);
   const client = clientOf(cluster.kubeconfig, { userAgent: 'test' });
   const stored = watchStoredRequests(t, client, namespace);
+  await until(() => stored.ids.size === names.length, { describe: 'the watch to list all resources' });
   const start = () => startReceiver(t, kubeconfig, { WEBHOOK_HMAC_SECRET: secret });
   const balancer = await startBalancer(t, new Set(await Promise.all([start(), start(), start()])));
   return { namespace, stored, balancer, start };

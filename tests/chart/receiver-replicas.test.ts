@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSlowLink } from '../integration/receiver/slow-link.ts';
 import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { connectCluster, kubectl } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
 
 const cluster = await connectCluster();
@@ -22,6 +23,14 @@ async function through(url: string, kubeconfig: string): Promise<string> {
   const file = `${kubeconfig}.linked`;
   await writeFile(file, JSON.stringify(config), { mode: 0o600 });
   return file;
+}
+
+/** Waits until this many deliveries have reached a replica, and have no response. */
+async function untilQueued(receiver: Receiver, count: number): Promise<void> {
+  await until(async () => await (await fetch(receiver.metricsUrl)).text(), {
+    describe: `${count} queued deliveries`,
+    accept: (page) => page.includes(`\nsync_receiver_queued_deliveries ${count}\n`),
+  });
 }
 
 async function setUp(t: TestContext) {
@@ -50,6 +59,8 @@ test("a late retry of one replica doesn't overwrite a newer delivery of another 
 
   link.hold();
   const late = [ask(slow, 'v2'), ask(slow, 'refs/heads/main')];
+  // The policy tolerates 2 s between the arrivals of two deliveries.
+  await untilQueued(slow, late.length);
   await sleep(2500);
   assert.deepEqual(await ask(quick, 'v3'), accepted);
   link.release();

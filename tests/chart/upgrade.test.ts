@@ -131,7 +131,7 @@ test(
     t.after(() => installation.remove());
     await installation.upgrade(await copyAsEarlierVersion('earlier'), old);
     const former = await installation.snapshot();
-    await createGatewaySync();
+    await until(createGatewaySync, { describe: 'the CRDs to be served' });
     const uid = await uidOfGatewaySync();
     const caBundle = (await readFile(cluster.caFile)).toString('base64');
     await writeAsController(caBundle);

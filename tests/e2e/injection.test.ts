@@ -103,8 +103,8 @@ const untilWhole = (count: number) =>
       pods.length === count && pods.every((pod) => isWhole(pod) && pod.metadata.deletionTimestamp === undefined),
   });
 
-/** Follows pods, by UID, until stopped; then returns their containers' exit codes: `sync-agent=0 gateway=0`. */
-async function watchExits(uids: string[]): Promise<{ stop(): Promise<ReadonlyMap<string, string>> }> {
+/** Follows pods, by UID, until all have ended; then returns their containers' exit codes: `sync-agent=0 gateway=0`. */
+async function watchExits(uids: string[]): Promise<{ ended(): Promise<ReadonlyMap<string, string>> }> {
   const exits = new Map<string, string>();
   const end = '{{.name}}={{with .state.terminated}}{{.exitCode}}{{end}}';
   const ends = (list: string) => `{{range .status.${list}}} ${end}{{end}}`;
@@ -118,7 +118,18 @@ async function watchExits(uids: string[]): Promise<{ stop(): Promise<ReadonlyMap
     exits.set(uid, ended.join(' '));
   });
   await until(() => uids.every((uid) => exits.has(uid)), { describe: 'the watch to list all pods' });
-  return { stop: () => watcher.stop().then(() => exits) };
+  const isEnded = (codes = '') => /^\S+=\d+ \S+=\d+$/.test(codes);
+  return {
+    ended: async () => {
+      // The watch can show the end of a pod after the pod is gone.
+      await until(() => exits, {
+        describe: 'the exit codes of all pods',
+        accept: () => uids.every((uid) => isEnded(exits.get(uid))),
+      });
+      await watcher.stop();
+      return exits;
+    },
+  };
 }
 
 const read = (pod: string) =>
@@ -186,7 +197,7 @@ step('a node drains within the grace period of its pods, and the pods come back'
   await kubectl('drain', name, ...flags);
   t.diagnostic(`drained in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   await kubectl('uncordon', name);
-  const exits = await watched.stop();
+  const exits = await watched.ended();
   // Containers that have to be killed exit with 137.
   assert.deepEqual(
     leaving.map((uid) => exits.get(uid)),
@@ -212,21 +223,25 @@ step('a pod that is created while the only controller restarts is delayed by a f
   const killed = performance.now();
   await kubectl('delete', 'pod', ...controller, '--grace-period=0', '--force');
   const creating = create('late');
-  await kubectl('wait', '--for=condition=Ready', 'pod', ...controller, '--timeout=60s');
+  // It fails until the next pod exists.
+  await until(() => kubectl('wait', '--for=condition=Ready', 'pod', ...controller, '--timeout=60s'), {
+    describe: 'the next controller',
+  });
   const downMs = performance.now() - killed;
   const lateMs = (await creating) - usualMs;
   const [usual, down, late] = [usualMs, downMs, lateMs].map((ms) => `${(ms / 1000).toFixed(1)} s`);
   t.diagnostic(`usually ${usual}; the controller was down for ${down}, and the pod late by ${late}`);
-  // Twice the downtime, plus the delay until the node routes to the new controller.
-  assert.ok(lateMs < 2 * downMs + 5_000, `${lateMs} ms`);
+  // Twice the downtime, plus the delay until the node routes to the new controller. On a busy machine, the start of a pod
+  // can take twice the usual time.
+  assert.ok(lateMs < 2 * downMs + usualMs + 5_000, `${lateMs} ms`);
   await kubectl('delete', 'deployment', 'usual', 'late', '--namespace', site);
 });
 
 /** Has the same name as the agent's program. Its file contains a character for each SIGHUP. */
 const reloading = `
   const { appendFileSync, writeFileSync } = require('node:fs');
-  writeFileSync('/tmp/reloads', '');
   process.on('SIGHUP', () => appendFileSync('/tmp/reloads', '.'));
+  writeFileSync('/tmp/reloads', '');
   process.on('SIGTERM', () => process.exit(0));
   setInterval(() => {}, 1_000);
 `;
@@ -238,6 +253,7 @@ async function testSignal(name: string, { metadata, spec }: { metadata: object; 
   await kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--namespace', signalled, '--timeout=120s');
   const readIn = (file: string) =>
     kubectl('exec', name, '--container=gateway', '--namespace', signalled, '--', 'cat', file);
+  await until(() => readIn('/tmp/reloads'), { describe: 'the gateway to handle signals', accept: () => true });
   const commit = await git.commit('config/motd', `for ${name}`);
   await kubectl(
     'annotate',
@@ -255,7 +271,6 @@ async function testSignal(name: string, { metadata, spec }: { metadata: object; 
   assert.equal(await readIn('/data/config/motd'), `for ${name}`);
   await until(() => readIn('/tmp/reloads'), {
     describe: 'one signal',
-    timeout: 10_000,
     interval: 500,
     accept: (reloads) => reloads === '.',
   });

@@ -59,7 +59,6 @@ step('a signed webhook delivers a push to the volume without a poll', async (t) 
   assert.equal(answer.status, 202, answer.body);
   await until(() => readFromVolume('config/motd'), {
     describe: 'the pushed file',
-    timeout: 30_000,
     accept: (content) => content === 'second',
   });
   t.diagnostic(`from webhook to file, kubectl exec included: ${since(started)}`);

@@ -38,7 +38,7 @@ after(async () => {
 const statusFor = async (proof: Proof) => (await deliverPush(git, `${base}/webhook/${site}/site`, proof)).status;
 
 /** A Service can briefly route to the previous pods. */
-const untilAnswered = (status: number, proof: Proof, timeout = 30_000) =>
+const untilAnswered = (status: number, proof: Proof, timeout = 120_000) =>
   until(() => statusFor(proof), {
     describe: `the answer ${status}`,
     timeout,
@@ -214,7 +214,6 @@ const statusOf = async (where: string) =>
 const untilSynced = (where: string, commit: string) =>
   until(() => statusOf(where), {
     describe: `the commit ${commit}`,
-    timeout: 60_000,
     interval: 250,
     accept: ({ lastSyncCommit }) => lastSyncCommit === commit,
   });
@@ -224,7 +223,6 @@ step('with requireLabel, only labelled namespaces get the sidecar', async () => 
   await release.install({ webhook: { namespaceSelector: { requireLabel: true } } });
   await until(async () => !(await wouldBeInjected(site, gatewayPod())), {
     describe: 'a pod of the namespace without the label to stay as it is',
-    timeout: 30_000,
   });
   await kubectl('label', 'namespace', site, 'sync.io/injection=enabled');
   await untilInjectionWorks(site, gatewayPod());

@@ -51,7 +51,6 @@ export async function startGitea(): Promise<Gitea> {
   const ca = await readFile(caFile, 'utf8');
   await until(async () => server.hasExited() || (await call(`${url}/api/healthz`, { ca })), {
     describe: 'Gitea answers',
-    timeout: 90_000,
     interval: 200,
   });
   if (server.hasExited()) throw new Error(`Gitea ended:\n${await tailOf(log)}`);
@@ -120,6 +119,8 @@ OFFLINE_MODE = true
 [database]
 DB_TYPE = sqlite3
 PATH = ${directory}/gitea.db
+; How long to wait for another writer (ms), instead of 500: an account is created while the server runs.
+SQLITE_TIMEOUT = 60000
 [security]
 INSTALL_LOCK = true
 SECRET_KEY = for-tests

@@ -65,11 +65,7 @@ test('dashboards and alerts work with a Prometheus server that scrapes a real in
 
   await t.test('only alerts with a cause are pending', async () => {
     const caused = ['SyncNotReady', 'SyncGatewaysNotSynced', 'SyncFilesDrift'];
-    const pending = await until(() => listPending(prometheus, alerts), {
-      describe: `${caused.join(', ')} among the alerts`,
-      accept: (names) => caused.every((alert) => names.includes(alert)),
-    });
-    for (const alert of [
+    const uncaused = [
       'SyncControllerHasNoLeader',
       'SyncWebhookCertificateExpires',
       'SyncAdmissionFails',
@@ -79,9 +75,13 @@ test('dashboards and alerts work with a Prometheus server that scrapes a real in
       'SyncReceiverIsOpen',
       'SyncDeliveriesNotStored',
       'SyncReloadsFail',
-    ]) {
-      assert.ok(!pending.includes(alert), alert);
-    }
+    ];
+    // A scrape that takes more than 2 s fails, and its target then counts as not scraped until the next one.
+    await until(() => listPending(prometheus, alerts), {
+      describe: `${caused.join(', ')} among the alerts, and none of ${uncaused.join(', ')}`,
+      accept: (names) =>
+        caused.every((alert) => names.includes(alert)) && !uncaused.some((alert) => names.includes(alert)),
+    });
   });
 });
 

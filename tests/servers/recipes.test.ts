@@ -65,6 +65,15 @@ function contentOf(file: string): string {
   }
 }
 
+/**
+ * Returns checks that take less time than the documented ones. A slow machine needs seconds to reload a server, or until
+ * Prometheus has scraped that its reload failed.
+ */
+const checksOf = (recipe: Recipe) =>
+  recipe === documentedPrometheus
+    ? { for: '10s', interval: '1s' }
+    : { for: '3s', interval: '1s', failureThreshold: 10 };
+
 async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
   const repository = await git.createRepository(recipe.name);
   await repository.commit({ files: adapt(recipe.files, recipe) });
@@ -73,7 +82,7 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
   await apply(agentClusterRole);
   await (await controllerStarter(t, address.namespace)).start();
   const { sync, gateway, rollout } = recipe.spec;
-  const verify = { ...gateway.verify, for: '3s', interval: '1s' };
+  const verify = { ...gateway.verify, ...checksOf(recipe) };
   const configure = (previews: 'with previews' | 'without previews') => {
     const waves = previews === 'with previews' ? rollout : { ...rollout, previewTimeout: '0s' };
     const spec = { sync, rollout: waves, gateway: { ...gateway, verify } };
@@ -91,7 +100,8 @@ async function testRecipe(t: TestContext, recipe: Recipe): Promise<void> {
       address,
       `${phase} of ${commit}`,
       ({ status: { rollout } = {} }) => rollout?.commit === commit && rollout.phase === phase,
-      120_000,
+      // A preview and a deadline can take a minute each.
+      300_000,
     );
     return status?.rollout?.failureMessage ?? status?.rollout?.previewFailure ?? '';
   };

@@ -8,7 +8,7 @@ export type Step = (name: string, work: (t: TestContext) => Promise<void>) => vo
 export function createSteps(...namespaces: string[]): Step {
   let failed = false;
   return (name, work) =>
-    test(name, { timeout: 300_000 }, async (t) => {
+    test(name, { timeout: 900_000 }, async (t) => {
       if (failed) return t.skip('an earlier step failed');
       try {
         await work(t);

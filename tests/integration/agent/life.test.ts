@@ -119,7 +119,7 @@ suite('a running agent', () => {
     await pod.bind();
     const bound = performance.now();
     await pod.untilSynced(commit);
-    assert.ok(performance.now() - bound < 20_000);
+    assert.ok(performance.now() - bound < 60_000);
   });
 
   test('exits with status 0 on SIGTERM, after the current sync and its report', async (t) => {

@@ -5,7 +5,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
-import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -121,6 +121,10 @@ suite('an agent previews a release', () => {
       [undefined, commit, 'Unchanged', 2],
     );
     await agent.stop();
+    // So that the wait doesn't end with the report of this agent.
+    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
+      status: { verification: null },
+    });
     await pod.start({ ...labels, GATEWAY_PORT: String(gateway.port) });
     const next = await untilStatus('the next agent', ({ verification }) => verification === 'Unchanged');
     assert.equal(next.unchangedAt, commit);
@@ -137,7 +141,7 @@ suite('an agent previews a release', () => {
     await untilStatus('the commit', (status) => status.commit === commit && status.unchangedAt === commit);
     await agent.stop();
     await rm(path.join(pod.data, 'config/a'));
-    await pod.client.mergePatch(`/apis/sync.io/v1alpha1/namespaces/${pod.namespace}/syncreports/gateway-0`, {
+    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
       status: { unchangedAt: null, state: 'Pending' },
     });
     await pod.start(labels);
@@ -175,6 +179,10 @@ suite('an agent previews a release', () => {
     );
     await mkdir(pod.data);
     for (const switches of [{ dryRun: true }, { paused: true }]) {
+      // So that the wait doesn't end with the report of the previous agent.
+      await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
+        status: { preview: null },
+      });
       await pod.setSpec(repository.url, specOf({}, switches));
       await play.roll({
         number: 2,
@@ -191,9 +199,6 @@ suite('an agent previews a release', () => {
       assert.deepEqual(preview, usual);
       assert.deepEqual(await pod.files(), {});
       await next.stop();
-      await pod.client.mergePatch(`/apis/sync.io/v1alpha1/namespaces/${pod.namespace}/syncreports/gateway-0`, {
-        status: { preview: null },
-      });
     }
   });
 

@@ -97,7 +97,8 @@ test('a sample of many gateways is queried, and all of them only in batches', as
   assert.match(sample.notes, /\ntill-0: no response in time: .* \(Synced\)\n$/);
 
   const questions = new Map<string, readonly string[]>();
-  const done = stoker('drift', '--all').finally(() => questions.set('end', []));
+  // Long enough to see each question even if a read takes a second.
+  const done = stoker('drift', '--all', '--timeout', '3s').finally(() => questions.set('end', []));
   while (!questions.has('end')) {
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'fleet') });
     const question = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);

@@ -10,6 +10,7 @@ import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { rolloutStatusOf } from '../../support/objects.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -44,6 +45,10 @@ async function askKubectl(env: Record<string, string>, ...words: string[]): Prom
     .map((line) => line.split('\t')[0] ?? '');
 }
 
+/** Does the same until there are candidates, because a completion gives up after two seconds. */
+const untilCompleted = (env: Record<string, string>, ...words: string[]): Promise<string[]> =>
+  until(() => askKubectl(env, ...words), { describe: 'candidates', accept: (lines) => lines.length > 1 });
+
 suite('kubectl completes', { concurrency: 3 }, () => {
   test('names of GatewaySyncs, namespaces, gateways and commits in the cluster', async (t) => {
     const [{ env, store }, namespace] = await Promise.all([installPlugin(t), createNamespace(t)]);
@@ -62,12 +67,17 @@ suite('kubectl completes', { concurrency: 3 }, () => {
     const patch = JSON.stringify({ status: { discoveredGateways: [gateway], rollout, history } });
     await kubectl('patch', 'gsync', 'shop', '-n', namespace, '--subresource=status', '--type=merge', '-p', patch);
     const complete = { ...env, PATH: `${env.PATH}:${store}/completion` };
-    assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, 'plant-'), ['plant-a', 'plant-b', ':4']);
-    assert.deepEqual(await askKubectl(complete, 'status', `--namespace=${namespace.slice(0, -1)}`), [namespace, ':4']);
-    assert.deepEqual(await askKubectl(complete, '-n', namespace, 'diff', 'shop', '--gateway', ''), ['till-1', ':4']);
+    const names = await untilCompleted(complete, 'status', '-n', namespace, 'plant-');
+    assert.deepEqual(names, ['plant-a', 'plant-b', ':4']);
+    const namespaces = await untilCompleted(complete, 'status', `--namespace=${namespace.slice(0, -1)}`);
+    assert.deepEqual(namespaces, [namespace, ':4']);
+    const gateways = await untilCompleted(complete, '-n', namespace, 'diff', 'shop', '--gateway', '');
+    assert.deepEqual(gateways, ['till-1', ':4']);
     assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, '-o', 'y'), ['yaml', ':4']);
-    const { stdout } = await run('kubectl', ['__complete', 'stoker', 'rollback', 'shop', '-n', namespace, '--to', ''], {
-      env: complete,
+    const line = ['__complete', 'stoker', 'rollback', 'shop', '-n', namespace, '--to', ''];
+    const { stdout } = await until(() => run('kubectl', line, { env: complete }), {
+      describe: 'commits',
+      accept: (done) => done.stdout !== ':4\n',
     });
     assert.equal(stdout, `${'a'.repeat(40)}\tv1\n${'b'.repeat(40)}\n:4\n`);
   });

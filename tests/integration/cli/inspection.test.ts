@@ -30,7 +30,8 @@ after(() => server.stop());
 async function askAndDie({ pod }: World, fields: Partial<Question> = {}): Promise<{ id: string; keys: QuestionKeys }> {
   const keys = await drawKeys();
   const id = randomUUID();
-  const expires = new Date(Date.now() + 8_000).toISOString();
+  // Long enough for the answer of a slow machine, and for another query in the meantime.
+  const expires = new Date(Date.now() + 25_000).toISOString();
   const question: Question = { id, kind: 'drift', pods: ['gateway-0'], key: keys.publicKey, expires, ...fields };
   await annotate(pod, JSON.stringify(question));
   return { id, keys };

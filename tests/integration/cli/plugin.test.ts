@@ -4,9 +4,12 @@ import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -69,12 +72,15 @@ suite('the plugin, run by kubectl,', () => {
   });
 });
 
-/** A kubeconfig with the token of an administrator. */
+/** A kubeconfig with the token of an administrator; waits until the API server has noticed the permissions. */
 async function adminConfig(cluster: Awaited<ReturnType<typeof connectCluster>>): Promise<string> {
   const { kubectl } = cluster;
   await kubectl(
     ...['create', 'clusterrolebinding', `cli-${process.pid}`, '--clusterrole=cluster-admin'],
     '--serviceaccount=default:default',
   );
-  return await cluster.kubeconfigFor({ namespace: 'default', serviceAccount: 'default' });
+  const kubeconfig = await cluster.kubeconfigFor({ namespace: 'default', serviceAccount: 'default' });
+  const client = clientOf(kubeconfig, { userAgent: 'test' });
+  await until(() => client.get(gatewaySyncPath()), { describe: 'the permissions of the administrator' });
+  return kubeconfig;
 }

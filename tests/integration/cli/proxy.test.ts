@@ -7,10 +7,13 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { until } from '../../support/until.ts';
 
 const run = promisify(execFile);
 
@@ -69,7 +72,7 @@ async function arrange(t: TestContext) {
     const options = { env: { HOME: directory, KUBECONFIG: kubeconfig, ...environment } };
     const kubectl = await run(
       cluster.binaries.kubectl,
-      ['get', 'gsync', '-n', namespace, '--request-timeout=5s'],
+      ['get', 'gsync', '-n', namespace, '--request-timeout=30s'],
       options,
     ).then(
       () => 0,
@@ -89,6 +92,8 @@ async function arrange(t: TestContext) {
     '--clusterrole=cluster-admin',
     `--serviceaccount=${namespace}:default`,
   );
+  const client = clientOf(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), { userAgent: 'test' });
+  await until(() => client.get(gatewaySyncPath(namespace)), { describe: 'the permissions of the account' });
   return { proxy, both, kubeconfigWith, host: `${NAME}:${port}` };
 }
 

@@ -7,11 +7,13 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { until } from '../../support/until.ts';
 
 /** A relay to the API server that counts requests by resource. */
 async function countCalls(t: TestContext, namespace: string) {
@@ -35,9 +37,10 @@ async function countCalls(t: TestContext, namespace: string) {
     ...['create', 'rolebinding', 'all', '-n', namespace, '--clusterrole=cluster-admin'],
     `--serviceaccount=${namespace}:default`,
   );
-  const given = JSON.parse(
-    await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
-  );
+  const direct = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
+  const client = clientOf(direct, { userAgent: 'test' });
+  await until(() => client.get(gatewaySyncPath(namespace)), { describe: 'the permissions of the account' });
+  const given = JSON.parse(await readFile(direct, 'utf8'));
   const kubeconfig = path.join(directory, 'kubeconfig');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   given.clusters[0].cluster = { server: url, 'insecure-skip-tls-verify': true };
@@ -46,7 +49,8 @@ async function countCalls(t: TestContext, namespace: string) {
 }
 
 suite('kubectl stoker sync --wait', { concurrency: 2 }, () => {
-  const SECONDS = 3;
+  /** Enough for several reads on a slow machine. */
+  const SECONDS = 10;
   const waitFor = (kubeconfig: string) =>
     runCli(['sync', 'plant', '--wait', '--timeout', `${SECONDS}s`, '--kubeconfig', kubeconfig]);
 

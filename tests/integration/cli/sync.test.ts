@@ -7,6 +7,7 @@ import { connectCluster, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
+import { until } from '../../support/until.ts';
 
 test('kubectl stoker sync delivers a commit to the disk, and reports the gateways without it and the reason', async (t) => {
   const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
@@ -43,7 +44,8 @@ test('kubectl stoker sync delivers a commit to the disk, and reports the gateway
   assert.equal(refused.status, 1);
   assert.match(refused.notes, /other was not applied \(Ignored\): .* add it to spec\.webhook\.allowedRefs/);
 
-  const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '2s']);
+  // The controller has to query the git server by then. After a minute, the request fails.
+  const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '15s']);
   assert.equal(missing.status, 1);
   assert.match(missing.notes, /timed out: querying the git server: the repository has no ref v9 yet/);
 
@@ -141,8 +143,11 @@ test('kubectl stoker trace shows a delivery from the POST to the disk, in chrono
   assert.match(output, /0 ms .*the receiver accepted the webhook: refs\/heads\/main/);
   assert.match(output, / ms .*gateway-0 has it on disk/);
 
-  const traced = await stoker('trace', 'app', '--last', '-o', 'json');
-  const view = JSON.parse(traced.output) as TraceView;
+  // The controller writes an event after the status.
+  const view = await until(
+    async () => JSON.parse((await stoker('trace', 'app', '--last', '-o', 'json')).output) as TraceView,
+    { describe: 'the event of the end', accept: ({ moments }) => moments.some(({ what }) => /Ready/.test(what)) },
+  );
   assert.deepEqual(
     [view.commit, view.delivery.kind, view.delivery.outcome, view.missing],
     [commit, 'push', 'Applied', []],

@@ -59,7 +59,7 @@ async function untilUpdate(
   accept: (update: Update) => boolean,
   query = '',
 ): Promise<Update> {
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(120_000);
   const response = await fetch(`${page}events${query}`, { headers: { cookie: own.cookie }, signal });
   const cards = new Map<string, Update['cards'][number]>();
   let text = '';
@@ -248,7 +248,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const [own, other] = await Promise.all([arrange(t, 'plant', 'shop'), arrange(t, 'secret')]);
     const viewer = await viewerOf(own.namespace);
     const entered = await enter(await startUi(t, viewer));
-    const update = await untilUpdate(entered, ({ cards }) => cards.length > 0);
+    const update = await untilUpdate(entered, ({ cards, limits }) => cards.length > 1 && limits.length > 0);
     assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
     assert.equal(update.totals.resources, 2);
     assert.match(update.limits.join(), /not allowed to list pods/);

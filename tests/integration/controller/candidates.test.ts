@@ -6,6 +6,7 @@ import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { until } from '../../support/until.ts';
 
 /** Counts the queries of admission before the caches are filled, with the API server or a replacement. */
 async function arrange(t: TestContext, server?: string) {
@@ -23,8 +24,12 @@ suite('before the webhook denies a pod', () => {
     const { live, calls } = await arrange(t);
     const profiles = { blue: { mappings: [{ source: 'a', destination: 'a' }] } };
     const seen = async (named?: string) => {
-      calls.length = 0;
-      const { candidates, others = [] } = await live(namespace, named);
+      // It gives up after three seconds, in which a busy API server may not respond.
+      const answer = () => {
+        calls.length = 0;
+        return live(namespace, named);
+      };
+      const { candidates, others = [] } = await until(answer, { describe: 'an answer' });
       return [
         candidates.map(({ name, spec }) => [name, ...Object.keys(spec.sync.profiles)].join()),
         others,

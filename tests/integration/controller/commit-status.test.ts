@@ -95,9 +95,16 @@ suite('a commit status', { concurrency: 4 }, () => {
     const states = () => host.posts.slice(before).map(({ body, path }) => `${path.endsWith(next)} ${body.state}`);
     await until(states, { describe: 'a success', accept: (seen) => seen.at(-1) === 'true success' });
     await kubectl('annotate', 'gsync', 'app', '--namespace', namespace, 'sync.io/rollback=previous');
-    await until(states, { describe: 'a failure', accept: (seen) => seen.at(-1) === 'true failure', timeout: 8_000 });
-    const after = await untilGatewaySync(address, 'on its way back', ({ status }) => status?.rollout?.commit === next);
-    assert.equal(after.status?.rollout?.phase, 'RollingBack');
+    await until(states, { describe: 'a failure', accept: (seen) => seen.at(-1) === 'true failure' });
+    const { status } = await untilGatewaySync(
+      address,
+      'on its way back',
+      (seen) => seen.status?.rollout?.commit === next && seen.status.commitStatus?.state === 'failure',
+    );
+    assert.equal(status?.rollout?.phase, 'RollingBack');
+    // Other failures have to last for 10 s. The time of a post is rounded down to a second.
+    const tookMs = Date.parse(status?.commitStatus?.time ?? '') - Date.parse(status?.rollout?.startedAt ?? '');
+    assert.ok(tookMs < 9_000, `posted after ${tookMs} ms`);
     assert.equal(host.posts.at(-1)?.body.description, `rolled back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
   });
 

@@ -81,14 +81,14 @@ suite('a write of the leader', () => {
     const { client, write, list } = await arrange(t, leftMs, { isDirect: true });
     await Promise.all(Array.from({ length: 16 }, () => client.get('/version')));
     renewedAt = performance.now();
-    const endsAt = Date.now() + leaseMs;
     const writes = Array.from({ length: 150 }, (_, index) => write(`write-${index}`));
     await sleep(1); // the first of them are in progress
-    standStill(4_000);
+    standStill(8_000); // even a busy API server handles what it has received
+    const wokeAt = Math.floor(Date.now() / 1_000) * 1_000;
     await Promise.allSettled(writes);
     await sleep(1_000); // sent writes arrive
     // Times of the API server are whole seconds, rounded down.
-    const late = (await list()).filter(({ creationTimestamp }) => Date.parse(creationTimestamp) > endsAt);
+    const late = (await list()).filter(({ creationTimestamp }) => Date.parse(creationTimestamp) >= wokeAt);
     assert.deepEqual(late, []);
   });
 });

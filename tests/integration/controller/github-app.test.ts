@@ -67,9 +67,10 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       },
     ]);
     for (const name of ['app', 'paused']) {
-      const secret = JSON.parse(
-        await kubectl('get', 'secret', `sync-git-token-${name}`, '--namespace', namespace, '--output', 'json'),
-      );
+      // A paused resource is seen before its token is there.
+      const read = () =>
+        kubectl('get', 'secret', `sync-git-token-${name}`, '--namespace', namespace, '--output', 'json');
+      const secret = JSON.parse(await until(read, { describe: `the Secret of ${name}` }));
       assert.equal(secret.type, 'sync.io/git-token');
       assert.equal(Buffer.from(secret.data.token, 'base64').toString(), TOKEN);
       assert.equal(secret.metadata.ownerReferences[0].name, name);
@@ -158,7 +159,6 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await until(() => readToken(namespace, 'app'), {
       describe: 'the agents have another token',
       accept: (token) => token !== tokens[0] && tokens.includes(token),
-      timeout: 90_000,
     });
     assert.ok(api.calls.every(({ issuer }) => issuer === '7'));
     for (const token of tokens) assert.ok(!controller.output.includes(token));

@@ -153,6 +153,6 @@ suite("a replica that isn't the leader", () => {
       describe: 'a pod that the spare injected',
       accept: (pod) => sidecarOf(pod).image === 'agent:of-the-spare',
     });
-    assert.match(spare.output, /sidecar injected/);
+    await spare.waitForLog(/sidecar injected/);
   });
 });

@@ -82,6 +82,13 @@ const giveLeaseTo = (namespace: string, holderIdentity: string) =>
     JSON.stringify({ spec: { holderIdentity, leaseDurationSeconds: 15 } }),
   );
 
+/** Time from the start of a replica until it led (ms), by its log, because processes can take long to start. */
+function ledAfterMs({ output }: Program): number {
+  const timeOf = (message: string) =>
+    Date.parse(new RegExp(`"time":"([^"]+)".*"msg":"${message}`).exec(output)?.[1] ?? '');
+  return timeOf('became leader') - timeOf('controller started');
+}
+
 async function arrange(t: TestContext) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
@@ -131,12 +138,11 @@ suite('of two controllers', { concurrency: 4 }, () => {
 
   test('that start without a Lease, exactly one leads at once', async (t) => {
     const namespace = await createNamespace(t);
-    const started = performance.now();
     const replicas = await Promise.all(['one', 'two'].map((name) => startReplica(t, namespace, name)));
     const leaders = () => replicas.filter(({ output }) => output.includes('became leader'));
     await until(leaders, { describe: 'a leader', accept: ({ length }) => length > 0, interval: 10 });
-    const tookMs = Math.round(performance.now() - started);
-    t.diagnostic(`led ${tookMs} ms after the start of the processes`);
+    const tookMs = Math.max(...leaders().map(ledAfterMs));
+    t.diagnostic(`led ${tookMs} ms after the start`);
     assert.ok(tookMs < 15_000, `it waited out a Lease that there was not: ${tookMs} ms`);
     await sleep(5_000);
     assert.equal(leaders().length, 1);
@@ -188,7 +194,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
   test("the leader continues when its lease is deleted, and the other one doesn't lead as well", async (t) => {
     const { namespace, spare } = await arrange(t);
     const holders = await followHolders(t, namespace);
-    await sleep(2_000); // the spare has checked the lease
+    await sleep(5_000); // the spare has checked the lease
     for (let round = 0; round < 4; round += 1) {
       await kubectl('delete', 'lease', LEASE, '--namespace', namespace);
       await until(() => holderOf(namespace), { describe: 'the lease made anew' });

@@ -75,7 +75,7 @@ test('a lease is deleted with the pod of its holder, unless it was released', as
   });
   const started = performance.now();
   await again.acquire(t.signal);
-  assert.ok(performance.now() - started < 5_000, 'the next one does not wait');
+  assert.ok(performance.now() - started < 12_000, 'the next one does not wait');
 });
 
 test('a lease that another replica has taken stays unchanged', async (t) => {
@@ -97,7 +97,8 @@ test('a lease whose holder is removed stays with the leader', async (t) => {
     await sleep(1_500); // several looks, and a renewal
     assert.deepEqual([lease.isHeld, spare.isHeld], [true, false]);
   }
-  assert.match((await read()).spec.holderIdentity ?? '', /^one_/);
+  const holder = async () => (await read()).spec.holderIdentity ?? '';
+  await until(holder, { describe: 'the leader in its lease', accept: (found) => found.startsWith('one_') });
   ending.abort();
   await Promise.all([holding, waiting]);
 });
@@ -107,7 +108,7 @@ test("a lease that claims to last a second isn't taken before our own duration",
   await create({ holderIdentity: 'alive', leaseDurationSeconds: 1 });
   const lease = replica('one', { checkMs: 100, durationMs: 4_000 });
   const started = performance.now();
-  await lease.acquire(AbortSignal.timeout(15_000));
+  await lease.acquire(AbortSignal.timeout(60_000));
   assert.ok(performance.now() - started > 4_000);
 });
 

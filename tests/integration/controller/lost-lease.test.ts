@@ -55,7 +55,7 @@ function beginReview({ namespace, port }: { namespace: string; port: number }) {
 suite('a leader that lost its lease', { concurrency: 2 }, () => {
   test('turns unready, answers the reviews in progress, and then exits', async (t) => {
     const { namespace, controller, port, isReady } = await startLeader(t);
-    assert.ok(await isReady());
+    await until(isReady, { describe: 'ready' });
     const review = beginReview({ namespace, port });
     await giveLeaseToAnother(namespace);
     await until(isReady, { describe: 'unready', accept: (ready) => !ready });

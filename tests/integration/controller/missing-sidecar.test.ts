@@ -107,9 +107,9 @@ suite('a pod that was created while the webhook was unavailable', () => {
     const resource = await untilGatewaySync(
       address,
       'both conditions',
-      (seen) => condition(seen, 'SidecarInjected')?.status === 'False',
+      (seen) => condition(seen, 'Ready')?.reason === 'RefNotFound',
     );
-    assert.equal(condition(resource, 'Ready')?.reason, 'RefNotFound');
+    assert.equal(condition(resource, 'SidecarInjected')?.status, 'False');
   });
 });
 

@@ -67,13 +67,13 @@ suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
     const removal = JSON.stringify([{ op: 'remove', path: '/data/apiKey' }]);
     await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=json', '--patch', removal);
     await apply(injectedPod(namespace, 'late', name));
-    await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound', 45_000);
+    await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound');
     // As a client that removes the owners of its fields.
     await kubectl('delete', 'secret', 'gateway-api', '--namespace', namespace);
     await createSecret(address, 'gateway-api', 'apiKey');
     const unowned = JSON.stringify({ metadata: { managedFields: [{}] } });
     await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=merge', '--patch', unowned);
-    await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'Unknown Syncing', 45_000);
+    await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'Unknown Syncing');
   });
 });
 
@@ -108,15 +108,20 @@ suite("a pod that doesn't start", { concurrency: 2 }, () => {
     const homeless = 'not scheduled: Unschedulable: 0/1 nodes are available';
     const imageless = 'container sync-agent waits: ImagePullBackOff (agent:1)';
     const messages = ({ status }: GatewaySync) => status?.discoveredGateways?.map((gateway) => gateway.message);
-    const reported = await untilGatewaySync(address, 'both', (resource) =>
-      isDeepStrictEqual(messages(resource), [homeless, imageless]),
+    const reported = await untilGatewaySync(
+      address,
+      'both',
+      (resource) =>
+        ready(resource) === 'Unknown Syncing' && isDeepStrictEqual(messages(resource), [homeless, imageless]),
     );
-    assert.equal(ready(reported), 'Unknown Syncing');
     assert.equal(condition(reported, 'Ready')?.message, `0/2 synced; homeless: ${homeless}; imageless: ${imageless}`);
     await setStatus(address, 'imageless', waiting('PodInitializing'));
     await setStatus(address, 'homeless', { conditions: [{ type: 'PodScheduled', status: 'True' }] });
     for (const pod of ['homeless', 'imageless']) await report({ namespace, name: pod }, { commit, generation: 1 });
-    const started = await untilGatewaySync(address, 'started', (resource) => ready(resource) === 'True Synced');
-    assert.deepEqual(messages(started), [undefined, undefined]);
+    await untilGatewaySync(
+      address,
+      'started',
+      (resource) => ready(resource) === 'True Synced' && isDeepStrictEqual(messages(resource), [undefined, undefined]),
+    );
   });
 });

@@ -30,12 +30,12 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
       await applyGatewaySync({ namespace, name: `waits-${index}` }, { repo: `${url}-${index}` });
     await startController(t, namespace);
     // Half of the host's places, because all are in one namespace.
-    await until(() => hanging.server.requests.length >= 4, { describe: 'the host is asked', timeout: 30_000 });
+    await until(() => hanging.server.requests.length >= 4, { describe: 'the host is asked' });
     const address = { namespace, name: 'other' };
     await applyGatewaySync(address, { repo: healthy.repository.url });
     const isResolved = ({ status }: GatewaySync) => status?.lastSyncCommit === healthy.commit;
-    // Queries time out after 20 s, so in sequence they would take much longer.
-    await untilGatewaySync(address, 'resolved', isResolved, 25_000);
+    // Queries time out after 20 s, so in sequence they would take two minutes.
+    await untilGatewaySync(address, 'resolved', isResolved, 60_000);
   });
 
   test('fails a query after spec.git.timeout', async (t) => {
@@ -45,6 +45,8 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     await applyGatewaySync(address, { repo: repository.url, timeout: '5s' });
     await startController(t, address.namespace);
     const isTimedOut = (resource: GatewaySync) => condition(resource, 'RefResolved')?.reason === 'GitTimeout';
+    await until(() => server.requests.length > 0, { describe: 'the query is under way' });
+    // Without that field, it would take 20 s.
     await untilGatewaySync(address, 'timed out', isTimedOut, 15_000);
   });
 
@@ -52,12 +54,11 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     const { server, repository } = await startHost(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };
-    await applyGatewaySync(address, { repo: repository.url });
+    await applyGatewaySync(address, { repo: repository.url, timeout: '5m' });
     await apply(injectedPod(address.namespace, 'gateway-0', address.name));
     await startController(t, address.namespace);
     await until(() => kubectl('get', 'rolebinding', 'sync-agent-app', '--namespace', address.namespace), {
       describe: 'the RoleBinding',
-      timeout: 18_000,
     });
     const { status } = await untilGatewaySync(
       address,

@@ -30,7 +30,7 @@ async function arrange(t: TestContext) {
     return `${status} ${reason}`;
   };
   const untilReady = (name: string, wanted: string) =>
-    until(() => ready(name), { describe: wanted, accept: (seen) => seen === wanted, timeout: 30_000 });
+    until(() => ready(name), { describe: wanted, accept: (seen) => seen === wanted });
   for (const name of ['one', 'two']) {
     await applyGatewaySync({ namespace, name }, { repo: repository.url });
     await untilReady(name, 'True NoGateways');

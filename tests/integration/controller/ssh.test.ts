@@ -176,7 +176,8 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'Stalled')?.status, 'False');
     const output = 'jsonpath={.items[*].reason}';
     const events = () => kubectl('get', 'events.events.k8s.io', '--namespace', address.namespace, '--output', output);
-    await until(events, { describe: 'one event of each', accept: (text) => /InsecureIgnoreHostKey/.test(text) });
+    const hasBoth = (text: string) => /InsecureIgnoreHostKey/.test(text) && /KnownHostsMissing/.test(text);
+    await until(events, { describe: 'one event of each', accept: hasBoth });
     const reasons = (await events()).split(' ').filter((reason) => /HostKey|KnownHosts/.test(reason));
     assert.deepEqual(reasons.sort(), ['InsecureIgnoreHostKey', 'KnownHostsMissing']);
   });

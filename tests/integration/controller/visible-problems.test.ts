@@ -173,7 +173,10 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     // The receiver writes all of them.
     await request(address, 'v3', { id: 'third' });
     const wait = (field: string, value: string) =>
-      kubectl('wait', `gsync/${name}`, '-n', namespace, `--for=jsonpath={.status.lastRequest.${field}}=${value}`);
+      kubectl(
+        ...['wait', `gsync/${name}`, '-n', namespace, '--timeout=120s'],
+        `--for=jsonpath={.status.lastRequest.${field}}=${value}`,
+      );
     await wait('id', 'third');
     await wait('outcome', 'Applied');
     assert.equal((await applied('v3'))?.by, 'github');

@@ -90,7 +90,7 @@ test('a bad commit stays in the canary and is rolled back, however often the con
       address,
       describe,
       ({ status }) => status?.rollout !== undefined && accept(status.rollout),
-      120_000,
+      240_000,
     );
   await untilGatewaySync(address, 'all synced', ({ status }) => status?.gateways?.synced === GATEWAYS);
   const disks = new Disks(t, data);

@@ -37,8 +37,8 @@ const SETTLE_MS = 150_000;
 const PAUSE_MS = 500;
 /** Time for which an owner that no agent may follow is stopped; RACE_TEST_STOP_SECONDS sets more. */
 const STOP_MS = Number(process.env.RACE_TEST_STOP_SECONDS ?? '5') * 1000;
-/** The next agent has the volume, on a busy machine too; more means that it waited for something. */
-const SUCCESSION_MS = 10_000;
+/** The next agent has the volume, on a busy machine too; an agent that waits for heartbeats to end needs 90 s. */
+const SUCCESSION_MS = 30_000;
 
 interface Answer {
   round: number;

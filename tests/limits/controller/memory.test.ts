@@ -172,7 +172,7 @@ suite('a controller with 128 MiB', { skip: process.platform !== 'linux' && 'it r
   });
 
   test(`has room for others next to ${REPORTS} reports of a megabyte each, whose pods are gone`, {
-    timeout: 180_000,
+    timeout: 600_000,
   }, async (t) => {
     const { client, kubeconfig } = await arrange(t);
     await createReports(client);

@@ -170,7 +170,7 @@ suite('an unauthorized delivery', () => {
 });
 
 suite('many failures from one address', () => {
-  const limited = () => ({ failures: new RateLimit({ perMinute: 60, burst: 3, maxKeys: 10 }) });
+  const limited = () => ({ failures: new RateLimit({ perMinute: 1, burst: 3, maxKeys: 10 }) });
   const wrong = { ...JSON_TYPE, Authorization: 'Bearer wrong' };
   const from = (...hops: string[]) => ({ ...wrong, 'X-Forwarded-For': hops.join(', ') });
 

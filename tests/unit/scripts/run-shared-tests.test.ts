@@ -37,7 +37,7 @@ for (const status of [0, 3]) {
   });
 }
 
-const silent = { group: 'unit', flags: [], env: { NODE_TEST_CONTEXT: undefined }, concurrency: 1, silenceMs: 2_000 };
+const silent = { group: 'unit', flags: [], env: { NODE_TEST_CONTEXT: undefined }, concurrency: 1, silenceMs: 10_000 };
 
 test('a test file that a timer keeps running is ended, and keeps its results', async (t) => {
   const directory = await makeTemporaryDirectory('left-');

@@ -92,7 +92,7 @@ suite('messages of git, forged by a server,', () => {
     'error: 301',
   ];
   for (const words of forged) {
-    test(`aren't mistaken for those of git: ${words.slice(0, 60)}`, { timeout: 60_000 }, async (t) => {
+    test(`aren't mistaken for those of git: ${words.slice(0, 60)}`, { timeout: 250_000 }, async (t) => {
       const hosts = ENDS.flatMap((end) => Object.entries(waysOf(`x${end}${words}\n`)));
       for (const [way, host] of hosts) {
         const url = await startHost(t, host);
@@ -123,7 +123,7 @@ suite('messages of git, forged by a server,', () => {
   });
 
   for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
-    test(`don't cost the agent the commits that it keeps for rollbacks: ${words}`, { timeout: 60_000 }, async (t) => {
+    test(`don't cost the agent the commits that it keeps for rollbacks: ${words}`, { timeout: 250_000 }, async (t) => {
       const server = await gitServerFor(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const earlier: string[] = [];
@@ -140,7 +140,7 @@ suite('messages of git, forged by a server,', () => {
   }
 
   test('make the agent check all objects only once, however often they are repeated', {
-    timeout: 60_000,
+    timeout: 250_000,
   }, async (t) => {
     const server = await gitServerFor(t);
     const git = new CountingGit(process.env);

@@ -19,7 +19,7 @@ async function arrange(t: TestContext) {
 
 const mapped = (source: string) => ({ mappings: [{ source, destination: source, required: true, template: false }] });
 
-suite('the memory limit of git', { timeout: 60_000 }, () => {
+suite('the memory limit of git', { timeout: 250_000 }, () => {
   test('is enough for many similar files', async (t) => {
     const { repository, sandbox } = await arrange(t);
     const { url: repo, commit, git } = repository;

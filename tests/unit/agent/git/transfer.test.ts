@@ -19,7 +19,7 @@ import { objectWriter } from './support/write-object.ts';
 
 const limits: TransferLimits = {
   totalMs: 60_000,
-  lowSpeed: { bytesPerSecond: 20_000, seconds: 3 },
+  lowSpeed: { bytesPerSecond: 2_000, seconds: 3 },
   packBytes: 2 ** 30,
 };
 

@@ -26,7 +26,7 @@ async function commitBomb(t: TestContext, { isEmpty = false } = {}) {
 
 const mapped = (source: string) => ({ mappings: [{ source, destination: source, required: true, template: false }] });
 
-suite('a commit that lists too many files to count', { timeout: 60_000 }, () => {
+suite('a commit that lists too many files to count', { timeout: 250_000 }, () => {
   for (const isEmpty of [false, true]) {
     test(`is rejected with a message, even if ${isEmpty ? 'all are directories' : 'they are excluded'}`, async (t) => {
       const target = await commitBomb(t, { isEmpty });

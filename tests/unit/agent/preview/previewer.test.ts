@@ -229,7 +229,7 @@ suite('the previewer', () => {
     const results = [changed, unchanged];
     const { previewer, shown, judge } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
     const task = taskOf();
-    if (typeof task.candidate === 'object') task.candidate.profile.syncPeriod = 0.05;
+    if (typeof task.candidate === 'object') task.candidate.profile.syncPeriod = 0.5;
     judge(previewed(task));
     await previewer.run(never);
     assert.ok(shown.at(-1)?.failure);

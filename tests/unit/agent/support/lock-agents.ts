@@ -6,7 +6,8 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { type LockTimes, VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
-export const TIMES: LockTimes = { touchMs: 20, aliveMs: 200 };
+/** On a busy machine, a process can pause for hundreds of milliseconds, in which it gives no sign of life. */
+export const TIMES: LockTimes = { touchMs: 20, aliveMs: 1_000 };
 
 /** The lock of a pod's agent on a data volume. */
 export async function lockOf(data: string, podName: string, times = TIMES): Promise<VolumeLock> {

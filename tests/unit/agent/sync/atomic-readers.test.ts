@@ -34,6 +34,8 @@ process.stdin.on('end', () => {
   process.exit(0);
 }).resume();
 const loop = () => { for (let n = 0; n < 100; n += 1) read(); setImmediate(loop); };
+read();
+console.log('ready');
 loop();
 `;
 
@@ -53,11 +55,13 @@ suite('a reader in another process', () => {
     reader.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
+    await once(reader.stdout, 'data');
     for (let n = 1; n <= COMMITS; n += 1) await sandbox.sync({ repo, commit: await commitOf(n), profile });
     const closed = once(reader, 'close');
     reader.stdin.end();
     await closed;
-    const { reads, mixed, seen } = JSON.parse(output) as { reads: number; mixed: number; seen: number };
+    const [, line = ''] = output.split('\n');
+    const { reads, mixed, seen } = JSON.parse(line) as { reads: number; mixed: number; seen: number };
     t.diagnostic(`${reads} reads of ${seen} commits, ${mixed} mixed`);
     assert.equal(mixed, 0);
     assert.ok(seen > COMMITS / 2, `saw only ${seen} commits`);

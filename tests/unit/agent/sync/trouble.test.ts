@@ -56,7 +56,7 @@ suite('a sync', () => {
   });
 });
 
-test('a stop interrupts housekeeping at once', { timeout: 60_000 }, async (t) => {
+test('a stop interrupts housekeeping at once', { timeout: 250_000 }, async (t) => {
   const { url: repo, commit } = await createRepository('stopped');
   const git = new TroubledGit('repack', ['-c', 'alias.wait=!sleep 300', 'wait']);
   const sandbox = await createSandbox(t, { git });

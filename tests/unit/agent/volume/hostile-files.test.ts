@@ -41,7 +41,7 @@ function afterLook(t: TestContext, file: string, act: () => void): void {
   syncBuiltinESMExports();
 }
 
-suite("a gateway can't block the agent", { timeout: 60_000 }, () => {
+suite("a gateway can't block the agent", { timeout: 250_000 }, () => {
   test('with a file that claims to be larger than all disks, which is repaired', async (t) => {
     const { sandbox, target, file, commit } = await prepare(t);
     fs.truncateSync(file, 4 * TIB);

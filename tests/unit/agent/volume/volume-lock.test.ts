@@ -119,7 +119,7 @@ suite('when two or more agents share one volume,', () => {
   });
 
   test("signs of life use the clock of the volume, whatever its machine's clock says", {
-    timeout: 10_000,
+    timeout: 60_000,
   }, async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
     await (await agentOf('a')).hold();

@@ -30,7 +30,8 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
       if (index % 50 === 0)
         assert.equal(commitOf(await untilAnswered(`good/${index}`, { event: 'push' }), 'refs/heads/main'), first);
     }
-    assert.ok(fetches() <= 6, `${fetches()} requests for commits`);
+    // Six at once, and more on a machine that takes longer than ten seconds.
+    assert.ok(fetches() <= 12, `${fetches()} requests for commits`);
     assert.ok(queries() <= 20, `${queries()} requests for refs`);
   });
 
@@ -71,13 +72,15 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
   test('are looked up six times at once, and then every ten seconds, even if the resource is paused', async (t) => {
     const { repositories, untilAnswered, query, fetches } = await arrange(t);
     const wish = { commit: fabricated(1), prefixes: [] };
+    const started = performance.now();
     for (let index = 0; index < 6; index += 1) await untilAnswered('evil/one', { ...wish, event: `request ${index}` });
     assert.equal(fetches(), 6);
     repositories.unsubscribe('evil/one');
     await untilAnswered('evil/one');
     const limited = query('evil/one', { ...wish, event: 'one more' });
     assert.ok(limited.kind === 'querying' && limited.retryAfterMs !== undefined, JSON.stringify(limited));
-    assert.ok(limited.retryAfterMs > 5_000 && limited.retryAfterMs <= 10_000, `${limited.retryAfterMs} ms`);
+    const leftMs = 10_000 - (performance.now() - started);
+    assert.ok(limited.retryAfterMs >= leftMs && limited.retryAfterMs <= 10_000, `${limited.retryAfterMs} ms`);
     await untilAnswered('evil/two', { ...wish, event: 'of another resource' });
     assert.equal(fetches(), 7);
   });

@@ -27,7 +27,7 @@ test('two git processes run at a time, one of them for a namespace, and HTTP wai
   const repo = (name: string) => `git://127.0.0.1:${(server.address() as AddressInfo).port}/${name}.git`;
   const all = ['a/1', 'a/2', 'a/3', 'b/1', 'c/1'];
   for (const key of all) query(key, { repo: repo(key) });
-  const answer = await untilAnswered('a/http');
+  const answer = await untilAnswered('a/http', { timeoutMs: 60_000 });
   assert.equal(answer.kind === 'refs' && answer.refs.get('refs/heads/main'), first);
   await until(() => all.every((key) => query(key, { repo: repo(key) }).kind !== 'querying'), {
     describe: 'each had its turn',

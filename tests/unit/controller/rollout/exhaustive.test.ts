@@ -123,8 +123,13 @@ const large: Case[] = [
   ['three gateways whose previews are turned off and on', switched, { newer: 1, edit: 2 }],
   ['three gateways that preview, one of which is paused', previewed, { newer: 1, rest: 1 }],
   [
-    'three gateways, one of which is paused and goes on, and an approval',
+    'three gateways, one of which is paused, and an approval',
     { ...few, spec: approved.spec },
+    { newer: 1, rest: 1, approve: 1 },
+  ],
+  [
+    'two gateways, one of which is paused and goes on, and an approval',
+    { ...half, spec: approved.spec },
     { newer: 1, rest: 2, approve: 1 },
   ],
   ['three gateways that preview a bad commit, one of which is paused', { ...few, bad: ['A'] }, { newer: 1, rest: 2 }],

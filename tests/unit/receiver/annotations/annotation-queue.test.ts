@@ -320,7 +320,7 @@ suite('a delivery that is older than the stored one', () => {
     world.errors.push(older('sync.io/requested-at'));
     assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: false });
     assert.equal(sent.length, 2);
-    assert.ok(Math.abs(Date.parse(sent[1] ?? '') - Date.now()) < 2000, String(sent));
+    assert.ok(Math.abs(Date.parse(sent[1] ?? '') - Date.now()) < 20_000, String(sent));
   });
 });
 

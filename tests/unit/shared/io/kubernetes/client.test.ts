@@ -95,12 +95,12 @@ suite('a request to the API server ends', () => {
   test('when its signal aborts or its timeout expires, while the only connection is in use', within, async (t) => {
     const stopping = new AbortController();
     const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')), { maxSockets: 1 });
-    const first = assert.rejects(client.get('/version', { timeoutMs: 300 }), { code: 'ETIMEDOUT' });
+    const first = assert.rejects(client.get('/version', { timeoutMs: 3_000 }), { code: 'ETIMEDOUT' });
     const ended: string[] = [];
     const note = (what: string) => () => void ended.push(what);
     await Promise.all([
       first.then(note('the first')),
-      assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' }).then(note('by its time')),
+      assert.rejects(client.get('/version', { timeoutMs: 1_500 }), { code: 'ETIMEDOUT' }).then(note('by its time')),
       assert
         .rejects(client.get('/version', { signal: stopping.signal }), /the process stops/)
         .then(note('by its signal')),
