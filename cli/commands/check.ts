@@ -37,7 +37,8 @@ export const check = makeCommand({
     gateway: {
       type: 'string',
       valueHint: 'NAME',
-      description: 'Name of the gateway, for {{ .GatewayName }}. Default: the name of the pod.',
+      description:
+        'Name of the gateway, for {{ .GatewayName }}. Default: the label app.kubernetes.io/name, or the name of the pod.',
     },
     pod: { type: 'string', valueHint: 'NAME', description: 'Name of the pod, for {{ .PodName }}. Default: gateway-0.' },
     label: {

@@ -16,7 +16,7 @@ export interface PlanView extends PlanHead {
   unchanged: GatewayInPlan[];
   /** Gateways that already have the release. */
   done: GatewayInPlan[];
-  /** First file whose template uses the commit or the ref, so that every commit changes it. */
+  /** First file whose template or patch uses the commit or the ref, so that every commit changes it. */
   everyCommit?: string;
 }
 

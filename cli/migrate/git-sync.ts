@@ -172,7 +172,7 @@ const REST: Record<string, (notes: Notes, value: string) => void> = {
     notes.dropped('--init-period: the agent retries a first sync within seconds, with growing delays'),
   'pre-publish-exechook-command': (notes, command) =>
     notes.todo(
-      `--pre-publish-exechook-command ${command.trim().split(/\s/)[0]} has no counterpart: the agent does not run programs, so files are not checked before the delivery. Check them before the commit, or use spec.rollout and spec.gateway.verify to stop a bad commit on the first gateways`,
+      `--pre-publish-exechook-command ${command.trim().split(/\s/)[0]} has no counterpart: the agent does not run programs. Use checks in the profile for the syntax of JSON, YAML, and TOML, run the command in CI on the output of kubectl stoker check, or use spec.rollout and spec.gateway.verify to stop a bad commit on the first gateways`,
     ),
   'sparse-checkout-file': (notes, file) =>
     notes.todo(

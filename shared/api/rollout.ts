@@ -116,7 +116,7 @@ const rolloutPreviewSchema = object('Preview of the newest commit by all gateway
     ),
   ),
   everyCommit: v.optional(
-    text('A file whose template uses the commit or the ref, so that every commit changes it.', 1024),
+    text('A file whose template or patch uses the commit or the ref, so that every commit changes it.', 1024),
   ),
 });
 
@@ -135,7 +135,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   waitsFor: v.optional(
     oneOf(
       ROLLOUT_WAITS,
-      'Blocker of the rollout, other than gateways in progress: Approval, Window, Agents (too old), Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified).',
+      'Blocker of the rollout, other than gateways in progress: Approval, Window, Agents (too old), Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified, or the wave takes too long).',
     ),
   ),
   waitsSince: v.optional(timestamp('Time when that wait began.')),

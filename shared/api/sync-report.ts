@@ -20,7 +20,7 @@ const previewSchema = object(
     deleted: count('Files that would be deleted.'),
     paths: v.optional(list(text('A change and its path.', BOUNDS.change), BOUNDS.previewPaths, 'The first changes.')),
     everyCommit: v.optional(
-      text('First file whose template uses the commit or the ref, so that every commit changes it.', 1024),
+      text('First file whose template or patch uses the commit or the ref, so that every commit changes it.', 1024),
     ),
     failure: v.optional(
       text(
@@ -92,7 +92,7 @@ export const syncReportStatusSchema = object('Last report of the agent in the po
   ),
   inspection: v.optional(
     object(
-      'Response to the annotation sync.io/inspect, which kubectl stoker diff and kubectl stoker drift set. It is removed once they have read it, or soon after.',
+      'Response to the annotation sync.io/inspect, which kubectl stoker diff, drift, and plan --ref set. It is removed once they have read it, or soon after.',
       {
         id: text('ID of the question.', 64),
         sealed: text('Response, encrypted for the client that sent the question.', INSPECTION.sealed),

@@ -60,7 +60,7 @@ async function showGateways({ cluster, follower }: Stage): Promise<Gateway[]> {
     say(
       `  ${name.padEnd(7)} ${gateways}${maxConcurrent ? `, ${maxConcurrent} at a time` : ''}, then ${SOAK_SECONDS} s of soak`,
     );
-  say('  rest    everybody else');
+  say('  rest    all others');
   const gateways = await step('Starting the agents', () =>
     Promise.all(podObjects.map((pod) => startReady(cluster, pod))),
   );
