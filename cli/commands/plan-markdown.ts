@@ -35,7 +35,7 @@ export function drawPlanMarkdown(view: PlanView): string {
       `**${numberOf(failed, 'gateway')}** cannot get this commit, for ${numberOf(failing.length, 'reason')}. The output without \`--output markdown\` contains the reasons.`,
     ...drawn,
     hidden > 0 && `${numberOf(hidden, 'more group')} not shown.`,
-    everyCommit && `Every commit changes ${code(everyCommit)}: its template uses the commit or the ref.`,
+    everyCommit && `Every commit changes ${code(everyCommit)}: its template or patch uses the commit or the ref.`,
   ];
   return `${paragraphs.filter(Boolean).join('\n\n')}\n`;
 }

@@ -86,7 +86,7 @@ function whyMissing({ waitsFor, nextCommit, previewedAt }: RolloutStatus): strin
   if (waitsFor === 'Retry' && nextCommit !== undefined)
     return 'failed or was rolled back, and gets no preview before kubectl stoker retry';
   if (previewedAt === undefined) return 'has no preview yet';
-  return `has no preview yet: previews begin at most once a minute on average, the next one from ${previewedAt}`;
+  return `has no preview yet: it begins at ${previewedAt} at the earliest, because only one begins per minute on average`;
 }
 
 /**

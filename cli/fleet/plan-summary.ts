@@ -59,7 +59,9 @@ export function summarizePlan(view: PlanView): PlanSummary {
     others: othersIn(view),
     ...(moreFailing && { moreFailing }),
     ...(moreGroups && { moreGroups }),
-    ...(everyCommit && { note: `every commit changes ${everyCommit}: its template uses the commit or the ref` }),
+    ...(everyCommit && {
+      note: `every commit changes ${everyCommit}: its template or patch uses the commit or the ref`,
+    }),
   };
 }
 

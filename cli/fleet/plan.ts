@@ -11,6 +11,7 @@ import { type ResourceView, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { shortCommit } from './messages.ts';
 import { type Changes, type Fate, type PlanHead, type Planned, type PlanView, planView } from './plan-view.ts';
+import { isStoppedEarly } from './waves.ts';
 
 /** Creates the plan of the release that `status.rollout.preview` names, from the reports of the agents. */
 export function planOfPreview(
@@ -26,11 +27,12 @@ export function planOfPreview(
   if (!beyond.reports) return countsOnly(head, preview);
   const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
   const current = gatewaySync.status?.rollout;
+  const isPaused = gatewaySync.spec.paused === true;
   const planned = gateways.map(({ name, pod, profile, wave, status }) => {
     const report = reportOf({ podName: pod });
     return {
       gateway: withoutUndefined({ gateway: name, pod, profile, wave }),
-      fate: fateOf(status, report, { preview, rollout: current }),
+      fate: fateOf(status, report, { preview, rollout: current, isPaused }),
       everyCommit: report?.preview?.commit === commit ? report.preview.everyCommit : undefined,
     };
   });
@@ -40,7 +42,7 @@ export function planOfPreview(
 }
 
 /**
- * Checks whether the rollout goes on although gateways have failures: they weren't ready before the preview. Failures
+ * Checks whether the rollout continues although gateways have failures: they weren't ready before the preview. Failures
  * that the status doesn't count yet can still stop it.
  */
 function areFailuresIgnored(
@@ -56,7 +58,8 @@ function areFailuresIgnored(
   if (commit === preview.commit && revision === preview.revision)
     return isInProgress(rollout) && phase !== 'Previewing';
   // While gateways still have another commit that is unfinished, the failures don't stop this one yet.
-  return (phase === 'Complete' || phase === 'RolledBack') && ['Approval', 'Window'].includes(waitsFor);
+  const isAtRest = phase === 'Complete' || phase === 'RolledBack' || isStoppedEarly(rollout);
+  return isAtRest && ['Approval', 'Window'].includes(waitsFor);
 }
 
 function skipFailure({ fate, ...planned }: Planned): Planned {
@@ -95,10 +98,17 @@ const SKIPPED: Partial<Record<GatewayView['status'], string>> = {
   MissingSidecar: 'no sidecar: recreate the pod',
 };
 
+interface Circumstances {
+  preview: RolloutPreview;
+  rollout: RolloutStatus | undefined;
+  /** Whether the whole resource is paused. Failures then count as soon as it is resumed. */
+  isPaused: boolean;
+}
+
 function fateOf(
   status: GatewayView['status'],
   report: SyncReportStatus | undefined,
-  { preview: { commit, revision }, rollout }: { preview: RolloutPreview; rollout: RolloutStatus | undefined },
+  { preview: { commit, revision }, rollout, isPaused }: Circumstances,
 ): Fate {
   const isPlanned = report?.preview?.commit === commit && report.preview.revision === revision;
   const skipped = SKIPPED[status];
@@ -114,7 +124,10 @@ function fateOf(
   }
   if (rollout && !isOnRelease(report, rollout))
     return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit ?? '')}` };
-  if (preview.failure) return { kind: 'failing', why: preview.failure };
+  if (preview.failure)
+    return skipped && !isPaused
+      ? { kind: 'skipped', why: `${skipped}, so the rollout ignores its failure: ${preview.failure}` }
+      : { kind: 'failing', why: preview.failure };
   return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview, message) };
 }
 

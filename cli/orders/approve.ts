@@ -23,7 +23,7 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   if (wanted !== undefined && commit !== wanted)
     throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`);
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
-  if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
+  if (waves.length === 0) throw new Problem(`no wave of ${address} has approval: true`);
   const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
   const cause = isApproved ? whyOutdated(rollout, commit) : undefined;
   const isOld = cause !== undefined;
@@ -35,7 +35,7 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
+    says: `${address}: ${commit}${ref} can be delivered to ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
@@ -81,10 +81,11 @@ function fingerprintOf({ groups, failing, counts }: PlanView): string {
 
 /** Returns why the handled approval doesn't apply: another revision of `spec.sync`, or other changes of gateways. */
 function whyOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {
-  const { approve, approvedRevision } = handled;
+  const { approve, approvedRevision, approvedDigests } = handled;
   if (approve !== commit) return undefined;
   const waiting = nextCommit === commit ? nextRevision : revision;
   const isOther = approvedRevision !== undefined && waiting !== undefined && approvedRevision !== waiting;
   if (isOther) return 'the last edit of spec.sync';
-  return waitsFor === 'Approval' ? 'other changes that gateways reported' : undefined;
+  // Without digests, the approval waits for the first report.
+  return waitsFor === 'Approval' && approvedDigests ? 'other changes that gateways reported' : undefined;
 }

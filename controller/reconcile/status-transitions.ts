@@ -89,7 +89,7 @@ function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Tra
 }
 
 /**
- * Returns an event for each rollout, wave, and phase, and for each newer commit that waits, except for the first state
+ * Returns an event for each rollout, wave, and phase, and for each newer commit that waits and what it waits for, except for the first state
  * after `spec.rollout` was added.
  */
 function rolloutTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
@@ -98,12 +98,16 @@ function rolloutTransition(before: GatewaySyncStatus, after: GatewaySyncStatus):
   // The message of a complete rollout is only about the commit that waits.
   const message = (phase === 'Complete' && nextCommit ? undefined : after.rollout.message) ?? summary;
   if (isEqual(stepOf(before.rollout), stepOf(after.rollout))) {
-    if (nextCommit === undefined || nextCommit === before.rollout.nextCommit) return undefined;
+    if (nextCommit === undefined || !isOtherWait(before.rollout, after.rollout)) return undefined;
     return { type: 'Normal', reason: 'RolloutWaiting', message: after.rollout.message ?? summary };
   }
   const type = GIVEN_UP.includes(phase) ? 'Warning' : 'Normal';
   return { type, reason: `Rollout${phase}`, message };
 }
+
+/** Whether a newer commit waits, or the newer commit waits for something else. */
+const isOtherWait = (before: RolloutStatus, { nextCommit, waitsFor }: RolloutStatus): boolean =>
+  nextCommit !== before.nextCommit || (waitsFor !== undefined && waitsFor !== before.waitsFor);
 
 const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
 

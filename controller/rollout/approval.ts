@@ -14,12 +14,12 @@ interface Circumstances {
   input: RolloutInput;
 }
 
-/** Returns the reason why a wave of a release can't begin. */
+/** Returns the reason why a wave of a release can't begin. Users can approve it before a window opens. */
 export function waitBefore(wave: number, release: Release, { rollout, input }: Circumstances): Wait | undefined {
   const { spec, window } = input;
-  if (!window.isOpen) return { kind: 'window' };
   const isApproved = spec.waves?.[wave]?.approval !== true || coversAll(release, rollout, input);
-  return isApproved ? undefined : { kind: 'approval' };
+  if (!isApproved) return { kind: 'approval' };
+  return window.isOpen ? undefined : { kind: 'window' };
 }
 
 /** Whether the approval is of this commit and revision. */
@@ -34,9 +34,8 @@ function isOf({ approved, approvedRevision }: RolloutInput, { commit, revision }
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
   if (!isOf(input, release)) return false;
   const known = rollout.handled?.approvedDigests;
-  return (
-    !known || isEvery(known) || digestsOf(release, rollout, input).awaited.every((digest) => known.includes(digest))
-  );
+  if (!known) return previewOf(release, rollout)?.endedAt === undefined;
+  return isEvery(known) || digestsOf(release, rollout, input).awaited.every((digest) => known.includes(digest));
 }
 
 /**

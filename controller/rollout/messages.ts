@@ -2,13 +2,14 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { GIVEN_UP } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, isInProgress } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { failureOf, named } from './failure-messages.ts';
 import { lateAt } from './failures.ts';
 import { isRolledBack, notRolledBack } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
+import { failuresIn } from './preview.ts';
 import { everyCommitText, previewText, previewWait } from './preview-messages.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
@@ -110,8 +111,9 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
     return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
   if (kind === 'givenUp')
     return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
-  if (kind === 'window') return windowWait(rollout, input) + previewText(rollout, input);
-  if (kind === 'approval') return approvalWait(rollout, commit, input) + previewText(rollout, input);
+  const more = previewText(rollout, input) + stopText(rollout, input);
+  if (kind === 'window') return windowWait(rollout, input) + more;
+  if (kind === 'approval') return approvalWait(rollout, commit, input) + more;
   return 'is waiting until the newest commit is resolved';
 }
 
@@ -145,6 +147,14 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
 
 const sinceText = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
+/** Warns of a release that can't be delivered while gateways still have another unfinished one. */
+function stopText(rollout: RolloutStatus, input: RolloutInput): string {
+  const { preview, nextCommit, stableCommit } = rollout;
+  if (preview?.endedAt === undefined || preview.commit !== nextCommit) return '';
+  if (!isInProgress(rollout) || failuresIn(rollout, input).length === 0) return '';
+  return `; it stops as soon as it begins, and all gateways then return to commit ${short(stableCommit)}: push a new commit instead`;
+}
+
 const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
   `has been waiting${sinceText(rollout)}: ${window.message}`;
 
@@ -153,6 +163,8 @@ function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInpu
   const revision = commit === rollout.nextCommit ? input.wanted?.revision : rollout.revision;
   const isEdited = approvedRevision !== undefined && approvedRevision !== revision;
   const isOutdated = approved === commit;
+  if (isOutdated && !isEdited && rollout.handled?.approvedDigests === undefined)
+    return `is approved, and has been waiting for the first report of a gateway${sinceText(rollout)}`;
   const why = `, because ${isEdited ? 'spec.sync was edited' : 'gateways reported other changes'} after the last one`;
   const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
   const now = approved === undefined ? '' : ` (now ${approved})`;

@@ -74,7 +74,7 @@ function waitToBegin(state: RolloutState, release: Release, input: RolloutInput)
   const { rollout } = state;
   if (!isPreviewed(release, rollout, input)) {
     const isHeld = isInProgress(rollout) && rollout.admittedAt !== undefined;
-    return isHeld ? { kind: 'preview' } : waitBefore(0, release, { rollout, input });
+    return isHeld || waitBefore(0, release, { rollout, input }) ? { kind: 'preview' } : undefined;
   }
   if (hasNoAdmitted(rollout) && failuresIn(rollout, input).length > 0) return undefined;
   const begun = begin(state, release, input).rollout;

@@ -8,33 +8,34 @@ import type { RolloutInput } from './rollout-input.ts';
 export function previewWait(commit: string, rollout: RolloutStatus, input: RolloutInput): string {
   const { preview, previewedAt = iso(input.now) } = rollout;
   if (preview)
-    return `waiting for the gateways to preview commit ${commit} since ${preview.startedAt}: ${numbersOf(preview, rollout, input)}`;
+    return `the gateways have been previewing commit ${commit} since ${preview.startedAt}: ${numbersOf(preview, rollout, input)}`;
   const stale = staleIn(rollout, rollout, input).map(({ name }) => name);
   if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
-  return `the gateways preview commit ${commit} from ${previewedAt}, because previews begin at most once a minute on average`;
+  return `the preview of commit ${commit} begins at ${previewedAt}, because only one begins per minute on average`;
 }
 
-/** Describes the preview of a commit that waits, or says when it begins; empty if there is none. */
+/** Describes the preview of a commit that waits; empty if there is none. */
 export function previewText(rollout: RolloutStatus, input: RolloutInput): string {
-  const { preview, previewedAt, nextCommit } = rollout;
-  if (preview) return preview.commit === nextCommit ? `; preview: ${numbersOf(preview, rollout, input)}` : '';
-  if (previewedAt === undefined || input.now >= Date.parse(previewedAt)) return '';
-  return `; the gateways preview it from ${previewedAt}, because previews begin at most once a minute on average`;
+  const { preview, nextCommit } = rollout;
+  return preview?.commit === nextCommit ? `; preview: ${numbersOf(preview, rollout, input)}` : '';
 }
 
 function numbersOf(preview: RolloutPreview, rollout: RolloutStatus, { gateways }: RolloutInput): string {
   const { total, reported, unchanged, failing, files } = preview;
   const missing = missingIn(preview, rollout, gateways).map(({ name }) => name);
   const names = missing.length > 0 ? ` (missing: ${named(missing)})` : '';
-  const failures = failing > 0 ? `, and it can't be delivered to ${failing}` : '';
+  const failures = failing > 0 ? [`can't be delivered to ${failing}`] : [];
   const progress = `${reported} of ${total} have reported${names}`;
   if (reported === 0) return progress;
-  return `${progress}, it changes ${files} file(s), leaves ${unchanged} gateway(s) unchanged${failures}`;
+  const parts = [`changes ${files} file(s)`, `leaves ${unchanged} gateway(s) unchanged`, ...failures];
+  return `${progress}; it ${LIST.format(parts)}`;
 }
+
+const LIST = new Intl.ListFormat('en');
 
 /** Describes why no gateway is unchanged by any commit; empty if that isn't the case. */
 export function everyCommitText({ preview }: RolloutStatus): string[] {
   const path = preview?.everyCommit;
   if (path === undefined) return [];
-  return [`every commit changes gateways because the template ${shortened(path)} uses .Commit or .Ref`];
+  return [`every commit changes ${shortened(path)}, because its template or patch uses the commit or the ref`];
 }

@@ -111,7 +111,7 @@ suite('kubectl stoker plan shows', () => {
     });
     const lines = drawPlan(planFor([own('a'), own('b')]).view, host());
     assert.ok(lines.includes('2 gateways (shops 2): a, b (with 2 different contents)'), lines.join('\n'));
-    assert.equal(lines.at(-1), 'every commit changes name.txt: its template uses the commit or the ref');
+    assert.equal(lines.at(-1), 'every commit changes name.txt: its template or patch uses the commit or the ref');
   });
 
   test('the verdict and the kinds of changes in colors', () => {

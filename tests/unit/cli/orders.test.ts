@@ -72,7 +72,7 @@ suite('an approval', () => {
 
   test('admits the commit in progress to the waves that wait for it', () => {
     const unknown = 'No gateway has a preview of it: its changes are unknown.';
-    const plural = `${NEW} (v2) may enter waves east, west as soon as the previous waves are done. ${unknown}`;
+    const plural = `${NEW} (v2) can be delivered to waves east, west as soon as the previous waves are done. ${unknown}`;
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
@@ -81,7 +81,7 @@ suite('an approval', () => {
     const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
     assert.deepEqual(
       shown(planApproval(resource(one), undefined)),
-      change(`${NEW} may enter wave east as soon as the previous waves are done. ${unknown}`, approve, [
+      change(`${NEW} can be delivered to wave east as soon as the previous waves are done. ${unknown}`, approve, [
         'east',
         'no plan',
       ]),
@@ -89,7 +89,7 @@ suite('an approval', () => {
     const off = { rollout: { waves, previewTimeout: '0s' } };
     const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER };
     const next = planApproval(resource({ rollout: stopped, spec: off }), undefined);
-    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may enter`));
+    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} can be delivered`));
   });
 
   test('is possible as soon as the wait for the previews is over, so that it covers the changes that were shown', () => {
@@ -177,14 +177,16 @@ suite('an approval', () => {
     assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
     const handled: RolloutStatus = { ...rollout, handled: { approve: NEW } };
     assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
-    const waiting: RolloutStatus = { ...handled, waitsFor: 'Approval' };
+    const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval' };
+    assert.equal(planApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
+    const waiting: RolloutStatus = { ...unknown, handled: { approve: NEW, approvedDigests: ['earlier'] } };
     const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
     for (const [outdated, cause] of [
       [waiting, 'other changes that gateways reported'],
       [early, 'the last edit of spec.sync'],
     ] as const) {
       const plan = planApproval(resource({ ...approved, rollout: outdated }), undefined);
-      assert.match(plan.says, new RegExp(`may enter .* The earlier approval predates ${cause}\\.`));
+      assert.match(plan.says, new RegExp(`can be delivered to .* The earlier approval predates ${cause}\\.`));
       assert.ok(plan.kind === 'change' && plan.before);
       assert.equal(plan.before.annotation, 'sync.io/approve');
       assert.equal(plan.before.isGone(resource({ rollout: outdated })), false);
@@ -207,7 +209,7 @@ suite('an approval', () => {
       new RegExp(`^nothing was approved: the rollout is for ${NEW}, not ${OLD}$`),
     );
     const free = { spec: { rollout: { waves: [{ name: 'canary' }] } } };
-    isWrong(() => planApproval(resource(free), undefined), /^no wave of gateways\/plant waits for approval$/);
+    isWrong(() => planApproval(resource(free), undefined), /^no wave of gateways\/plant has approval: true$/);
     isWrong(() => planApproval(resource({ spec: { rollout: undefined } }), undefined), /has no spec\.rollout/);
     isWrong(() => planApproval(resource({ status: { rollout: undefined } }), undefined), /has no rollout yet/);
   });

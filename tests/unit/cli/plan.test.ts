@@ -363,7 +363,7 @@ suite('the release to plan', () => {
       'waits for its preview to begin',
       { previewedAt: '2026-01-01T00:01:00Z' },
       'missing',
-      /^bbbbbbbb has no preview yet: .* the next one from 2026-01-01T00:01:00Z$/,
+      /^bbbbbbbb has no preview yet: .* begins at 2026-01-01T00:01:00Z at the earliest, because only one .*$/,
     ],
     ['waits for a retry', { waitsFor: 'Retry' }, 'missing', /^bbbbbbbb failed .* before kubectl stoker retry$/],
     [

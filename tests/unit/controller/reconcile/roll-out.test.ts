@@ -75,7 +75,12 @@ suite('a rollout waits', () => {
     ['its gateways alone', {}, undefined],
     ['somebody who approves the first wave', { rollout: { waves } }, 'Approval'],
     ['nobody, once it is approved', { rollout: { waves }, annotations: { 'sync.io/approve': newest } }, undefined],
-    ['a window', { rollout: { waves, windows: frozen } }, 'Window'],
+    [
+      'somebody who approves the first wave while no window is open',
+      { rollout: { waves, windows: frozen } },
+      'Approval',
+    ],
+    ['a window', { rollout: { waves, windows: frozen }, annotations: { 'sync.io/approve': newest } }, 'Window'],
     ['newer agents', { rollout: { waves, windows: frozen }, agentVersion: '0.0.9' }, 'Agents'],
   ] as const) {
     test(`for ${what}`, () => {

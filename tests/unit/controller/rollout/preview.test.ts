@@ -56,7 +56,7 @@ suite('before the first wave', () => {
     assert.equal(summary, 'previewing 2/3');
     assert.match(
       message ?? '',
-      /^waiting for the gateways to preview commit B since \S+: 2 of 3 have reported \(missing: g1\), /,
+      /^the gateways have been previewing commit B since \S+: 2 of 3 have reported \(missing: g1\); /,
     );
     assert.deepEqual(fleet.letIn, []);
     fleet.plan('B', [1], {});
@@ -156,7 +156,7 @@ suite('before the first wave', () => {
     fleet.well(0);
     fleet.look('C');
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing canary B A', 'C']);
-    assert.match(fleet.rollout.message ?? '', /^waiting for the gateways to preview commit C .*; no further gateways/);
+    assert.match(fleet.rollout.message ?? '', /^the gateways have been previewing commit C .*; no further gateways/);
     fleet.well(1);
     fleet.plan('C', [0, 1, 2], {});
     fleet.plan('C', [1], { failure: 'check' });
@@ -199,7 +199,7 @@ suite('before the first wave', () => {
       assert.equal(fleet.rollout.summary, 'preview pending');
       assert.match(
         fleet.rollout.message ?? '',
-        /^the gateways preview commit . from \S+:02.000Z, because previews begin at most once a minute on average$/,
+        /^the preview of commit . begins at \S+:02.000Z, because only one begins per minute on average$/,
       );
       lookAfter(fleet, minutes * 60_000, commit);
       assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], [commit, 'Previewing']);
@@ -207,7 +207,7 @@ suite('before the first wave', () => {
     }
   });
 
-  test('a commit that waits for a window has the time when its preview begins in its message', () => {
+  test('a commit is previewed before it waits for a window', () => {
     const fleet = begin(canary, two);
     fleet.plan('B', [0, 1], { failure: 'check' });
     fleet.look();
@@ -215,13 +215,13 @@ suite('before the first wave', () => {
     lookAfter(fleet, 20_000, 'C', waiting);
     fleet.plan('C', [0, 1], {});
     fleet.look('C', waiting);
-    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported, /);
+    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported; /);
     lookAfter(fleet, 30_000, 'D', waiting);
-    assert.match(fleet.rollout.message ?? '', /: no window is open; the gateways preview it from \S+:02.000Z, because/);
+    assert.match(fleet.rollout.message ?? '', /^the preview of commit D begins at \S+:02.000Z, because/);
     lookAfter(fleet, 120_000, 'D', waiting);
     assert.match(
       fleet.rollout.message ?? '',
-      /: no window is open; preview: 0 of 2 have reported \(missing: g0 and g1\)/,
+      /^the gateways have been previewing commit D since \S+: 0 of 2 have reported \(missing: g0 and g1\)/,
     );
   });
 
@@ -844,7 +844,7 @@ suite('a commit that cannot be delivered', () => {
     other.plan('C', [1], {});
     other.look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
-    assert.match(other.rollout.message ?? '', /approval.*; preview: 2 of 2 have reported, .* can't be delivered to 1/);
+    assert.match(other.rollout.message ?? '', /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1/);
   });
 });
 
@@ -967,7 +967,7 @@ test('templates that use the commit are named once', () => {
   fleet.plan('B', [0, 1], { everyCommit: 'site/version.txt' });
   fleet.look();
   const { message = '' } = fleet.rollout;
-  assert.equal(message.split('site/version.txt uses .Commit or .Ref').length, 2);
+  assert.equal(message.split('every commit changes site/version.txt').length, 2);
 });
 
 test('the counts of a completed rollout contain unchanged gateways', () => {
