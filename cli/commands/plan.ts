@@ -33,7 +33,7 @@ export const plan = makeCommand({
     'Shows what the gateways report about the newest commit before a rollout delivers it: groups of gateways with identical changes, the files, and the gateways to which it cannot be delivered, for each wave. Gateways that have not reported count as changed. Requires spec.rollout. With --commit, waits until the gateways have previewed this commit, unless they already have it or had it.',
     'With --ref, queries the agents of one gateway per profile and wave for the changes of this ref, as the command diff does. They fetch it and render its templates, so do not use it for a ref that you do not trust.',
     'Markdown output contains paths and counts, but no names of gateways, no error messages, and no values of labels or variables, so that you can publish it.',
-    'Exits with 0 if nothing would change, and with 2 if files would change, or a gateway has not reported or is skipped. Exits with 1 if the commit cannot be delivered to a gateway, was stopped or rolled back, or has no plan, and if the one in --commit was replaced by a newer one or was not previewed in time.',
+    'Exits with 0 if nothing would change, and with 2 if files would change, or a gateway has not reported or is skipped. Exits with 1 if the commit cannot be delivered to a gateway, its rollout stopped, or it has no plan, and if the one in --commit was rolled back, was replaced by a newer one, or was not previewed in time.',
     'Requires permission to get and list GatewaySyncs and SyncReports. To show waves with a selector, permission to list pods is required as well. The role view includes all of these. With --ref, requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
   examples: [

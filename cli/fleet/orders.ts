@@ -10,7 +10,7 @@ import {
 } from '../../shared/domain/releases.ts';
 import { shortCommit } from './messages.ts';
 
-/** A commit that all gateways have verified. */
+/** A commit whose rollout was complete. */
 export interface HistoryView extends HistoryEntry {
   /** It's the current stable commit of the gateways. */
   isStable: boolean;

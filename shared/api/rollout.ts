@@ -131,7 +131,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   commit: commit('The commit that is rolled out.'),
   ref: text('The ref that resolved to the commit.', BOUNDS.ref),
   revision: revision('Revision of spec.sync that belongs to the commit.'),
-  nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
+  nextCommit: v.optional(commit('A newer commit that waits for its preview, an approval, a window, newer agents, or a retry.')),
   waitsFor: v.optional(
     oneOf(
       ROLLOUT_WAITS,
@@ -140,7 +140,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   ),
   waitsSince: v.optional(timestamp('Time when that wait began.')),
   nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
-  stableCommit: commit("Last commit that all gateways had verified. Gateways that aren't admitted have this commit."),
+  stableCommit: commit("Commit of the last complete rollout or rollback. Gateways that aren't admitted have this commit."),
   stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
   stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
   message: v.optional(message),
@@ -223,7 +223,7 @@ export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
 
 /** An entry of `status.history`. */
 export const historyEntrySchema = v.object({
-  commit: commit('A commit that all gateways had verified.'),
+  commit: commit('A commit whose rollout was complete.'),
   ref: text('The ref that resolved to the commit.', BOUNDS.ref),
   revision: revision('Revision of spec.sync that belongs to the commit.'),
   time: timestamp('Time when the rollout was complete.'),
