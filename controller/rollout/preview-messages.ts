@@ -17,7 +17,7 @@ export function previewWait(commit: string, rollout: RolloutStatus, input: Rollo
 /** Describes the preview of a commit that waits; empty if there is none. */
 export function previewText(rollout: RolloutStatus, input: RolloutInput): string {
   const { preview, nextCommit } = rollout;
-  return preview?.commit === nextCommit ? `; preview: ${numbersOf(preview, rollout, input)}` : '';
+  return preview && preview.commit === nextCommit ? `; preview: ${numbersOf(preview, rollout, input)}` : '';
 }
 
 function numbersOf(preview: RolloutPreview, rollout: RolloutStatus, { gateways }: RolloutInput): string {

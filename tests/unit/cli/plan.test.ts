@@ -84,6 +84,7 @@ suite('the plan of a preview', () => {
     ['is rolled out', { phase: 'Progressing', commit: NEW, nextCommit: undefined }],
     ['waits for an approval', { phase: 'Complete', waitsFor: 'Approval' }],
     ['waits for a window', { phase: 'RolledBack', waitsFor: 'Window' }],
+    ['waits after another one stopped', { phase: 'Stopped', previewFailure: 'no disk', waitsFor: 'Approval' }],
   ];
   const endedAt = '2026-01-01T00:00:30Z';
   const unready = { name: 'a', report: {}, preview: { failure: 'no label' } };
@@ -222,6 +223,15 @@ suite('the plan of a preview', () => {
     ]);
     assert.deepEqual(podsOf(view.groups[0]?.gateways ?? []), ['a', 'b']);
     assert.deepEqual([view.counts.skipped, verdictOf(view)], [0, 'changes']);
+  });
+
+  test('skips paused gateways to which the commit cannot be delivered, unless the whole resource is paused', () => {
+    const paused = { name: 'a', report: {}, preview: { failure: 'no label' }, state: 'Paused' as const };
+    assert.deepEqual(
+      planFor([paused]).skipped.map(({ why }) => why),
+      ['paused, so the rollout ignores its failure: no label'],
+    );
+    assert.equal(verdictOf(planFor([paused], { spec: { paused: true } })), 'fails');
   });
 
   test('ignores a digest that the controller ignores', () => {

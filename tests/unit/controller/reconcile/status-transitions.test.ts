@@ -144,6 +144,18 @@ suite('events report', () => {
     ['of the next rollout', rollout({}), rollout({ number: 2 }), ['Normal RolloutProgressing m']],
     ['of a commit that waits', rollout({}), rollout({ nextCommit: 'c' }), ['Normal RolloutWaiting m']],
     [
+      'of a commit that waits for something else',
+      rollout({ nextCommit: 'c' }),
+      rollout({ nextCommit: 'c', waitsFor: 'Approval' }),
+      ['Normal RolloutWaiting m'],
+    ],
+    [
+      'nothing of a commit that waits for its preview again',
+      rollout({ nextCommit: 'c', waitsFor: 'Approval' }),
+      rollout({ nextCommit: 'c' }),
+      [],
+    ],
+    [
       'of a commit that waits after a rollback, not as another rollback',
       rollout({ phase: 'RolledBack' }),
       rollout({ phase: 'RolledBack', nextCommit: 'c' }),

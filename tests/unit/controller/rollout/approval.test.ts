@@ -208,6 +208,17 @@ suite('an approval while no gateway has reported a change', () => {
     assert.equal(phaseOf(fleet), 'AwaitingApproval three');
   });
 
+  test('begins no wave before the first report, or the end of the time for previews', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, [[true], [false]]);
+    fleet.more = approved;
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
+    assert.match(fleet.rollout.message ?? '', /^commit B is approved, and has been waiting for the first report/);
+    fleet.plan('B', [0, 1], digest('b'));
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', short('b')]);
+  });
+
   test('covers the commit if no gateway reports any in the time for previews', () => {
     const fleet = starting();
     fleet.now += 28_999;

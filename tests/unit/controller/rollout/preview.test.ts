@@ -844,7 +844,10 @@ suite('a commit that cannot be delivered', () => {
     other.plan('C', [1], {});
     other.look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
-    assert.match(other.rollout.message ?? '', /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1/);
+    assert.match(
+      other.rollout.message ?? '',
+      /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1; it stops as soon as it begins, and all gateways then return to commit A/,
+    );
   });
 });
 
