@@ -50,7 +50,9 @@ function chooseNode() {
 const [script, ...scriptArguments] = process.argv.slice(2);
 if (!dependenciesAreCurrent()) installDependencies();
 
-const child = spawn(chooseNode(), [join(root, script), ...scriptArguments], { stdio: 'inherit', cwd: root });
+// npm starts scripts in the project, but paths in arguments of the plugin are those of its user.
+const cwd = script === 'cli/main.ts' ? (process.env.INIT_CWD ?? root) : root;
+const child = spawn(chooseNode(), [join(root, script), ...scriptArguments], { stdio: 'inherit', cwd });
 // The terminal sends Ctrl-C to the whole group; this process only has to outlive the child and pass on its status.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));

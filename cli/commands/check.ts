@@ -3,6 +3,7 @@ import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
 import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
 import { deliveredMode } from '../checkout/write-tree.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { numberOf } from '../fleet/plan-words.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
@@ -78,7 +79,7 @@ export const check = makeCommand({
     for (const note of notes) say(`note: ${note}`, host);
     if (output === undefined) print(files, host);
     say(
-      `${files.length} files${output === undefined ? '' : ` written to ${output}`}, ${checked} of them checked`,
+      `${numberOf(files.length, 'file')}${output === undefined ? '' : ` written to ${output}`}, ${checked} of them checked`,
       host,
     );
     return EXIT.ok;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { git } from '../../../scripts/testbed/git-command.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -69,6 +71,18 @@ async function readTree(root: string): Promise<Record<string, string>> {
 }
 
 suite('kubectl stoker check', () => {
+  test('finds files in the directory of its user if npm runs it from a checkout of this project', async (t) => {
+    const { checkout } = await startRepository(t);
+    const mappings = [{ source: 'shared', destination: 'config' }];
+    const spec = { git: { repo: 'https://git.example.com/x.git' }, sync: { profiles: { default: { mappings } } } };
+    const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
+    await writeFile(path.join(checkout, 'gatewaysync.yaml'), JSON.stringify(manifest));
+    const project = path.join(import.meta.dirname, '../../..');
+    const words = ['--prefix', project, 'run', '--silent', 'stoker', '--', 'check', '-f', 'gatewaysync.yaml', '.'];
+    const { stderr } = await promisify(execFile)('npm', words, { cwd: checkout });
+    assert.equal(stderr, '3 files, 0 of them checked\n');
+  });
+
   test('writes exactly what an agent delivers', async (t) => {
     const { target, sandbox, output, check } = await startRepository(t);
     const { status, notes } = await check(['--gateway', 'edge', '--output', output]);
