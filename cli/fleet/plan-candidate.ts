@@ -82,11 +82,11 @@ export const hasPreviewsOff = ({ rollout }: GatewaySync['spec']): boolean =>
   parseDuration(rollout?.previewTimeout ?? '') === 0;
 
 /** Explains why a commit has no preview, with the time when it begins if it is known. */
-function whyMissing({ waitsFor, nextCommit, previewedAt }: RolloutStatus): string {
+function whyMissing({ waitsFor, nextCommit, nextPreviewAt }: RolloutStatus): string {
   if (waitsFor === 'Retry' && nextCommit !== undefined)
     return 'failed or was rolled back, and gets no preview before kubectl stoker retry';
-  if (previewedAt === undefined) return 'has no preview yet';
-  return `has no preview yet: it begins at ${previewedAt} at the earliest, because only one begins per minute on average`;
+  if (nextPreviewAt === undefined) return 'has no preview yet';
+  return `has no preview yet: it begins at ${nextPreviewAt} at the earliest, because only one begins per minute on average`;
 }
 
 /**

@@ -86,7 +86,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
     plan,
     admission: plan === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
     preview: rollout.preview,
-    previewedAt: rollout.previewedAt,
+    nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,
   };
 }

@@ -6,12 +6,12 @@ import type { RolloutInput } from './rollout-input.ts';
 
 /** Describes the wait for the preview of a commit: the one that is rolled out, or the next one. */
 export function previewWait(commit: string, rollout: RolloutStatus, input: RolloutInput): string {
-  const { preview, previewedAt = iso(input.now) } = rollout;
+  const { preview, nextPreviewAt = iso(input.now) } = rollout;
   if (preview)
     return `the gateways have been previewing commit ${commit} since ${preview.startedAt}: ${numbersOf(preview, rollout, input)}`;
   const stale = staleIn(rollout, rollout, input).map(({ name }) => name);
   if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
-  return `the preview of commit ${commit} begins at ${previewedAt}, because only one begins per minute on average`;
+  return `the preview of commit ${commit} begins at ${nextPreviewAt}, because only one begins per minute on average`;
 }
 
 /** Describes the preview of a commit that waits; empty if there is none. */

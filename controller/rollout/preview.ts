@@ -98,9 +98,9 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
   const hasBegun = candidate && isSame(candidate, rollout) && (!isBefore || rollout.admittedAt !== undefined);
   if (!candidate || input.previewMs === 0 || hasBegun) return { history, rollout: { ...rollout, preview: known } };
   const times = known ? undefined : timesOf(candidate, rollout, input);
-  const { startedAt, previewedAt } = { ...rollout, ...known, ...times };
+  const { startedAt, nextPreviewAt } = { ...rollout, ...known, ...times };
   const preview = known || times ? counted({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
-  return { history, rollout: { ...rollout, preview, previewedAt } };
+  return { history, rollout: { ...rollout, preview, nextPreviewAt } };
 }
 
 type Begun = Release & Partial<RolloutPreview> & Pick<RolloutPreview, 'startedAt'>;
@@ -168,20 +168,21 @@ function changedIn(plans: readonly Planned[], rollout: RolloutStatus, before: st
  */
 function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput): Times | undefined {
   const { gateways, previewIntervalMs, now } = input;
-  const { preview, previewedAt } = rollout;
+  const { preview, nextPreviewAt } = rollout;
   const isRunning = preview && !preview.endedAt && now < lastReportAt(preview, input);
-  if (isRunning) return { startedAt: preview.startedAt, previewedAt };
+  if (isRunning) return { startedAt: preview.startedAt, nextPreviewAt };
   if (!preview && staleIn(release, rollout, input).length > 0) return undefined;
-  const minute = previewedAt === undefined ? now - previewIntervalMs : Date.parse(previewedAt);
+  const earliestAt = nextPreviewAt === undefined ? now - previewIntervalMs : Date.parse(nextPreviewAt);
   // Agents without previews have nothing to do.
-  if (!gateways.some(({ previews, isResting }) => previews && !isResting)) return { startedAt: iso(now), previewedAt };
-  if (now < minute) return undefined;
-  return { startedAt: iso(now), previewedAt: iso(Math.max(now, minute + previewIntervalMs)) };
+  if (!gateways.some(({ previews, isResting }) => previews && !isResting))
+    return { startedAt: iso(now), nextPreviewAt };
+  if (now < earliestAt) return undefined;
+  return { startedAt: iso(now), nextPreviewAt: iso(Math.max(now, earliestAt + previewIntervalMs)) };
 }
 
 interface Times {
   startedAt: string;
-  previewedAt: string | undefined;
+  nextPreviewAt: string | undefined;
 }
 
 /**
@@ -195,7 +196,7 @@ export function staleIn(release: ReleaseName, rollout: RolloutStatus, input: Rol
 
 /** Times at which the clock alone changes something about previews (ms since the epoch). */
 export function previewDues(rollout: RolloutStatus, input: RolloutInput): number[] {
-  const { preview, previewedAt = '' } = rollout;
+  const { preview, nextPreviewAt = '' } = rollout;
   if (preview) return preview.endedAt ? [] : [lastReportAt(preview, input)];
-  return [Date.parse(previewedAt), lastReportAt(rollout, input)];
+  return [Date.parse(nextPreviewAt), lastReportAt(rollout, input)];
 }

@@ -65,9 +65,9 @@ function withoutFuture({ rollout, history }: RolloutState, { now, previewInterva
   const before = (time: string, end: number) => (Date.parse(time) > end ? iso(end) : time);
   const corrected = { ...rollout };
   for (const name of TIMES) if (rollout[name] !== undefined) corrected[name] = before(rollout[name], now);
-  const { preview, previewedAt } = rollout;
+  const { preview, nextPreviewAt } = rollout;
   if (preview) corrected.preview = { ...preview, startedAt: before(preview.startedAt, now) };
-  if (previewedAt) corrected.previewedAt = before(previewedAt, now + previewIntervalMs);
+  if (nextPreviewAt) corrected.nextPreviewAt = before(nextPreviewAt, now + previewIntervalMs);
   return { history, rollout: corrected };
 }
 

@@ -169,10 +169,8 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
     ),
   ),
   preview: v.optional(rolloutPreviewSchema),
-  previewedAt: v.optional(
-    timestamp(
-      'Beginning of the minute that the last preview was for. It can be ahead, because one preview can begin early. The next one does not begin before.',
-    ),
+  nextPreviewAt: v.optional(
+    timestamp('Earliest time at which the next preview can begin. On average, one begins per minute.'),
   ),
   previewFailure: v.optional(
     text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),

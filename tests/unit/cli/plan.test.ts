@@ -371,7 +371,7 @@ suite('the release to plan', () => {
     ],
     [
       'waits for its preview to begin',
-      { previewedAt: '2026-01-01T00:01:00Z' },
+      { nextPreviewAt: '2026-01-01T00:01:00Z' },
       'missing',
       /^bbbbbbbb has no preview yet: .* begins at 2026-01-01T00:01:00Z at the earliest, because only one .*$/,
     ],

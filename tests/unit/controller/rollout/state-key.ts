@@ -78,7 +78,7 @@ function previewOf(world: World, left: Node['left']): unknown[] {
 
 /** Age of the last preview, if it can delay another one. One that is overdue for long only delays the one after it less. */
 function previewedAgo(world: World, left: Node['left']): number | undefined {
-  const { phase, commit, nextCommit, preview, previewedAt } = (world.state as NonNullable<World['state']>).rollout;
+  const { phase, commit, nextCommit, preview, nextPreviewAt } = (world.state as NonNullable<World['state']>).rollout;
   const events = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown;
   const orders = Number(isRetried(world)) + Number(isOrdered(world, 'rollback'));
   const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== commit;
@@ -86,7 +86,7 @@ function previewedAgo(world: World, left: Node['left']): number | undefined {
   const coming = events + orders + Number(isPending);
   if (coming === 0) return undefined;
   const most = coming > 1 ? PREVIEW_INTERVAL_MS / TICK_MS : 0;
-  return previewedAt === undefined ? most : ticksSince(world, Date.parse(previewedAt), most);
+  return nextPreviewAt === undefined ? most : ticksSince(world, Date.parse(nextPreviewAt), most);
 }
 
 const hasFailed = ({ plan, seenPlan }: Agent): boolean =>
