@@ -8,7 +8,7 @@ import { getGatewaySync, readDetails } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 import { emptyPlan, planOfPreview } from '../fleet/plan.ts';
-import { candidateOf, isPreviewed, isReplaced } from '../fleet/plan-candidate.ts';
+import { isReplaced, isWaitOver, plannableCommit } from '../fleet/plan-candidate.ts';
 import { planOfAnswers } from '../fleet/plan-of-answers.ts';
 import { withoutValues } from '../fleet/plan-paths.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
@@ -101,14 +101,14 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   const deadline = performance.now() + timeoutOf(args);
   const access = connect(args, host);
   const gatewaySync = await untilPreviewed(access, { ...args, deadline });
-  const candidate = candidateOf(gatewaySync, args.commit);
-  if (candidate.kind === 'unknown' || candidate.kind === 'missing')
+  const candidate = plannableCommit(gatewaySync, args.commit);
+  if (candidate.kind === 'unavailable' || candidate.kind === 'pending')
     throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
-  if (candidate.kind === 'none') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
+  if (candidate.kind === 'settled') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
   const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
   const view = planOfPreview(gatewaySync, candidate.preview, details);
   explainGaps(view, { gatewaySync, details, host });
-  const isLate = args.commit !== undefined && !isPreviewed(gatewaySync, args.commit);
+  const isLate = args.commit !== undefined && !isWaitOver(gatewaySync, args.commit);
   return { view, gatewaySync, details, isLate };
 }
 
@@ -120,7 +120,7 @@ async function untilPreviewed(
   let before: GatewaySync | undefined;
   for (;;) {
     const gatewaySync = await readPatiently(deadline, (timeoutMs) => getGatewaySync(access, name, timeoutMs));
-    if (commit === undefined || isPreviewed(gatewaySync, commit)) return gatewaySync;
+    if (commit === undefined || isWaitOver(gatewaySync, commit)) return gatewaySync;
     const newest = gatewaySync.status?.lastSyncCommit ?? 'unknown';
     if (before && isReplaced(commit, before, gatewaySync))
       throw new Problem(

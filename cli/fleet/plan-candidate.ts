@@ -5,47 +5,46 @@ import { canRetry, stableOf } from '../../shared/domain/releases.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
 
-/**
- * The release to plan, or the reason why there is none: no commit `none` waits, its preview is `missing` and can still
- * begin, or it is `unknown` and never begins.
- */
+/** The release to plan, or the reason why there is none. */
 export type Candidate =
   | { kind: 'preview'; preview: RolloutPreview }
-  /** `failure` is the reason why the last one stopped. */
-  | { kind: 'none'; says: string; failure?: string | undefined }
-  | { kind: 'missing'; says: string }
-  | { kind: 'unknown'; says: string };
+  /** The rollout of the commit has ended; `failure` is the reason if it failed. */
+  | { kind: 'settled'; says: string; failure?: string | undefined }
+  /** The preview of the commit can still begin. */
+  | { kind: 'pending'; says: string }
+  /** The commit gets no preview. */
+  | { kind: 'unavailable'; says: string };
 
 /** Returns the release that the agents preview; with `wanted`, only if it is this commit. */
-export function candidateOf({ spec, status }: GatewaySync, wanted?: string): Candidate {
-  if (!spec.rollout) return unknown('previews require spec.rollout: query the agents with --ref');
+export function plannableCommit({ spec, status }: GatewaySync, wanted?: string): Candidate {
+  if (!spec.rollout) return unavailable('previews require spec.rollout: query the agents with --ref');
   const { rollout, lastSyncCommit, history = [] } = status ?? {};
   const { preview } = rollout ?? {};
   if (preview && (wanted ?? preview.commit) === preview.commit) return { kind: 'preview', preview };
   if (hasPreviewsOff(spec))
-    return unknown('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
-  if (!rollout) return { kind: 'missing', says: 'it has no rollout yet: see kubectl stoker status' };
+    return unavailable('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
+  if (!rollout) return { kind: 'pending', says: 'it has no rollout yet: see kubectl stoker status' };
   return wanted === undefined ? newestIn(rollout, lastSyncCommit) : specifiedIn(rollout, { wanted, history });
 }
 
-const unknown = (says: string): Candidate => ({ kind: 'unknown', says });
-const none = (says: string, failure?: string): Candidate => ({ kind: 'none', says, failure });
-const missing = (commit: string, rollout: RolloutStatus): Candidate => ({
-  kind: 'missing',
-  says: `${shortCommit(commit)} ${whyMissing(rollout)}`,
+const unavailable = (says: string): Candidate => ({ kind: 'unavailable', says });
+const settled = (says: string, failure?: string): Candidate => ({ kind: 'settled', says, failure });
+const pending = (commit: string, rollout: RolloutStatus): Candidate => ({
+  kind: 'pending',
+  says: `${shortCommit(commit)} ${whyPending(rollout)}`,
 });
 
 /** Explains why the newest commit has no preview. */
 function newestIn(rollout: RolloutStatus, lastSyncCommit: string | undefined): Candidate {
   const { phase, commit, nextCommit, stableCommit } = rollout;
-  if (nextCommit) return missing(nextCommit, rollout);
+  if (nextCommit) return pending(nextCommit, rollout);
   if (isBackwards(rollout))
-    return none(`no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}`);
-  if (phase === 'Stopped') return none(`the rollout of ${shortCommit(commit)} stopped`, reasonOf(rollout));
-  if (phase === 'Previewing') return missing(commit, rollout);
+    return settled(`no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}`);
+  if (phase === 'Stopped') return settled(`the rollout of ${shortCommit(commit)} stopped`, reasonOf(rollout));
+  if (phase === 'Previewing') return pending(commit, rollout);
   if (phase !== 'Complete') return withoutPreview(commit);
-  if (lastSyncCommit !== undefined && lastSyncCommit !== commit) return missing(lastSyncCommit, rollout);
-  return none(`no commit waits: the rollout of ${shortCommit(commit)} is complete`);
+  if (lastSyncCommit !== undefined && lastSyncCommit !== commit) return pending(lastSyncCommit, rollout);
+  return settled(`no commit waits: the rollout of ${shortCommit(commit)} is complete`);
 }
 
 /** Explains why a commit has no preview. If all gateways have had it, another one may be in progress. */
@@ -58,15 +57,15 @@ function specifiedIn(
   const isReceived = [stableOf(rollout), ...history].some(
     (release) => release.commit === wanted && !givenUp.includes(`${release.commit} ${release.revision}`),
   );
-  if (isReceived && commit === wanted && phase === 'Complete') return none(`the rollout of ${name} is complete`);
-  if (isReceived) return none(`all gateways have already received ${name}`);
-  if (canRetry(wanted, rollout)) return none(`${name} was stopped or rolled back`, reasonOf(rollout));
-  if (wanted !== commit || phase === 'Previewing') return missing(wanted, rollout);
-  return nextCommit ? unknown(`a newer commit replaced ${name}`) : withoutPreview(wanted);
+  if (isReceived && commit === wanted && phase === 'Complete') return settled(`the rollout of ${name} is complete`);
+  if (isReceived) return settled(`all gateways have already received ${name}`);
+  if (canRetry(wanted, rollout)) return settled(`${name} was stopped or rolled back`, reasonOf(rollout));
+  if (wanted !== commit || phase === 'Previewing') return pending(wanted, rollout);
+  return nextCommit ? unavailable(`a newer commit replaced ${name}`) : withoutPreview(wanted);
 }
 
 const withoutPreview = (commit: string): Candidate =>
-  unknown(`${shortCommit(commit)} is being rolled out without a preview`);
+  unavailable(`${shortCommit(commit)} is being rolled out without a preview`);
 
 const reasonOf = ({ message, summary }: RolloutStatus): string => message ?? summary;
 
@@ -82,7 +81,7 @@ export const hasPreviewsOff = ({ rollout }: GatewaySync['spec']): boolean =>
   parseDuration(rollout?.previewTimeout ?? '') === 0;
 
 /** Explains why a commit has no preview, with the time when it begins if it is known. */
-function whyMissing({ waitsFor, nextCommit, nextPreviewAt }: RolloutStatus): string {
+function whyPending({ waitsFor, nextCommit, nextPreviewAt }: RolloutStatus): string {
   if (waitsFor === 'Retry' && nextCommit !== undefined)
     return 'failed or was rolled back, and gets no preview before kubectl stoker retry';
   if (nextPreviewAt === undefined) return 'has no preview yet';
@@ -93,9 +92,9 @@ function whyMissing({ waitsFor, nextCommit, nextPreviewAt }: RolloutStatus): str
  * Checks whether a wait for the previews of a commit is over: all gateways have reported or enough time has passed, it
  * was abandoned, they have it or had it, or it gets no preview.
  */
-export function isPreviewed(gatewaySync: GatewaySync, commit: string): boolean {
-  const candidate = candidateOf(gatewaySync, commit);
-  if (candidate.kind !== 'preview') return candidate.kind !== 'missing';
+export function isWaitOver(gatewaySync: GatewaySync, commit: string): boolean {
+  const candidate = plannableCommit(gatewaySync, commit);
+  if (candidate.kind !== 'preview') return candidate.kind !== 'pending';
   const { phase, commit: current } = gatewaySync.status?.rollout ?? {};
   return isOver(candidate.preview) || (current === commit && phase !== 'Previewing');
 }
@@ -110,5 +109,5 @@ export function whyUnpreviewed({ spec, status: { rollout } = {} }: GatewaySync, 
     return isOver(preview)
       ? undefined
       : `is still being previewed: ${preview.reported} of ${preview.total} gateways have reported their changes`;
-  return nextCommit === commit || phase === 'Previewing' ? whyMissing(rollout) : undefined;
+  return nextCommit === commit || phase === 'Previewing' ? whyPending(rollout) : undefined;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
 import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
-import { candidateOf, isPreviewed, isReplaced } from '../../../cli/fleet/plan-candidate.ts';
+import { isReplaced, isWaitOver, plannableCommit } from '../../../cli/fleet/plan-candidate.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { summarizePlan } from '../../../cli/fleet/plan-summary.ts';
 import { sectionsOf } from '../../../cli/fleet/plan-view.ts';
@@ -359,46 +359,46 @@ suite('gateways with their own content', () => {
 suite('the release to plan', () => {
   const candidate = (rollout: Partial<RolloutStatus>, spec: Parameters<typeof planned>[1] = {}) => {
     const { gatewaySync } = planned([unchanged('a')], { ...spec, rollout: { preview: undefined, ...rollout } });
-    return candidateOf(gatewaySync);
+    return plannableCommit(gatewaySync);
   };
   const rows: [what: string, rollout: Partial<RolloutStatus>, kind: string, says: RegExp][] = [
-    ['waits, but is not previewed yet', {}, 'missing', /^bbbbbbbb has no preview yet/],
+    ['waits, but is not previewed yet', {}, 'pending', /^bbbbbbbb has no preview yet/],
     [
       'is previewed next',
       { phase: 'Previewing', commit: NEW, nextCommit: undefined },
-      'missing',
+      'pending',
       /^bbbbbbbb has no preview/,
     ],
     [
       'waits for its preview to begin',
       { nextPreviewAt: '2026-01-01T00:01:00Z' },
-      'missing',
+      'pending',
       /^bbbbbbbb has no preview yet: .* begins at 2026-01-01T00:01:00Z at the earliest, because only one .*$/,
     ],
-    ['waits for a retry', { waitsFor: 'Retry' }, 'missing', /^bbbbbbbb failed .* before kubectl stoker retry$/],
+    ['waits for a retry', { waitsFor: 'Retry' }, 'pending', /^bbbbbbbb failed .* before kubectl stoker retry$/],
     [
       'is being rolled out without a preview',
       { phase: 'Progressing', nextCommit: undefined },
-      'unknown',
+      'unavailable',
       /^aaaaaaaa is being rolled out without a preview$/,
     ],
     [
       'is complete',
       { phase: 'Complete', commit: NEW, nextCommit: undefined },
-      'none',
+      'settled',
       /^no commit waits: .* bbbbbbbb is complete$/,
     ],
     [
       'is newer than the complete one',
       { phase: 'Complete', nextCommit: undefined },
-      'missing',
+      'pending',
       /^bbbbbbbb has no preview/,
     ],
-    ['was rolled back', { phase: 'RolledBack', nextCommit: undefined }, 'none', /rolled back to aaaaaaaa$/],
+    ['was rolled back', { phase: 'RolledBack', nextCommit: undefined }, 'settled', /rolled back to aaaaaaaa$/],
     [
       'stopped',
       { phase: 'Stopped', nextCommit: undefined, message: 'a failed' },
-      'none',
+      'settled',
       /^the rollout of aaaaaaaa stopped$/,
     ],
   ];
@@ -416,7 +416,7 @@ suite('the release to plan', () => {
       nextCommit: undefined,
       message: 'a failed; run kubectl stoker retry plant',
     });
-    const view = found.kind === 'none' ? emptyPlan(planned([]).gatewaySync, found) : undefined;
+    const view = found.kind === 'settled' ? emptyPlan(planned([]).gatewaySync, found) : undefined;
     assert.deepEqual(view?.failing, [{ why: 'a failed; run kubectl stoker retry plant', gateways: [] }]);
     assert.equal(view && verdictOf(view), 'fails');
     assert.equal(verdictOf(emptyPlan(planned([]).gatewaySync, { says: 'no commit waits' })), 'nothing');
@@ -427,13 +427,13 @@ suite('the release to plan', () => {
       const { gatewaySync } = planned([unchanged('a')], {
         rollout: { phase, commit: OLD, stableCommit: phase === 'Complete' ? OLD : 'c'.repeat(40), nextCommit: NEW },
       });
-      assert.equal(isPreviewed(gatewaySync, OLD), true);
-      const found = candidateOf(gatewaySync, OLD);
+      assert.equal(isWaitOver(gatewaySync, OLD), true);
+      const found = plannableCommit(gatewaySync, OLD);
       return found.kind === 'preview' ? '' : `${found.kind}: ${found.says}`;
     };
-    assert.equal(saysOf('Complete'), 'none: the rollout of aaaaaaaa is complete');
-    assert.equal(saysOf('AwaitingApproval'), 'unknown: a newer commit replaced aaaaaaaa');
-    assert.equal(candidateOf(planned([]).gatewaySync, NEW).kind, 'preview');
+    assert.equal(saysOf('Complete'), 'settled: the rollout of aaaaaaaa is complete');
+    assert.equal(saysOf('AwaitingApproval'), 'unavailable: a newer commit replaced aaaaaaaa');
+    assert.equal(plannableCommit(planned([]).gatewaySync, NEW).kind, 'preview');
   });
 
   test('is a failure if the specified commit was given up, even if the gateways were rolled back', () => {
@@ -445,9 +445,9 @@ suite('the release to plan', () => {
     ];
     for (const rollout of rows) {
       const { gatewaySync } = planned([unchanged('a')], { rollout: { preview: undefined, ...rollout } });
-      assert.equal(isPreviewed(gatewaySync, NEW), true);
-      const found = candidateOf(gatewaySync, NEW);
-      assert.ok(found.kind === 'none');
+      assert.equal(isWaitOver(gatewaySync, NEW), true);
+      const found = plannableCommit(gatewaySync, NEW);
+      assert.ok(found.kind === 'settled');
       assert.equal(verdictOf(emptyPlan(gatewaySync, found)), 'fails');
       assert.deepEqual([found.says, found.failure], ['bbbbbbbb was stopped or rolled back', 'b failed on a']);
     }
@@ -474,9 +474,9 @@ suite('the release to plan', () => {
     test(`needs no wait if all gateways had it before a newer one, which ${what}`, () => {
       for (const commit of [OLD, EARLIER]) {
         const gatewaySync = withHistory(rollout);
-        assert.equal(isPreviewed(gatewaySync, commit), true);
-        const found = candidateOf(gatewaySync, commit);
-        assert.ok(found.kind === 'none');
+        assert.equal(isWaitOver(gatewaySync, commit), true);
+        const found = plannableCommit(gatewaySync, commit);
+        assert.ok(found.kind === 'settled');
         assert.match(found.says, /^(all gateways have already received|the rollout of) (a{8}|e{8})( is complete)?$/);
         assert.equal(verdictOf(emptyPlan(gatewaySync, found)), 'nothing');
       }
@@ -485,11 +485,11 @@ suite('the release to plan', () => {
 
   test('is a failure if it was rolled back, although all gateways had it', () => {
     const gatewaySync = withHistory({ phase: 'RolledBack', givenUp: [`${EARLIER} r`], preview: undefined });
-    const found = candidateOf(gatewaySync, EARLIER);
-    assert.ok(found.kind === 'none');
+    const found = plannableCommit(gatewaySync, EARLIER);
+    assert.ok(found.kind === 'settled');
     assert.equal(verdictOf(emptyPlan(gatewaySync, found)), 'fails');
     const edited = withHistory({ phase: 'Stopped', commit: OLD, givenUp: [`${OLD} other`], preview: undefined });
-    assert.match(JSON.stringify(candidateOf(edited, OLD)), /all gateways have already received aaaaaaaa/);
+    assert.match(JSON.stringify(plannableCommit(edited, OLD)), /all gateways have already received aaaaaaaa/);
   });
 
   test('is replaced if the status named it, and no longer does', () => {
@@ -509,25 +509,25 @@ suite('the release to plan', () => {
 
   test('needs no wait after a rollback if the gateways have it, but one that is newer does', () => {
     const { gatewaySync } = planned([], { rollout: { phase: 'RolledBack', commit: NEW, preview: undefined } });
-    assert.equal(isPreviewed(gatewaySync, OLD), true);
-    assert.deepEqual(candidateOf(gatewaySync, OLD), {
-      kind: 'none',
+    assert.equal(isWaitOver(gatewaySync, OLD), true);
+    assert.deepEqual(plannableCommit(gatewaySync, OLD), {
+      kind: 'settled',
       says: 'all gateways have already received aaaaaaaa',
       failure: undefined,
     });
     for (const phase of ['RolledBack', 'Stopped', 'Complete'] as const) {
       const status = planned([], { rollout: { phase, commit: NEW, preview: undefined } }).gatewaySync;
-      assert.equal(isPreviewed(status, 'c'.repeat(40)), false, phase);
-      assert.equal(candidateOf(status, 'c'.repeat(40)).kind, 'missing', phase);
+      assert.equal(isWaitOver(status, 'c'.repeat(40)), false, phase);
+      assert.equal(plannableCommit(status, 'c'.repeat(40)).kind, 'pending', phase);
     }
   });
 
   test('needs no wait without previews, nor after their time', () => {
     const spec = { rollout: { previewTimeout: '0s' } };
-    assert.equal(isPreviewed(planned([], { spec, rollout: { preview: undefined } }).gatewaySync, NEW), true);
-    assert.equal(isPreviewed(planned([], { spec: { rollout: undefined } }).gatewaySync, NEW), true);
+    assert.equal(isWaitOver(planned([], { spec, rollout: { preview: undefined } }).gatewaySync, NEW), true);
+    assert.equal(isWaitOver(planned([], { spec: { rollout: undefined } }).gatewaySync, NEW), true);
     const late = { reported: 0, total: 1, endedAt: '2026-01-01T00:01:00Z' };
-    assert.equal(isPreviewed(planned([], { preview: late }).gatewaySync, NEW), true);
+    assert.equal(isWaitOver(planned([], { preview: late }).gatewaySync, NEW), true);
   });
 
   test('requires a rollout with previews', () => {
@@ -538,24 +538,24 @@ suite('the release to plan', () => {
     assert.match(says({ rollout: undefined }), /^previews require spec\.rollout: query the agents with --ref$/);
     assert.match(says({ rollout: { previewTimeout: '0s' } }), /^previews are off, .* 0s: query the agents with --ref$/);
     const { gatewaySync } = planned([]);
-    assert.match(JSON.stringify(candidateOf({ ...gatewaySync, status: {} })), /no rollout yet/);
-    assert.equal(candidateOf(gatewaySync).kind, 'preview');
+    assert.match(JSON.stringify(plannableCommit({ ...gatewaySync, status: {} })), /no rollout yet/);
+    assert.equal(plannableCommit(gatewaySync).kind, 'preview');
   });
 
   test('is previewed when all gateways have reported, or have it', () => {
     const { gatewaySync } = planned([unchanged('a')]);
-    assert.equal(isPreviewed(gatewaySync, NEW), true);
-    assert.equal(isPreviewed(gatewaySync, 'c'), false);
-    assert.equal(isPreviewed(planned([unchanged('a')], { preview: { reported: 0 } }).gatewaySync, NEW), false);
+    assert.equal(isWaitOver(gatewaySync, NEW), true);
+    assert.equal(isWaitOver(gatewaySync, 'c'), false);
+    assert.equal(isWaitOver(planned([unchanged('a')], { preview: { reported: 0 } }).gatewaySync, NEW), false);
     const complete = (commit: string) =>
       planned([], { rollout: { preview: undefined, phase: 'Complete', commit, stableCommit: commit } }).gatewaySync;
-    assert.deepEqual([isPreviewed(complete(NEW), NEW), isPreviewed(complete(OLD), NEW)], [true, false]);
+    assert.deepEqual([isWaitOver(complete(NEW), NEW), isWaitOver(complete(OLD), NEW)], [true, false]);
     const stopped = planned([], { rollout: { preview: undefined, phase: 'Stopped', commit: NEW } });
-    assert.equal(isPreviewed(stopped.gatewaySync, NEW), true);
+    assert.equal(isWaitOver(stopped.gatewaySync, NEW), true);
     const late = (phase: RolloutStatus['phase']) =>
       planned([], { preview: { reported: 0, total: 1 }, rollout: { phase, commit: NEW, nextCommit: undefined } });
-    assert.equal(isPreviewed(late('Previewing').gatewaySync, NEW), false);
-    assert.equal(isPreviewed(late('Progressing').gatewaySync, NEW), true, 'the wait is over');
+    assert.equal(isWaitOver(late('Previewing').gatewaySync, NEW), false);
+    assert.equal(isWaitOver(late('Progressing').gatewaySync, NEW), true, 'the wait is over');
   });
 });
 

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { drawResource } from '../../../cli/commands/draw-status.ts';
 import { resourceView } from '../../../cli/fleet/fleet.ts';
 import { planOfPreview } from '../../../cli/fleet/plan.ts';
-import { candidateOf, isPreviewed } from '../../../cli/fleet/plan-candidate.ts';
+import { isWaitOver, plannableCommit } from '../../../cli/fleet/plan-candidate.ts';
 import { detailOf } from '../../../cli/ui/views.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { changing, NEW, OLD, planned, unchanged } from '../../support/planned-fleet.ts';
@@ -43,9 +43,9 @@ suite('a phase and a reason of a newer version', () => {
   test('do not prevent a plan', () => {
     const { gatewaySync, preview, beyond } = later();
     assert.equal(planOfPreview(gatewaySync, preview, beyond).counts.changed, 1);
-    assert.equal(isPreviewed(gatewaySync, NEW), true);
+    assert.equal(isWaitOver(gatewaySync, NEW), true);
     const { gatewaySync: without } = later({ preview: undefined });
-    assert.match(JSON.stringify(candidateOf(without)), /bbbbbbbb is being rolled out without a preview/);
-    assert.match(JSON.stringify(candidateOf(without, OLD)), /all gateways have already received aaaaaaaa/);
+    assert.match(JSON.stringify(plannableCommit(without)), /bbbbbbbb is being rolled out without a preview/);
+    assert.match(JSON.stringify(plannableCommit(without, OLD)), /all gateways have already received aaaaaaaa/);
   });
 });
