@@ -1,7 +1,7 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import { readDetails } from '../client/read.ts';
-import { planApproval } from '../orders/approve.ts';
+import { effectOfApproval } from '../orders/approve.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
@@ -35,7 +35,7 @@ export const approve = makeCommand({
     return carryOut({
       args,
       host,
-      plan: (gatewaySync, beyond) => planApproval(gatewaySync, args.commit, beyond),
+      effectOf: (gatewaySync, beyond) => effectOfApproval(gatewaySync, args.commit, beyond),
       details: (access, gatewaySync) => readDetails(access, access.namespace, [gatewaySync]),
     });
   },

@@ -5,7 +5,7 @@ import { getGatewaySync } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { shortHashes } from '../fleet/messages.ts';
 import { carryOut as execute } from '../orders/carry-out.ts';
-import { agreementOf, type Planner } from '../orders/plan.ts';
+import { agreementOf, type EffectOf } from '../orders/order-effect.ts';
 import type { Host } from '../terminal/host.ts';
 import { type ArgsDef, accessArgs } from './command.ts';
 import { isConfirmed, say, yesArg } from './confirm.ts';
@@ -21,8 +21,8 @@ export const orderArgs = {
 export interface Order {
   args: AccessOptions & { name: string; yes?: boolean | undefined };
   host: Host;
-  plan: Planner;
-  /** Reads the data for the plan, if it needs more than the resource. */
+  effectOf: EffectOf;
+  /** Reads the data that the effect depends on, if it needs more than the resource. */
   details?: (access: Access, gatewaySync: GatewaySync) => Promise<Beyond>;
   /** Suggested next command and its effect. If omitted, `status`. */
   next?: { command: string; does: string };
@@ -32,17 +32,17 @@ export interface Order {
  * Shows a change, asks for confirmation, and makes exactly this change, or fails if the resource has changed in the
  * meantime.
  */
-export async function carryOut({ args, host, plan, details, next = progressOf(args) }: Order): Promise<ExitStatus> {
+export async function carryOut({ args, host, effectOf, details, next = progressOf(args) }: Order): Promise<ExitStatus> {
   const access = connect(args, host);
   const { name } = args;
   const read = details && ((gatewaySync: GatewaySync) => details(access, gatewaySync));
   const gatewaySync = await getGatewaySync(access, name);
-  const planned = plan(gatewaySync, await read?.(gatewaySync));
+  const effect = effectOf(gatewaySync, await read?.(gatewaySync));
   say(`${placeOf(access)}:`, host);
-  say(shortHashes(planned.says), host);
-  if (planned.kind === 'done') return EXIT.ok;
+  say(shortHashes(effect.says), host);
+  if (effect.kind === 'done') return EXIT.ok;
   if (!(await isConfirmed(access, { yes: args.yes, host }))) return EXIT.failed;
-  await execute(access, { name, plan, read, agreed: agreementOf(planned) });
+  await execute(access, { name, effectOf, read, agreed: agreementOf(effect) });
   say(`done (${placeOf(access)}): ${commandWith(next.command, args)} ${next.does}`, host);
   return EXIT.ok;
 }

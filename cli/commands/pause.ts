@@ -1,4 +1,4 @@
-import { planPause, planResume } from '../orders/pause.ts';
+import { effectOfPause, effectOfResume } from '../orders/pause.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
@@ -13,7 +13,7 @@ export const pause = makeCommand({
   examples: [{ line: 'pause plant -n gateways', does: 'Pause before you edit files on a gateway' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'ends the pause' } }),
+    carryOut({ args, host, effectOf: effectOfPause, next: { command: `resume ${args.name}`, does: 'ends the pause' } }),
 });
 
 /** `kubectl stoker resume`: ends a pause. */
@@ -26,5 +26,5 @@ export const resume = makeCommand({
   ],
   examples: [{ line: 'resume plant -n gateways', does: 'Resume when you are done' }],
   args: orderArgs,
-  run: ({ args, host }) => carryOut({ args, host, plan: planResume }),
+  run: ({ args, host }) => carryOut({ args, host, effectOf: effectOfResume }),
 });

@@ -1,4 +1,4 @@
-import { planRetry } from '../orders/retry.ts';
+import { effectOfRetry } from '../orders/retry.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
@@ -12,5 +12,5 @@ export const retry = makeCommand({
   ],
   examples: [{ line: 'retry plant -n gateways', does: 'Retry after you removed the cause' }],
   args: orderArgs,
-  run: ({ args, host }) => carryOut({ args, host, plan: planRetry }),
+  run: ({ args, host }) => carryOut({ args, host, effectOf: effectOfRetry }),
 });

@@ -1,4 +1,4 @@
-import { planRollback } from '../orders/rollback.ts';
+import { effectOfRollback } from '../orders/rollback.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
@@ -24,5 +24,5 @@ export const rollback = makeCommand({
     ...orderArgs,
   },
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: (gatewaySync) => planRollback(gatewaySync, args.to ?? 'previous') }),
+    carryOut({ args, host, effectOf: (gatewaySync) => effectOfRollback(gatewaySync, args.to ?? 'previous') }),
 });

@@ -10,11 +10,15 @@ import { planOfPreview } from '../fleet/plan.ts';
 import { hasPreviewsOff, whyUnpreviewed } from '../fleet/plan-candidate.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
 import { effectOf } from '../fleet/plan-words.ts';
-import type { Plan } from './plan.ts';
+import type { OrderEffect } from './order-effect.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Plans an approval; with `wanted`, only of this commit. Throws `Problem`. */
-export function planApproval(gatewaySync: GatewaySync, wanted: string | undefined, beyond: Beyond = {}): Plan {
+/** Returns the effect of an approval; with `wanted`, only of this commit. Throws `Problem`. */
+export function effectOfApproval(
+  gatewaySync: GatewaySync,
+  wanted: string | undefined,
+  beyond: Beyond = {},
+): OrderEffect {
   const { metadata, spec } = gatewaySync;
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);

@@ -5,18 +5,18 @@ import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
-import { agreementOf, type PlannedChange, type Planner } from './plan.ts';
+import { agreementOf, type EffectOf, type OrderChange } from './order-effect.ts';
 
 /** A confirmed change: see {@link agreementOf}. */
 export interface Order {
   name: string;
-  plan: Planner;
-  /** Reads the data that the plan was made from, if it needs more than the resource. */
+  effectOf: EffectOf;
+  /** Reads the data that the effect depends on, if it needs more than the resource. */
   read?: ((gatewaySync: GatewaySync) => Promise<Beyond>) | undefined;
   agreed: string;
 }
 
-/** Maximum attempts if the resource changes during the write and the plan stays the same. */
+/** Maximum attempts if the resource changes during the write and the effect stays the same. */
 const TRIES = 10;
 /** Maximum time for a running controller to see a change (ms). */
 const NOTICED_WITHIN_MS = 15_000;
@@ -30,18 +30,18 @@ export async function carryOut(access: Access, order: Order): Promise<void> {
 }
 
 /** Removes a handled annotation. It can be set again only after the controller has seen the removal. */
-const makeRoom = ({ before }: PlannedChange): Change | undefined =>
+const makeRoom = ({ before }: OrderChange): Change | undefined =>
   before && { annotations: { [before.annotation]: null } };
 
-/** Plans again, writes the change if there is one, and returns the plan. */
+/** Writes the change if there is one, and returns the effect. */
 async function write(
   access: Access,
   order: Order,
-  changeOf: (now: PlannedChange) => Change | undefined,
-): Promise<PlannedChange> {
+  changeOf: (now: OrderChange) => Change | undefined,
+): Promise<OrderChange> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, order.name);
-    const now = planAgain(gatewaySync, order, await order.read?.(gatewaySync));
+    const now = confirmedEffect(gatewaySync, order, await order.read?.(gatewaySync));
     const change = changeOf(now);
     if (!change) return now;
     const { resourceVersion } = gatewaySync.metadata;
@@ -54,9 +54,13 @@ async function write(
   }
 }
 
-/** Plans again. Throws `Problem` if the plan differs from the confirmed one. */
-function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order, beyond: Beyond | undefined): PlannedChange {
-  const now = plan(gatewaySync, beyond);
+/** Returns the effect. Throws `Problem` if it differs from the confirmed one. */
+function confirmedEffect(
+  gatewaySync: GatewaySync,
+  { effectOf, agreed }: Order,
+  beyond: Beyond | undefined,
+): OrderChange {
+  const now = effectOf(gatewaySync, beyond);
   if (now.kind === 'done' || agreementOf(now) !== agreed)
     throw new Problem(
       `nothing was changed, because the resource has changed in the meantime; the new effect would be: ${now.says}`,
@@ -68,7 +72,7 @@ function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order, beyond: Be
 async function untilNoticed(
   access: Access,
   name: string,
-  { isGone }: NonNullable<PlannedChange['before']>,
+  { isGone }: NonNullable<OrderChange['before']>,
 ): Promise<void> {
   for (const deadline = performance.now() + NOTICED_WITHIN_MS; ; await sleep(POLL_MS)) {
     if (isGone(await getGatewaySync(access, name))) return;

@@ -1,10 +1,10 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { specRef } from '../../shared/domain/spec-ref.ts';
 import { addressOf, gatewaysDo, keeperOf } from '../fleet/names.ts';
-import type { Plan } from './plan.ts';
+import type { OrderEffect } from './order-effect.ts';
 
-/** Plans a pause. */
-export function planPause(gatewaySync: GatewaySync): Plan {
+/** Returns the effect of a pause. */
+export function effectOfPause(gatewaySync: GatewaySync): OrderEffect {
   const address = addressOf(gatewaySync);
   if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is already paused.` };
   return {
@@ -19,8 +19,8 @@ export function planPause(gatewaySync: GatewaySync): Plan {
   };
 }
 
-/** Plans the end of a pause. */
-export function planResume(gatewaySync: GatewaySync): Plan {
+/** Returns the effect of the end of a pause. */
+export function effectOfResume(gatewaySync: GatewaySync): OrderEffect {
   const address = addressOf(gatewaySync);
   if (!gatewaySync.spec.paused) return { kind: 'done', says: `${address} is not paused.` };
   const { spec, status } = gatewaySync;

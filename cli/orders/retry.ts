@@ -2,11 +2,11 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { named, toRetry } from '../fleet/orders.ts';
-import { type Plan, planOnce } from './plan.ts';
+import { effectOfAnnotation, type OrderEffect } from './order-effect.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Plans a retry of a commit that was stopped or rolled back. Throws `Problem`. */
-export function planRetry(gatewaySync: GatewaySync): Plan {
+/** Returns the effect of a retry of a commit that was stopped or rolled back. Throws `Problem`. */
+export function effectOfRetry(gatewaySync: GatewaySync): OrderEffect {
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
   const commit = toRetry(rollout);
@@ -18,5 +18,5 @@ export function planRetry(gatewaySync: GatewaySync): Plan {
     ? 'restarts at the first wave'
     : 'will be accepted again: it starts at the first wave when the ref resolves to it';
   const says = `${named(commit, ref)} ${start}.`;
-  return planOnce(gatewaySync, 'retry', { value: commit, says, about: [] });
+  return effectOfAnnotation(gatewaySync, 'retry', { value: commit, says, about: [] });
 }

@@ -4,11 +4,14 @@ import { shortCommit } from '../fleet/messages.ts';
 import { gatewaysDo } from '../fleet/names.ts';
 import { historyView, named, shortWay, type WayBack, wayBackTo } from '../fleet/orders.ts';
 import { isStoppedEarly } from '../fleet/waves.ts';
-import { type Plan, planOnce } from './plan.ts';
+import { effectOfAnnotation, type OrderEffect } from './order-effect.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Plans a rollback to `previous`, or to a commit of the history by its first characters. Throws `Problem`. */
-export function planRollback(gatewaySync: GatewaySync, to: string): Plan {
+/**
+ * Returns the effect of a rollback to `previous`, or to a commit of the history by its first characters. Throws
+ * `Problem`.
+ */
+export function effectOfRollback(gatewaySync: GatewaySync, to: string): OrderEffect {
   const rollout = rolloutOf(gatewaySync);
   const { commit, ref, phase } = rollout;
   const { value, isForward, ...target } = findWay(gatewaySync, to);
@@ -24,7 +27,7 @@ export function planRollback(gatewaySync: GatewaySync, to: string): Plan {
     many: `roll ${way}, all at once`,
     none: ` to roll ${way}`,
   });
-  return planOnce(gatewaySync, 'rollback', {
+  return effectOfAnnotation(gatewaySync, 'rollback', {
     value,
     says: `${says}. Waves, soak, approval, and windows do not apply.`,
     about: [left.commit, target.commit],

@@ -6,7 +6,7 @@ import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { followedRef, type OpenRequest, openRequest } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
-import type { PlannedChange } from './plan.ts';
+import type { OrderChange } from './order-effect.ts';
 
 /** Returns the annotations of a request, as the receiver sets them. */
 export const requestOf = ({ id, ref, at, isRefresh }: Asked): Change => ({
@@ -37,8 +37,8 @@ export function displacedBy(ref: string, gatewaySync: GatewaySync): OpenRequest 
 export const displacing = (gatewaySync: GatewaySync, { ref, by, at }: OpenRequest, wanted: string): string =>
   `${addressOf(gatewaySync)}: the open request for ${ref}${by ? ` by ${by}` : ''}${at ? ` at ${at}` : ''} will be replaced by a request for ${wanted}.`;
 
-/** Plans a new resolution of the followed ref. Throws `Problem` if it isn't possible. */
-export function planSync(gatewaySync: GatewaySync): PlannedChange {
+/** Returns the effect of a new resolution of the followed ref. Throws `Problem` if it isn't possible. */
+export function effectOfSync(gatewaySync: GatewaySync): OrderChange {
   refuseFollower(gatewaySync);
   const ref = followedRef(gatewaySync);
   const open = displacedBy(ref, gatewaySync);

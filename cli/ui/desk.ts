@@ -9,9 +9,9 @@ import { getGatewaySync, listEvents } from '../client/read.ts';
 import type { PlanSummary } from '../fleet/plan-summary.ts';
 import { type TraceView, traceView } from '../fleet/trace.ts';
 import { carryOut } from '../orders/carry-out.ts';
-import { agreementOf } from '../orders/plan.ts';
+import { agreementOf } from '../orders/order-effect.ts';
 import type { Mirror } from './mirror.ts';
-import { plannerOf, VERBS } from './verbs.ts';
+import { effectOfVerb, VERBS } from './verbs.ts';
 import { planIn } from './views.ts';
 
 const text = (characters: number) => v.pipe(v.string(), v.maxLength(characters));
@@ -52,18 +52,18 @@ export class Desk {
     const place = placeOf(access);
     const gatewaySync = await getGatewaySync(access, name);
     const beyond = this.#mirror.beyond(namespace);
-    const planned = plannerOf(verb, to)(gatewaySync, beyond);
-    const { says } = planned;
-    if (planned.kind === 'done') return { kind: 'done', says, place };
+    const effect = effectOfVerb(verb, to)(gatewaySync, beyond);
+    const { says } = effect;
+    if (effect.kind === 'done') return { kind: 'done', says, place };
     const plan = verb === 'approve' ? planIn(gatewaySync, beyond) : {};
-    return { kind: 'change', says, place, agreed: agreementOf(planned), ...plan };
+    return { kind: 'change', says, place, agreed: agreementOf(effect), ...plan };
   }
 
   /** Makes exactly the confirmed change, or none. Throws `Problem`. */
   async carryOut(body: unknown): Promise<object> {
     const { verb, namespace, name, to, agreed } = parse(orderSchema, body);
     const read = async () => this.#mirror.beyond(namespace);
-    await carryOut(this.#in(namespace), { name, plan: plannerOf(verb, to), read, agreed });
+    await carryOut(this.#in(namespace), { name, effectOf: effectOfVerb(verb, to), read, agreed });
     return { says: 'done' };
   }
 

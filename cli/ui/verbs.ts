@@ -1,11 +1,11 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { Problem } from '../client/problem.ts';
-import { planApproval } from '../orders/approve.ts';
-import { planPause, planResume } from '../orders/pause.ts';
-import type { Planner } from '../orders/plan.ts';
-import { planRetry } from '../orders/retry.ts';
-import { planRollback } from '../orders/rollback.ts';
-import { planSync } from '../orders/sync.ts';
+import { effectOfApproval } from '../orders/approve.ts';
+import type { EffectOf } from '../orders/order-effect.ts';
+import { effectOfPause, effectOfResume } from '../orders/pause.ts';
+import { effectOfRetry } from '../orders/retry.ts';
+import { effectOfRollback } from '../orders/rollback.ts';
+import { effectOfSync } from '../orders/sync.ts';
 
 /** The verbs of the page, which match commands. */
 export const VERBS = ['sync', 'approve', 'pause', 'resume', 'rollback', 'retry'] as const;
@@ -19,17 +19,17 @@ export interface Offer {
   says: string;
 }
 
-/** Returns the planner of a verb; `to` is a commit of the history, for `rollback`. */
-export function plannerOf(verb: Verb, to?: string | undefined): Planner {
-  const planners: Record<Verb, Planner> = {
-    sync: planSync,
-    approve: (gatewaySync, beyond) => planApproval(gatewaySync, undefined, beyond),
-    pause: planPause,
-    resume: planResume,
-    rollback: (gatewaySync) => planRollback(gatewaySync, to ?? 'previous'),
-    retry: planRetry,
+/** Returns the function that determines the effect of a verb; `to` is a commit of the history, for `rollback`. */
+export function effectOfVerb(verb: Verb, to?: string | undefined): EffectOf {
+  const effects: Record<Verb, EffectOf> = {
+    sync: effectOfSync,
+    approve: (gatewaySync, beyond) => effectOfApproval(gatewaySync, undefined, beyond),
+    pause: effectOfPause,
+    resume: effectOfResume,
+    rollback: (gatewaySync) => effectOfRollback(gatewaySync, to ?? 'previous'),
+    retry: effectOfRetry,
   };
-  return planners[verb];
+  return effects[verb];
 }
 
 /** Returns the verbs for the current state of a GatewaySync. */
@@ -37,7 +37,7 @@ export const offersOf = (gatewaySync: GatewaySync): Offer[] => VERBS.map((verb) 
 
 function offerOf(verb: Verb, gatewaySync: GatewaySync): Offer {
   try {
-    const { kind, says } = plannerOf(verb)(gatewaySync);
+    const { kind, says } = effectOfVerb(verb)(gatewaySync);
     return { verb, canBegin: kind === 'change', says };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from '../../../cli/client/connect.ts';
 import { carryOut } from '../../../cli/orders/carry-out.ts';
-import { agreementOf } from '../../../cli/orders/plan.ts';
-import { planRollback } from '../../../cli/orders/rollback.ts';
+import { agreementOf } from '../../../cli/orders/order-effect.ts';
+import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
@@ -293,9 +293,9 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     const { kubeconfig } = await connectCluster();
     const access = connect({ kubeconfig, namespace: address.namespace }, {});
     t.after(() => access.client.close());
-    const plan = (gatewaySync: GatewaySync) => planRollback(gatewaySync, 'previous');
-    const planned = plan(await read(address));
-    assert.ok(planned.kind === 'change' && planned.before);
+    const effectOf = (gatewaySync: GatewaySync) => effectOfRollback(gatewaySync, 'previous');
+    const effect = effectOf(await read(address));
+    assert.ok(effect.kind === 'change' && effect.before);
     const request = access.client.request.bind(access.client);
     let isFirst = true;
     access.client.request = async <T>(call: ApiRequest): Promise<T> => {
@@ -309,7 +309,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       }
       return request<T>(call);
     };
-    const order = carryOut(access, { name: address.name, plan, agreed: agreementOf(planned) });
+    const order = carryOut(access, { name: address.name, effectOf, agreed: agreementOf(effect) });
     await assert.rejects(order, /nothing was changed.*already has this request/);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { planApproval } from '../../../cli/orders/approve.ts';
-import { planPause, planResume } from '../../../cli/orders/pause.ts';
-import { agreementOf, type Plan, type PlannedChange } from '../../../cli/orders/plan.ts';
-import { planRetry } from '../../../cli/orders/retry.ts';
-import { planRollback } from '../../../cli/orders/rollback.ts';
-import { planSync } from '../../../cli/orders/sync.ts';
+import { effectOfApproval } from '../../../cli/orders/approve.ts';
+import { agreementOf, type OrderChange, type OrderEffect } from '../../../cli/orders/order-effect.ts';
+import { effectOfPause, effectOfResume } from '../../../cli/orders/pause.ts';
+import { effectOfRetry } from '../../../cli/orders/retry.ts';
+import { effectOfRollback } from '../../../cli/orders/rollback.ts';
+import { effectOfSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
@@ -52,10 +52,10 @@ const resource = ({ rollout: given = rollout, annotations = {}, labels = {}, spe
     status: { rollout: given, gateways: gatewayCountsOf({ total }), ...status },
   });
 
-/** A plan without functions, which can't be compared. */
-const shown = (plan: Plan) => {
-  if (plan.kind === 'done') return plan;
-  const { before, ...rest } = plan;
+/** An effect without functions, which can't be compared. */
+const shown = (effect: OrderEffect) => {
+  if (effect.kind === 'done') return effect;
+  const { before, ...rest } = effect;
   return { ...rest, ...(before && { removesFirst: before.annotation }) };
 };
 const change = (says: string, annotations: Record<string, string>, about: string[]) => ({
@@ -64,8 +64,8 @@ const change = (says: string, annotations: Record<string, string>, about: string
   change: { annotations },
   about,
 });
-const isWrong = (plan: () => Plan, message: RegExp, status = 1) =>
-  assert.throws(plan, { name: 'Problem', message, status });
+const isWrong = (effectOf: () => OrderEffect, message: RegExp, status = 1) =>
+  assert.throws(effectOf, { name: 'Problem', message, status });
 
 suite('an approval', () => {
   const approve = { 'sync.io/approve': NEW };
@@ -75,12 +75,12 @@ suite('an approval', () => {
     const plural = `${NEW} (v2) can be delivered to waves east, west as soon as the previous waves are done. ${unknown}`;
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
-        shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
+        shown(effectOfApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
         change(plural, approve, ['east', 'west', 'no plan']),
       );
     const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
     assert.deepEqual(
-      shown(planApproval(resource(one), undefined)),
+      shown(effectOfApproval(resource(one), undefined)),
       change(`${NEW} can be delivered to wave east as soon as the previous waves are done. ${unknown}`, approve, [
         'east',
         'no plan',
@@ -88,7 +88,7 @@ suite('an approval', () => {
     );
     const off = { rollout: { waves, previewTimeout: '0s' } };
     const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER };
-    const next = planApproval(resource({ rollout: stopped, spec: off }), undefined);
+    const next = effectOfApproval(resource({ rollout: stopped, spec: off }), undefined);
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} can be delivered`));
   });
 
@@ -105,13 +105,13 @@ suite('an approval', () => {
       [{ ...next, waitsFor: 'Retry' as const }, 'failed or was rolled back, and gets no preview before .* retry'],
     ] as const)
       isWrong(
-        () => planApproval(resource({ rollout: early }), undefined),
+        () => effectOfApproval(resource({ rollout: early }), undefined),
         new RegExp(`^nothing was approved: ${NEW} ${why}$`),
       );
     for (const over of [{ reported: 40 }, { endedAt: '2026-01-01T00:03:00Z' }])
       for (const waiting of [next, previewing])
         assert.equal(
-          planApproval(resource({ rollout: { ...waiting, preview: { ...preview, ...over } } }), undefined).kind,
+          effectOfApproval(resource({ rollout: { ...waiting, preview: { ...preview, ...over } } }), undefined).kind,
           'change',
         );
   });
@@ -119,21 +119,21 @@ suite('an approval', () => {
   test('shows the effect according to the previews of this commit', () => {
     const counts = { total: 40, reported: 40, unchanged: 37, failing: 0, files: 5 };
     const preview = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z', ...counts };
-    const { says } = planApproval(resource({ rollout: { ...rollout, preview } }), NEW);
+    const { says } = effectOfApproval(resource({ rollout: { ...rollout, preview } }), NEW);
     assert.match(says, / According to the previews, it would change 3 of 40 gateways \(5 files in total\)\.$/);
-    const other = planApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
+    const other = effectOfApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
     assert.match(other.says, / No gateway has a preview of it: its changes are unknown\.$/);
     const late = { ...preview, reported: 39, endedAt: '2026-01-01T00:03:00Z' };
-    const partial = planApproval(resource({ rollout: { ...rollout, preview: late } }), NEW);
+    const partial = effectOfApproval(resource({ rollout: { ...rollout, preview: late } }), NEW);
     assert.match(partial.says, / Only 39 of 40 gateways have reported their changes\.$/);
     const none = { ...preview, reported: 0, unchanged: 0, files: 0, endedAt: '2026-01-01T00:03:00Z' };
     assert.match(
-      planApproval(resource({ rollout: { ...rollout, preview: none } }), NEW).says,
+      effectOfApproval(resource({ rollout: { ...rollout, preview: none } }), NEW).says,
       / No gateway has reported its changes, so the approval covers every change of this commit\.$/,
     );
     const off = { rollout: { waves, previewTimeout: '0s' } };
     assert.match(
-      planApproval(resource({ spec: off }), NEW).says,
+      effectOfApproval(resource({ spec: off }), NEW).says,
       / because previews are off: its changes are unknown\.$/,
     );
   });
@@ -142,9 +142,9 @@ suite('an approval', () => {
     const agreed = (gateways: readonly PreviewingGateway[], options: Parameters<typeof planned>[1] = {}) => {
       const spec = { rollout: { waves: [{ name: 'shops', approval: true }] } };
       const { gatewaySync, beyond } = planned(gateways, { spec, ...options });
-      const plan = planApproval(gatewaySync, undefined, options?.preview ? {} : beyond);
-      assert.ok(plan.kind === 'change');
-      return agreementOf(plan);
+      const effect = effectOfApproval(gatewaySync, undefined, options?.preview ? {} : beyond);
+      assert.ok(effect.kind === 'change');
+      return agreementOf(effect);
     };
     const fleet = [changing('a', ['modify x']), unchanged('b'), unchanged('c')];
     const shown = agreed(fleet);
@@ -174,44 +174,44 @@ suite('an approval', () => {
   test('counts once, unless spec.sync was edited after it, or gateways report other changes', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is already approved for gateways/plant.`;
-    assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
+    assert.deepEqual(effectOfApproval(resource(approved), undefined), { kind: 'done', says });
     const handled: RolloutStatus = { ...rollout, handled: { approve: NEW } };
-    assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
+    assert.equal(effectOfApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
     const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval' };
-    assert.equal(planApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
+    assert.equal(effectOfApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
     const waiting: RolloutStatus = { ...unknown, handled: { approve: NEW, approvedDigests: ['earlier'] } };
     const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
     for (const [outdated, cause] of [
       [waiting, 'other changes that gateways reported'],
       [early, 'the last edit of spec.sync'],
     ] as const) {
-      const plan = planApproval(resource({ ...approved, rollout: outdated }), undefined);
-      assert.match(plan.says, new RegExp(`can be delivered to .* The earlier approval predates ${cause}\\.`));
-      assert.ok(plan.kind === 'change' && plan.before);
-      assert.equal(plan.before.annotation, 'sync.io/approve');
-      assert.equal(plan.before.isGone(resource({ rollout: outdated })), false);
-      assert.equal(plan.before.isGone(resource({ rollout: { ...outdated, handled: {} } })), true);
+      const effect = effectOfApproval(resource({ ...approved, rollout: outdated }), undefined);
+      assert.match(effect.says, new RegExp(`can be delivered to .* The earlier approval predates ${cause}\\.`));
+      assert.ok(effect.kind === 'change' && effect.before);
+      assert.equal(effect.before.annotation, 'sync.io/approve');
+      assert.equal(effect.before.isGone(resource({ rollout: outdated })), false);
+      assert.equal(effect.before.isGone(resource({ rollout: { ...outdated, handled: {} } })), true);
       // The order is the same one before and after the earlier approval is removed.
-      const again = planApproval(resource({ rollout: outdated }), undefined);
-      assert.ok(again.kind === 'change' && agreementOf(again) === agreementOf(plan));
+      const again = effectOfApproval(resource({ rollout: outdated }), undefined);
+      assert.ok(again.kind === 'change' && agreementOf(again) === agreementOf(effect));
     }
     const other = { 'sync.io/approve': OLDER };
-    assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
+    assert.equal(effectOfApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
   });
 
   test('is rejected if there is nothing to approve', () => {
     isWrong(
-      () => planApproval(resource({ rollout: done }), undefined),
+      () => effectOfApproval(resource({ rollout: done }), undefined),
       /^gateways\/plant has no commit to approve: its rollout is complete$/,
     );
     isWrong(
-      () => planApproval(resource(), OLD),
+      () => effectOfApproval(resource(), OLD),
       new RegExp(`^nothing was approved: the rollout is for ${NEW}, not ${OLD}$`),
     );
     const free = { spec: { rollout: { waves: [{ name: 'canary' }] } } };
-    isWrong(() => planApproval(resource(free), undefined), /^no wave of gateways\/plant has approval: true$/);
-    isWrong(() => planApproval(resource({ spec: { rollout: undefined } }), undefined), /has no spec\.rollout/);
-    isWrong(() => planApproval(resource({ status: { rollout: undefined } }), undefined), /has no rollout yet/);
+    isWrong(() => effectOfApproval(resource(free), undefined), /^no wave of gateways\/plant has approval: true$/);
+    isWrong(() => effectOfApproval(resource({ spec: { rollout: undefined } }), undefined), /has no spec\.rollout/);
+    isWrong(() => effectOfApproval(resource({ status: { rollout: undefined } }), undefined), /has no rollout yet/);
   });
 });
 
@@ -221,26 +221,28 @@ suite('a retry', () => {
 
   test('starts a stopped or rolled back commit with its previous ref', () => {
     const says = 'bbbbbbbb (v2) restarts at the first wave.';
-    assert.deepEqual(shown(planRetry(resource({ rollout: stopped }))), change(says, retry, []));
+    assert.deepEqual(shown(effectOfRetry(resource({ rollout: stopped }))), change(says, retry, []));
   });
 
   test('of an earlier commit warns that it starts only if the ref leads to it', () => {
     const earlier = { rollout: { ...rollout, givenUp: [`${OLDER} ${revision}`] } };
     assert.equal(
-      planRetry(resource(earlier)).says,
+      effectOfRetry(resource(earlier)).says,
       'gateways/plant: cccccccc will be accepted again: it starts at the first wave when the ref resolves to it.',
     );
     const followed: RolloutStatus = { ...earlier.rollout, phase: 'Complete' };
-    const { says } = planRetry(resource({ rollout: followed, status: { rollout: followed, lastSyncCommit: OLDER } }));
+    const { says } = effectOfRetry(
+      resource({ rollout: followed, status: { rollout: followed, lastSyncCommit: OLDER } }),
+    );
     assert.equal(says, 'gateways/plant: cccccccc restarts at the first wave.');
   });
 
   test('counts once, because the handled annotation is removed first', () => {
-    const repeated = planRetry(resource({ rollout: stopped, annotations: retry }));
+    const repeated = effectOfRetry(resource({ rollout: stopped, annotations: retry }));
     const says = 'gateways/plant already has this request: the controller has not handled it yet.';
     assert.deepEqual(repeated, { kind: 'done', says });
     const handled: RolloutStatus = { ...stopped, handled: { retry: NEW } };
-    const again = planRetry(resource({ rollout: handled, annotations: retry })) as PlannedChange;
+    const again = effectOfRetry(resource({ rollout: handled, annotations: retry })) as OrderChange;
     assert.equal(again.before?.annotation, 'sync.io/retry-rollout');
     assert.equal(again.before.isGone(resource({ rollout: handled })), false);
     assert.equal(again.before.isGone(resource({ rollout: stopped })), true);
@@ -248,7 +250,7 @@ suite('a retry', () => {
   });
 
   test('is rejected if nothing failed', () => {
-    isWrong(() => planRetry(resource()), /^gateways\/plant has no commit to retry: its rollout is canary 0\/1$/);
+    isWrong(() => effectOfRetry(resource()), /^gateways\/plant has no commit to retry: its rollout is canary 0\/1$/);
   });
 });
 
@@ -258,7 +260,7 @@ suite('a rollback', () => {
   const end = '. Waves, soak, approval, and windows do not apply.';
 
   test('goes to the previous commit, or to the one with the given first characters', () => {
-    const { says, about } = planRollback(resource({ ...complete }), 'previous') as PlannedChange;
+    const { says, about } = effectOfRollback(resource({ ...complete }), 'previous') as OrderChange;
     assert.equal(
       says,
       `gateways/plant: its 2 gateways roll back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`,
@@ -266,29 +268,32 @@ suite('a rollback', () => {
     assert.deepEqual(about, [NEW, OLD]);
     const one = resource({ status: { ...complete.status, gateways: gatewayCountsOf({ total: 1 }) } });
     assert.deepEqual(
-      shown(planRollback(one, OLDER)),
+      shown(effectOfRollback(one, OLDER)),
       change(`its gateway rolls back from bbbbbbbb (v2) to cccccccc, at once${end}`, { 'sync.io/rollback': OLDER }, [
         NEW,
         OLDER,
       ]),
     );
     const none = resource({ status: { ...complete.status, gateways: undefined } });
-    assert.match(planRollback(none, 'a').says, /plant: it has no gateways to roll back from b+ \(v2\) to a+ \(v1\)\./);
+    assert.match(
+      effectOfRollback(none, 'a').says,
+      /plant: it has no gateways to roll back from b+ \(v2\) to a+ \(v1\)\./,
+    );
   });
 
   test('leaves the stable commit if another one was rolled back already', () => {
     const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
-    const { says, about } = planRollback(resource({ status: { rollout: back, history } }), OLDER) as PlannedChange;
+    const { says, about } = effectOfRollback(resource({ status: { rollout: back, history } }), OLDER) as OrderChange;
     assert.match(says, /^gateways\/plant: its 2 gateways roll back from aaaaaaaa to cccccccc, all at once\./);
     assert.deepEqual(about, [OLD, OLDER]);
   });
 
   test('goes forward to a newer commit of the history', () => {
     const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
-    const { says, change: asked } = planRollback(
+    const { says, change: asked } = effectOfRollback(
       resource({ status: { rollout: back, history } }),
       'bbb',
-    ) as PlannedChange;
+    ) as OrderChange;
     assert.match(says, /^gateways\/plant: its 2 gateways roll forward from aaaaaaaa to bbbbbbbb \(v2\), all at once\./);
     assert.deepEqual(asked, { annotations: { 'sync.io/rollback': NEW } });
   });
@@ -320,24 +325,24 @@ suite('a rollback', () => {
   ];
   for (const [to, message, status, given] of refusals)
     test(`is rejected with the message "${message.slice(0, 40)}"`, () => {
-      assert.throws(() => planRollback(resource(given), to), { name: 'Problem', message, status });
+      assert.throws(() => effectOfRollback(resource(given), to), { name: 'Problem', message, status });
     });
 });
 
 suite('a pause', () => {
   test('keeps the files unchanged, and its end delivers the current commit of the ref', () => {
     const pauses = 'gateways/plant will be paused: its 2 gateways keep their files, and requests wait.';
-    assert.deepEqual(planPause(resource()), {
+    assert.deepEqual(effectOfPause(resource()), {
       kind: 'change',
       says: pauses,
       change: { spec: { paused: true } },
       about: [],
     });
-    assert.match(planPause(resource({ total: 1 })).says, /: its gateway keeps its files, and/);
-    assert.match(planPause(resource({ total: 0 })).says, /: it has no gateways, and requests wait\.$/);
+    assert.match(effectOfPause(resource({ total: 1 })).says, /: its gateway keeps its files, and/);
+    assert.match(effectOfPause(resource({ total: 0 })).says, /: it has no gateways, and requests wait\.$/);
     const paused = { spec: { paused: true } };
-    assert.deepEqual(planPause(resource(paused)), { kind: 'done', says: 'gateways/plant is already paused.' });
-    assert.deepEqual(planResume(resource(paused)), {
+    assert.deepEqual(effectOfPause(resource(paused)), { kind: 'done', says: 'gateways/plant is already paused.' });
+    assert.deepEqual(effectOfResume(resource(paused)), {
       kind: 'change',
       says: 'gateways/plant will be resumed: its 2 gateways get the current commit of main.',
       change: { spec: { paused: false } },
@@ -348,11 +353,14 @@ suite('a pause', () => {
       gateways: gatewayCountsOf({ total: 1 }),
     };
     assert.match(
-      planResume(resource({ ...paused, status: target })).says,
+      effectOfResume(resource({ ...paused, status: target })).says,
       /: its gateway gets the current commit of v2\.$/,
     );
-    assert.match(planResume(resource({ ...paused, total: 0 })).says, /: it has no gateways yet, and follows main\.$/);
-    assert.deepEqual(planResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });
+    assert.match(
+      effectOfResume(resource({ ...paused, total: 0 })).says,
+      /: it has no gateways yet, and follows main\.$/,
+    );
+    assert.deepEqual(effectOfResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });
   });
 
   test('warns about a tool that resets the spec', () => {
@@ -364,8 +372,8 @@ suite('a pause', () => {
     ];
     for (const [given, keeper] of keepers) {
       const words = ` ${keeper} manages this resource and may revert spec.paused: for a permanent change, edit it in git.`;
-      assert.ok(planPause(resource(given)).says.endsWith(words));
-      assert.ok(planResume(resource({ ...given, spec: { paused: true } })).says.endsWith(words));
+      assert.ok(effectOfPause(resource(given)).says.endsWith(words));
+      assert.ok(effectOfResume(resource({ ...given, spec: { paused: true } })).says.endsWith(words));
     }
   });
 });
@@ -379,7 +387,7 @@ suite('a sync', () => {
   };
 
   test('requests the followed ref, as a webhook would', () => {
-    const { says, change: asked, about } = planSync(resource());
+    const { says, change: asked, about } = effectOfSync(resource());
     assert.equal(says, 'gateways/plant: main is resolved again now, and its gateways get this commit.');
     assert.deepEqual(about, ['main', 'null']);
     assert.ok(typeof asked === 'function');
@@ -394,7 +402,7 @@ suite('a sync', () => {
   });
 
   test('is refused for a resource that handles the requests for another one, which it names', () => {
-    assert.throws(() => planSync(resource({ spec: { webhook: { from: 'hub' } } })), {
+    assert.throws(() => effectOfSync(resource({ spec: { webhook: { from: 'hub' } } })), {
       name: 'Problem',
       status: 1,
       message:
@@ -403,24 +411,24 @@ suite('a sync', () => {
   });
 
   test('shows the request that it replaces', () => {
-    const { says, about } = planSync(resource({ annotations: open }));
+    const { says, about } = effectOfSync(resource({ annotations: open }));
     const who =
       'gateways/plant: the open request for v9 by ci at 2026-01-01T00:00:00Z will be replaced by a request for main.';
     assert.equal(says, who);
     assert.equal(about[1], JSON.stringify({ ref: 'v9', by: 'ci', at: '2026-01-01T00:00:00Z', id: 'r1' }));
     const bare = resource({ annotations: { 'sync.io/requested-ref': 'v9' } });
-    assert.match(planSync(bare).says, /: the open request for v9 will be replaced/);
+    assert.match(effectOfSync(bare).says, /: the open request for v9 will be replaced/);
     assert.match(
-      planSync(resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } })).says,
+      effectOfSync(resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } })).says,
       /resolved again/,
     );
   });
 
   test('needs a new confirmation only if it would replace another request', () => {
-    assert.equal(agreementOf(planSync(resource())), agreementOf(planSync(resource({ total: 9 }))));
-    assert.notEqual(agreementOf(planSync(resource())), agreementOf(planSync(resource({ annotations: open }))));
-    const pause = planPause(resource());
-    const resume = planResume(resource({ spec: { paused: true } }));
-    assert.notEqual(agreementOf(pause as PlannedChange), agreementOf(resume as PlannedChange));
+    assert.equal(agreementOf(effectOfSync(resource())), agreementOf(effectOfSync(resource({ total: 9 }))));
+    assert.notEqual(agreementOf(effectOfSync(resource())), agreementOf(effectOfSync(resource({ annotations: open }))));
+    const pause = effectOfPause(resource());
+    const resume = effectOfResume(resource({ spec: { paused: true } }));
+    assert.notEqual(agreementOf(pause as OrderChange), agreementOf(resume as OrderChange));
   });
 });

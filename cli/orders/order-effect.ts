@@ -5,12 +5,12 @@ import type { Change } from '../client/patch.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
 
-/** Effect of a command on the current resource. */
-export type Plan =
+/** Effect of an order on the current resource. */
+export type OrderEffect =
   /** No change is needed. */
-  { kind: 'done'; says: string } | PlannedChange;
+  { kind: 'done'; says: string } | OrderChange;
 
-export interface PlannedChange {
+export interface OrderChange {
   kind: 'change';
   /** Description of the effect. */
   says: string;
@@ -22,27 +22,27 @@ export interface PlannedChange {
   before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
 }
 
-/** Plans a change. Throws `Problem` if it isn't possible. An approval is about what the gateways report. */
-export type Planner = (gatewaySync: GatewaySync, beyond?: Beyond) => Plan;
+/** Returns the effect of an order. Throws `Problem` if it has none. An approval is about what the gateways report. */
+export type EffectOf = (gatewaySync: GatewaySync, beyond?: Beyond) => OrderEffect;
 
 /**
  * Returns a digest of a confirmed change. The description isn't part of it: two commits can look the same in it, and
  * numbers of gateways change all the time. A digest limits the length, and hides data from the page.
  */
-export const agreementOf = ({ change, about }: PlannedChange): string =>
+export const agreementOf = ({ change, about }: OrderChange): string =>
   createHash('sha256')
     .update(JSON.stringify([typeof change === 'function' ? {} : change, about]))
     .digest('hex');
 
 /**
- * Plans a change with an annotation that is handled once. If it's pending, no change is needed; if it was handled
+ * Returns the effect of an annotation that is handled once. If it's pending, no change is needed; if it was handled
  * before, it's removed before it's set again.
  */
-export function planOnce(
+export function effectOfAnnotation(
   gatewaySync: GatewaySync,
   kind: 'rollback' | 'retry',
   { value, says, about }: { value: string; says: string; about: readonly string[] },
-): Plan {
+): OrderEffect {
   const annotation = ROLLOUT_ANNOTATIONS[kind];
   const address = addressOf(gatewaySync);
   const handledOf = ({ status }: GatewaySync) => status?.rollout?.handled?.[kind];
