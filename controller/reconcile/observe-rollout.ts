@@ -9,7 +9,7 @@ import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { isSameVersion } from '../intent/newest-in-range.ts';
-import type { GatewayReport, PlannedChange, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
+import type { GatewayReport, ReportedPreview, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedGatewaySync, ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -46,7 +46,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
   const defaultPreviewMs = Math.min(PREVIEW_MS.base + PREVIEW_MS.perGateway * livePods.length, PREVIEW_MS.max);
   return {
     spec: rollout,
-    plan: planOf(waves),
+    wavesHash: planOf(waves),
     gateways: livePods.map((pod) => ({
       ...gatewayOf(pod, waves),
       ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
@@ -130,7 +130,7 @@ function reportedBy(
   { waiting }: ObservedPod,
   report: ObservedReport | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
-): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'previews' | 'plan'> {
+): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'previews' | 'preview'> {
   const status = report?.status;
   const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, problem, isOutdated: false };
@@ -146,12 +146,12 @@ function reportedBy(
     problem,
     isOutdated: !isAtLeast(agentVersion, FIRST_AGENT_WITH_ROLLOUTS),
     previews: isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS),
-    plan: plannedBy(status),
+    preview: previewIn(status),
   };
 }
 
-/** Returns the change that an agent has planned. After it noted a commit without a change, its report has no preview. */
-function plannedBy({ preview, unchangedAt, revision = '' }: ObservedReportStatus): PlannedChange | undefined {
+/** Returns the preview that an agent reports. After it noted a commit without a change, its report has no preview. */
+function previewIn({ preview, unchangedAt, revision = '' }: ObservedReportStatus): ReportedPreview | undefined {
   if (!preview)
     return unchangedAt ? { commit: unchangedAt, revision, digest: '', isUnchanged: true, files: 0 } : undefined;
   // A fabricated digest must not look like an approval of every change.

@@ -1,11 +1,13 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
-import { ALL, waveOf } from '../../shared/domain/waves.ts';
+import { waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
-import { allPlansOf, lastReportAt, type Planned, previewOf } from './preview.ts';
+import { lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
+/** Takes the place of digests if an approval applies to every change. */
+export const EVERY_CHANGE = 'all';
 /** Characters of a digest that are kept. */
 const DIGEST_LENGTH = 16;
 
@@ -23,7 +25,7 @@ export function waitBefore(wave: number, release: Release, { rollout, input }: C
 }
 
 /** Whether the approval is of this commit and revision. */
-function isOf({ approved, approvedRevision }: RolloutInput, { commit, revision }: ReleaseName): boolean {
+function isApprovalOf({ approved, approvedRevision }: RolloutInput, { commit, revision }: ReleaseName): boolean {
   return approved === commit && (approvedRevision ?? revision) === revision;
 }
 
@@ -32,10 +34,10 @@ function isOf({ approved, approvedRevision }: RolloutInput, { commit, revision }
  * that they report.
  */
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
-  if (!isOf(input, release)) return false;
+  if (!isApprovalOf(input, release)) return false;
   const known = rollout.handled?.approvedDigests;
   if (!known) return previewOf(release, rollout)?.endedAt === undefined;
-  return isEvery(known) || digestsOf(release, rollout, input).awaited.every((digest) => known.includes(digest));
+  return isEvery(known) || digestsOf(release, rollout, input).inApprovalWaves.every((digest) => known.includes(digest));
 }
 
 /**
@@ -54,18 +56,18 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const { digests = bounded(current) } = preview;
   const ended = { ...rollout, preview: { ...preview, digests } };
   const hasReports = preview.reported > 0 || digests.length > 0;
-  const isSilent = !hasReports && allPlansOf(preview, rollout, input.gateways).length === 0;
+  const isSilent = !hasReports && previewsOf(preview, rollout, input.gateways).length === 0;
   const isEarly = isSilent && input.now < lastReportAt(preview, input);
   if (!handled || !isApproving || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
   const isOfAll = isSilent || isEvery(digests);
-  const approvedDigests = isOfAll ? [ALL] : bounded({ ...current, all: [...digests, ...current.all] });
+  const approvedDigests = isOfAll ? [EVERY_CHANGE] : bounded({ ...current, all: [...digests, ...current.all] });
   return { history, rollout: { ...ended, handled: { ...handled, approvedDigests } } };
 }
 
 /** Whether a release is approved, but not yet which changes of it. */
 const isUnrecorded = (release: ReleaseName, { handled }: RolloutStatus, input: RolloutInput): boolean =>
-  handled !== undefined && !handled.approvedDigests && isOf(input, release);
+  handled !== undefined && !handled.approvedDigests && isApprovalOf(input, release);
 
 /** When an approval applies to every change, unless a gateway reports one before (ms since the epoch). */
 export function approvalDue(rollout: RolloutStatus, input: RolloutInput): number | undefined {
@@ -73,20 +75,24 @@ export function approvalDue(rollout: RolloutStatus, input: RolloutInput): number
   return preview && isUnrecorded(preview, rollout, input) ? lastReportAt(preview, input) : undefined;
 }
 
-const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === ALL;
+const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === EVERY_CHANGE;
 
 /** Different changes, shortened. */
 interface Digests {
   /** Those of gateways in waves that wait, or will wait, for the approval. */
-  awaited: string[];
+  inApprovalWaves: string[];
   /** Those of paused gateways come last. */
   all: string[];
 }
 
-/** Returns the digests that fit into the status. If not even the awaited ones do, an approval is of every change. */
-function bounded({ awaited, all }: Digests): string[] {
+/**
+ * Returns the digests that fit into the status. If not even those in approval waves do, an approval is of every change.
+ */
+function bounded({ inApprovalWaves, all }: Digests): string[] {
   const max = BOUNDS.approvedDigests;
-  return awaited.length > max ? [ALL] : [...new Set([...awaited, ...all])].slice(0, max).sort();
+  return inApprovalWaves.length > max
+    ? [EVERY_CHANGE]
+    : [...new Set([...inApprovalWaves, ...all])].slice(0, max).sort();
 }
 
 /** Returns the changes that gateways report for a release. Paused ones don't wait, but the user sees their changes. */
@@ -94,14 +100,17 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
   const { admission } = rollout;
   const hasBegun = isInProgress(rollout) && isSame(release, rollout);
   const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
-  const isAwaited = ({ gateway: { fits, key } }: Planned) => {
+  const isInApprovalWave = ({ gateway: { fits, key } }: PreviewedGateway) => {
     const wave = waveOf(fits, key, admission);
     return wave >= current && spec.waves?.[wave]?.approval === true;
   };
-  const changed = allPlansOf(release, rollout, gateways).filter(({ plan }) => !plan.isUnchanged);
+  const changed = previewsOf(release, rollout, gateways).filter(({ preview }) => !preview.isUnchanged);
   const active = changed.filter(({ gateway }) => !gateway.isResting);
-  return { awaited: different(active.filter(isAwaited)), all: [...different(active), ...different(changed)] };
+  return {
+    inApprovalWaves: distinctDigests(active.filter(isInApprovalWave)),
+    all: [...distinctDigests(active), ...distinctDigests(changed)],
+  };
 }
 
-const different = (planned: readonly Planned[]): string[] =>
-  [...new Set(planned.map(({ plan }) => plan.digest.slice(0, DIGEST_LENGTH)))].sort();
+const distinctDigests = (previewed: readonly PreviewedGateway[]): string[] =>
+  [...new Set(previewed.map(({ preview }) => preview.digest.slice(0, DIGEST_LENGTH)))].sort();

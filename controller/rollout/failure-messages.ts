@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import type { Planned } from './preview.ts';
+import type { PreviewedGateway } from './preview.ts';
 
 /** Describes which gateways failed, and the reason of the first one. */
 export function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
@@ -9,8 +9,8 @@ export function failureOf({ failures = [], failureMessage }: RolloutStatus): str
 }
 
 /** Lists the gateways to which a release can't be delivered, grouped by the message. */
-export function previewFailureOf(failures: readonly Planned[]): string {
-  const groups = [...Map.groupBy(failures, ({ plan }) => plan.failure ?? '')]
+export function previewFailureOf(failures: readonly PreviewedGateway[]): string {
+  const groups = [...Map.groupBy(failures, ({ preview }) => preview.failure ?? '')]
     .map(([failure, members]) => ({ failure, names: members.map(({ gateway }) => gateway.name) }))
     .sort((a, b) => b.names.length - a.names.length || (a.failure < b.failure ? -1 : 1));
   const others = groups.length > MAX_GROUPS ? [`${groups.length - MAX_GROUPS} other messages`] : [];

@@ -30,7 +30,7 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
     ...releaseOf(release),
     ...stableFields(release),
     startedAt: iso(input.now),
-    plan: input.plan,
+    plan: input.wavesHash,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
     handled: handledOf(input),
   };
@@ -75,7 +75,7 @@ function remembered(
 }
 
 /** Fields with which every rollout starts. Handled orders are kept. */
-function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutInput, admitted: string) {
+function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: RolloutInput, admitted: string) {
   const { admission: before } = rollout;
   const admission = makeAdmission(spec, gateways, { admitted, before });
   return {
@@ -83,8 +83,8 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
     ...noCounts,
     ...stableFields(stableOf(rollout)),
     startedAt: iso(now),
-    plan,
-    admission: plan === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
+    plan: wavesHash,
+    admission: wavesHash === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
     preview: rollout.preview,
     nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,

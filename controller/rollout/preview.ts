@@ -12,12 +12,12 @@ import {
 import { waveOf } from '../../shared/domain/waves.ts';
 import { skippedBefore } from './judge-gateway.ts';
 import { iso, unlessEmpty } from './lifecycle.ts';
-import type { PlannedChange, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { ReportedPreview, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 
-/** A gateway, and the change that it reports. */
-export interface Planned {
+/** A gateway, and the preview that it reports. */
+export interface PreviewedGateway {
   gateway: RolloutGateway;
-  plan: PlannedChange;
+  preview: ReportedPreview;
 }
 
 /** Returns the preview of a release; undefined if the status has that of another one, or none. */
@@ -32,25 +32,21 @@ export const lastReportAt = ({ startedAt }: { startedAt: string }, { previewMs }
 export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
   previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
 
-/** Returns the changes that gateways report for a release, except for paused ones. */
-const plansOf = (release: ReleaseName, rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Planned[] =>
-  allPlansOf(release, rollout, gateways).filter(({ gateway }) => !gateway.isResting);
-
 /**
- * Returns the changes that gateways report for a release. A plan that was made from another release than the one that
- * the gateway is assigned to proves nothing. Gateways that have noted the release still report it after the status names
+ * Returns the previews that gateways report for a release. One that was made from another release than the one that the
+ * gateway is assigned to proves nothing. Gateways that have noted the release still report it after the status names
  * another preview, or none.
  */
-export function allPlansOf(
+export function previewsOf(
   release: ReleaseName,
   rollout: RolloutStatus,
   gateways: readonly RolloutGateway[],
-): Planned[] {
+): PreviewedGateway[] {
   const isNamed = previewOf(release, rollout) !== undefined;
   return gateways.flatMap((gateway) => {
-    const { plan, report } = gateway;
-    if (!plan || !isSame(plan, release) || !isOnRelease(report ?? {}, rollout)) return [];
-    return isNamed || isSame(report ?? {}, release) ? { gateway, plan } : [];
+    const { preview, report } = gateway;
+    if (!preview || !isSame(preview, release) || !isOnRelease(report ?? {}, rollout)) return [];
+    return isNamed || isSame(report ?? {}, release) ? { gateway, preview } : [];
   });
 }
 
@@ -60,74 +56,82 @@ export function allPlansOf(
  */
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
   const isCurrent = isInProgress(rollout) || rollout.phase === 'Stopped';
-  const plans = isCurrent ? allPlansOf(rollout, rollout, gateways) : [];
-  return new Set(plans.flatMap(({ gateway, plan }) => (plan.isUnchanged ? gateway : [])));
+  const previewed = isCurrent ? previewsOf(rollout, rollout, gateways) : [];
+  return new Set(previewed.flatMap(({ gateway, preview }) => (preview.isUnchanged ? gateway : [])));
 }
 
 /**
- * Whether a gateway was unready before the preview of a rollout's release began, and reports no plan. One that became
- * unready later may be changed, like any other without a report.
+ * Whether a gateway was unready before the preview of a rollout's release began, and reports no preview. One that
+ * became unready later may be changed, like any other without a report.
  */
-export function isUnknown(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
+export function isUnreadyWithoutPreview(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
   const { preview } = rollout;
   const isSkipped = preview !== undefined && skippedBefore(preview.startedAt)(gateway);
-  return isSkipped && allPlansOf(rollout, rollout, [gateway]).length === 0;
+  return isSkipped && previewsOf(rollout, rollout, [gateway]).length === 0;
 }
 
 /**
  * Returns the failures that keep the previewed release from all gateways. A gateway that the waves don't wait for must
  * not stop them.
  */
-export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutInput): Planned[] {
-  const { preview } = rollout;
-  if (!preview || spec.previewFailures === 'Ignore') return [];
-  const isUnready = skippedBefore(preview.startedAt);
-  return plansOf(preview, rollout, gateways).filter(
-    ({ gateway, plan }) => plan.failure !== undefined && !isUnready(gateway),
+export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutInput): PreviewedGateway[] {
+  const { preview: current } = rollout;
+  if (!current || spec.previewFailures === 'Ignore') return [];
+  const isUnready = skippedBefore(current.startedAt);
+  return previewsOf(current, rollout, gateways).filter(
+    ({ gateway, preview }) => preview.failure !== undefined && !gateway.isResting && !isUnready(gateway),
   );
 }
 
 /**
  * Starts, updates, or removes the preview of the release that is next. Once a gateway was admitted, the numbers stay as
- * they are, because gateways that get the release report no plan any longer.
+ * they are, because gateways that get the release report no preview any longer.
  */
 export function withPreview(state: RolloutState, candidate: Release | undefined, input: RolloutInput): RolloutState {
   const { rollout, history } = state;
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
-  const isBefore = rollout.phase === 'Previewing' || rollout.previewFailure !== undefined || known !== undefined;
-  const hasBegun = candidate && isSame(candidate, rollout) && (!isBefore || rollout.admittedAt !== undefined);
-  if (!candidate || input.previewMs === 0 || hasBegun) return { history, rollout: { ...rollout, preview: known } };
+  if (!candidate || input.previewMs === 0 || isPastPreview(candidate, rollout, known))
+    return { history, rollout: { ...rollout, preview: known } };
   const times = known ? undefined : timesOf(candidate, rollout, input);
   const { startedAt, nextPreviewAt } = { ...rollout, ...known, ...times };
-  const preview = known || times ? counted({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
+  const preview = known || times ? countReports({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
   return { history, rollout: { ...rollout, preview, nextPreviewAt } };
+}
+
+/** Whether the waves of a release have begun, so that its preview no longer changes. */
+function isPastPreview(release: Release, rollout: RolloutStatus, known: RolloutPreview | undefined): boolean {
+  if (!isSame(release, rollout)) return false;
+  const isStillPreviewed =
+    rollout.phase === 'Previewing' || rollout.previewFailure !== undefined || known !== undefined;
+  return rollout.admittedAt !== undefined || !isStillPreviewed;
 }
 
 type Begun = Release & Partial<RolloutPreview> & Pick<RolloutPreview, 'startedAt'>;
 
 /** Counts what the gateways report, and notes when the wait is over: all have reported, or enough time has passed. */
-function counted(begun: Begun, rollout: RolloutStatus, input: RolloutInput): RolloutPreview {
+function countReports(begun: Begun, rollout: RolloutStatus, input: RolloutInput): RolloutPreview {
   const { gateways, now } = input;
   const { changedWaves, endedAt } = begun;
-  const preview = { ...begun, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
-  const plans = plansOf(begun, { ...rollout, preview }, gateways);
-  const reporting = new Set(plans.map(({ gateway }) => gateway));
+  const empty = { ...begun, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
+  const previews = previewsOf(begun, { ...rollout, preview: empty }, gateways);
+  const previewed = previews.filter(({ gateway }) => !gateway.isResting);
+  const reporting = new Set(previewed.map(({ gateway }) => gateway));
   const total = reporting.size + awaitedIn(begun, reporting, gateways).length;
   const isOver = reporting.size === total || now >= lastReportAt(begun, input);
   return {
-    ...preview,
+    ...empty,
     endedAt: endedAt ?? (isOver ? iso(now) : undefined),
     total,
     reported: reporting.size,
-    unchanged: plans.filter(({ plan }) => plan.isUnchanged).length,
-    failing: plans.filter(({ plan }) => plan.failure !== undefined).length,
+    unchanged: previewed.filter(({ preview }) => preview.isUnchanged).length,
+    failing: previewed.filter(({ preview }) => preview.failure !== undefined).length,
     // The sum of fabricated reports must fit into the status.
     files: Math.min(
-      plans.reduce((sum, { plan }) => sum + plan.files, 0),
+      previewed.reduce((sum, { preview }) => sum + preview.files, 0),
       BOUNDS.count,
     ),
-    everyCommit: plans.find(({ plan }) => plan.everyCommit !== undefined)?.plan.everyCommit,
-    changedWaves: changedIn(plans, rollout, changedWaves),
+    everyCommit: previewed.find(({ preview }) => preview.everyCommit !== undefined)?.preview.everyCommit,
+    changedWaves: changedIn(previewed, rollout, changedWaves),
   };
 }
 
@@ -145,7 +149,7 @@ function awaitedIn(
 
 /** Returns the gateways whose preview is awaited and hasn't arrived. */
 export function missingIn(preview: RolloutPreview, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
-  const reporting = new Set(plansOf(preview, rollout, gateways).map(({ gateway }) => gateway));
+  const reporting = new Set(previewsOf(preview, rollout, gateways).map(({ gateway }) => gateway));
   return awaitedIn(preview, reporting, gateways);
 }
 
@@ -153,10 +157,15 @@ export function missingIn(preview: RolloutPreview, rollout: RolloutStatus, gatew
  * A pod with changes can be replaced while its release waits. Its wave still needs the approval and the window. Changes
  * compared with a release that was replaced don't count: without it, the gateway may be unchanged.
  */
-function changedIn(plans: readonly Planned[], rollout: RolloutStatus, before: string[] = []): string[] | undefined {
+function changedIn(
+  previewed: readonly PreviewedGateway[],
+  rollout: RolloutStatus,
+  before: string[] = [],
+): string[] | undefined {
   const { admission } = rollout;
-  const isChanged = ({ gateway, plan }: Planned) => !plan.isUnchanged && isOn(gateway.report ?? {}, stableOf(rollout));
-  const changed = plans.filter(isChanged);
+  const isChanged = ({ gateway, preview }: PreviewedGateway) =>
+    !preview.isUnchanged && isOn(gateway.report ?? {}, stableOf(rollout));
+  const changed = previewed.filter(isChanged);
   const names = changed.flatMap(({ gateway: { fits, key } }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
   return unlessEmpty([...new Set([...before, ...names])].sort());
 }
@@ -191,7 +200,7 @@ interface Times {
  */
 export function staleIn(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
   if (input.now >= lastReportAt(rollout, input)) return [];
-  return input.gateways.filter(({ plan }) => plan?.failure !== undefined && isSame(plan, release));
+  return input.gateways.filter(({ preview }) => preview?.failure !== undefined && isSame(preview, release));
 }
 
 /** Times at which the clock alone changes something about previews (ms since the epoch). */

@@ -48,13 +48,13 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   if (changesNothing(rollout, standing)) return { state: noteComplete(state, input), wait: { kind: 'none' } };
   const situation = { state, rollout, index, wave, standing, input };
   const hasBegun = rollout.waveStartedAt !== undefined;
-  const isOver = isWithoutChanges(situation, index);
+  const isOver = needsNoTrial(situation, index);
   const wait = hasBegun || isOver ? undefined : waitBefore(index, rollout, { rollout, input });
   if (wait) return { state: inPhase(state, wait.kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval'), wait };
   const earlier = waitForEarlier(situation);
-  if (earlier && isWithoutChanges(situation, earlier.index)) return { moved: passedOver(state, earlier.index) };
+  if (earlier && needsNoTrial(situation, earlier.index)) return { moved: passOver(state, earlier.index) };
   if (!hasBegun && earlier) return refillEnded(situation, earlier) ?? progress(state, earlier);
-  if (isOver && !earlier) return endWave(passedOver(state, index), index, input);
+  if (isOver && !earlier) return endWave(passOver(state, index), index, input);
   const refilled = refill(situation);
   if (refilled) return { moved: refilled };
   const begun = hasBegun ? undefined : beginWave(situation);
@@ -83,14 +83,14 @@ export function changesNothing({ admittedAt, admission }: RolloutStatus, { waves
  * are gone, their replacements have the whole deadline to appear: the release may be the reason. Others that weren't
  * ready before have the same time.
  */
-function isWithoutChanges({ rollout, standing, input }: Situation, index: number): boolean {
+function needsNoTrial({ rollout, standing, input }: Situation, index: number): boolean {
   const { isUnchanged = false, isIdle = false, hadChanges = false } = standing.waves[index] ?? {};
   const isUntouched = rollout.admission[index]?.admitted === NO_GATEWAY && !hadChanges;
   return (isUnchanged && isUntouched) || (isIdle && isEmptyForLong(rollout, input));
 }
 
 /** Notes that a wave is unchanged, and forgets that it had gateways, so that it requires no verified one. */
-function passedOver({ rollout, history }: RolloutState, index: number): RolloutState {
+function passOver({ rollout, history }: RolloutState, index: number): RolloutState {
   const admission = rollout.admission.map((entry, at) =>
     at === index ? { ...omit(entry, 'gateways'), isUnchanged: true } : entry,
   );
@@ -106,11 +106,11 @@ function beginWave(situation: Situation): Advanced | Moved | undefined {
   if (counted.length === 0) return mayPassOver(situation) ? endWave(state, index, input) : undefined;
   // As many must be healthy in the end, if they still exist.
   const gateways = counted.length - skipped.length;
-  const admission = gateways > 0 ? changed(rollout.admission, index, { gateways }) : rollout.admission;
+  const admission = gateways > 0 ? withEntry(rollout.admission, index, { gateways }) : rollout.admission;
   return { moved: { ...state, rollout: { ...rollout, admission, waveStartedAt: iso(input.now) } } };
 }
 
-const changed = (admission: Admission, index: number, change: Partial<Admission[number]>): Admission =>
+const withEntry = (admission: Admission, index: number, change: Partial<Admission[number]>): Admission =>
   admission.map((entry, at) => (at === index ? { ...entry, ...change } : entry));
 
 /** Selects new gateways for a percentage wave whose gateways are all gone. */
@@ -175,7 +175,7 @@ function waitForEarlier(situation: Situation): WaitForWave | undefined {
 function admit({ state, rollout, index, input }: Situation, { admitted }: Places): Moved | undefined {
   const before = rollout.admission[index]?.admitted;
   if (before === ALL || admitted === before) return undefined;
-  const admission = changed(rollout.admission, index, { admitted });
+  const admission = withEntry(rollout.admission, index, { admitted });
   return { moved: { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } } };
 }
 
@@ -199,7 +199,7 @@ function settle(situation: Situation, earlier: Wait | undefined): Advanced | Mov
 /** Notes whether gateways of a wave have tried the release. Unchanged ones haven't, so the first trial is still to come. */
 function triedIn({ rollout, index, wave }: Situation): Pick<RolloutStatus, 'admission' | 'isTried'> {
   const { admission, preview, isTried } = rollout;
-  if (wave.isStandIn) return { admission: changed(admission, index, { isUnchanged: true }), isTried };
+  if (wave.isStandIn) return { admission: withEntry(admission, index, { isUnchanged: true }), isTried };
   return { admission, isTried: preview ? true : isTried };
 }
 

@@ -31,11 +31,11 @@ export interface RolloutGateway {
   /** Its agent previews releases. */
   previews?: boolean;
   /** Last preview that it reports. */
-  plan?: PlannedChange | undefined;
+  preview?: ReportedPreview | undefined;
 }
 
 /** Change that a release would make to a gateway, without applying it. */
-export interface PlannedChange {
+export interface ReportedPreview {
   commit: string;
   revision: string;
   /** Equal for equal changes. */
@@ -62,7 +62,7 @@ export interface GatewayReport {
 export interface RolloutInput {
   spec: RolloutSpec;
   /** Hash of the waves. */
-  plan: string;
+  wavesHash: string;
   gateways: readonly RolloutGateway[];
   /** The newest release; undefined if there is none. */
   wanted: Release | undefined;

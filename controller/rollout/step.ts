@@ -77,15 +77,15 @@ function withoutFuture({ rollout, history }: RolloutState, { now, previewInterva
  */
 function replan(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
-  const { spec, plan, gateways } = input;
-  if (rollout.plan === plan) {
+  const { spec, wavesHash, gateways } = input;
+  if (rollout.plan === wavesHash) {
     const admission = noteGateways(rollout.admission, gateways, currentWave(rollout));
     return { ...state, rollout: { ...rollout, admission } };
   }
   if (isInProgress(rollout)) return begin(state, releaseOf(rollout), input);
   const admitted = rollout.phase === 'Complete' ? ALL : NO_GATEWAY;
   const admission = makeAdmission(spec, gateways, { admitted, before: rollout.admission });
-  return { ...state, rollout: { ...rollout, wave: undefined, plan, admission } };
+  return { ...state, rollout: { ...rollout, wave: undefined, plan: wavesHash, admission } };
 }
 
 /** Previews the release that is next, and starts it if it can begin. */

@@ -2,7 +2,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
-import { isUnknown, previewOf } from './preview.ts';
+import { isUnreadyWithoutPreview, previewOf } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** Progress of one wave. */
@@ -61,7 +61,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const eligible = counted.filter((gateway) => !skipped.includes(gateway));
   const isUnchanged =
     present.some((gateway) => unchanged.has(gateway)) &&
-    present.every((gateway) => unchanged.has(gateway) || isUnknown(gateway, rollout));
+    present.every((gateway) => unchanged.has(gateway) || isUnreadyWithoutPreview(gateway, rollout));
   const isIdle = eligible.length === 0 && present.some((gateway) => !gateway.isResting && unchanged.has(gateway));
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
@@ -82,12 +82,12 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     pending.length <= mayBeMissing &&
     unhealthy.length <= healthy.length;
   const judged = { skipped, awaited, pending, unhealthy, isHealthy, isDone };
-  const hadChanges = hasReported(rollout, index);
+  const hadChanges = hadChangesIn(rollout, index);
   return { present, counted, isUnchanged, isIdle, isStandIn: standIns.length > 0, hadChanges, ...judged };
 }
 
 /** Whether a gateway of a wave has reported changes, even if it is gone. */
-const hasReported = (rollout: RolloutStatus, index: number): boolean =>
+const hadChangesIn = (rollout: RolloutStatus, index: number): boolean =>
   previewOf(rollout, rollout)?.changedWaves?.includes(rollout.admission[index]?.wave ?? '') === true;
 
 /**
@@ -104,8 +104,8 @@ export function standInsOf(
   // A paused gateway can report that it is unchanged after the others were admitted.
   const hasBegun = rollout.admission[index]?.admitted !== NO_GATEWAY;
   const paused = (hasBegun ? present : others).filter(({ isResting }) => isResting);
-  const hasPaused = paused.some((gateway) => !isUnknown(gateway, rollout));
-  if (!hasPaused || isTriedByOthers || hasReported(rollout, index)) return [];
+  const hasPaused = paused.some((gateway) => !isUnreadyWithoutPreview(gateway, rollout));
+  if (!hasPaused || isTriedByOthers || hadChangesIn(rollout, index)) return [];
   return present.filter((gateway) => unchanged.has(gateway) && !gateway.isResting);
 }
 

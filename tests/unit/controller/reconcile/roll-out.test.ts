@@ -370,22 +370,22 @@ suite('a step of a rollout takes into account', () => {
   });
 
   test("a report's preview, and the commit of a gateway that was unchanged", () => {
-    const planned = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
-    const { previews, plan: none } = planned({ agentVersion: '9.9.9' }) ?? {};
-    assert.deepEqual([previews, none, planned({ agentVersion: '0.0.9' })?.previews], [true, undefined, false]);
+    const previewed = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
+    const { previews, preview: none } = previewed({ agentVersion: '9.9.9' }) ?? {};
+    assert.deepEqual([previews, none, previewed({ agentVersion: '0.0.9' })?.previews], [true, undefined, false]);
     const preview = { commit: newest, revision: 'r', digest: 'd'.repeat(64), added: 1, modified: 2, deleted: 3 };
-    const plan = { commit: newest, revision: 'r', digest: 'd'.repeat(64), isUnchanged: false, files: 6 };
+    const expected = { commit: newest, revision: 'r', digest: 'd'.repeat(64), isUnchanged: false, files: 6 };
     const texts = { failure: undefined, everyCommit: undefined };
-    assert.deepEqual(planned({ preview })?.plan, { ...plan, ...texts });
+    assert.deepEqual(previewed({ preview })?.preview, { ...expected, ...texts });
     const known = { failure: 'no value', everyCommit: 'a.json' };
     const failing = { ...preview, ...known };
-    assert.deepEqual(planned({ preview: failing, unchangedAt: newest })?.plan, { ...plan, ...known });
-    assert.equal(planned({ preview, unchangedAt: newest })?.plan?.isUnchanged, true);
-    assert.equal(planned({ preview, unchangedAt: stable })?.plan?.isUnchanged, false);
+    assert.deepEqual(previewed({ preview: failing, unchangedAt: newest })?.preview, { ...expected, ...known });
+    assert.equal(previewed({ preview, unchangedAt: newest })?.preview?.isUnchanged, true);
+    assert.equal(previewed({ preview, unchangedAt: stable })?.preview?.isUnchanged, false);
     for (const digest of ['all', '', 'd'.repeat(63), 'D'.repeat(64)])
-      assert.equal(planned({ preview: { ...preview, digest }, unchangedAt: newest })?.plan, undefined);
+      assert.equal(previewed({ preview: { ...preview, digest }, unchangedAt: newest })?.preview, undefined);
     const noted = { commit: newest, revision: 'r', digest: '', isUnchanged: true, files: 0 };
-    assert.deepEqual(planned({ commit: newest, revision: 'r', unchangedAt: newest })?.plan, noted);
+    assert.deepEqual(previewed({ commit: newest, revision: 'r', unchangedAt: newest })?.preview, noted);
   });
 
   test('the time to wait for previews, which grows with the fleet', () => {

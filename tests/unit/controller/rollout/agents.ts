@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAdmitted } from '../../../../controller/rollout/admission.ts';
-import type { GatewayReport, PlannedChange } from '../../../../controller/rollout/rollout-input.ts';
+import type { GatewayReport, ReportedPreview } from '../../../../controller/rollout/rollout-input.ts';
 import {
   type Agent,
   type Aim,
@@ -27,8 +27,8 @@ export const GONE: Partial<Agent> = {
   aim: undefined,
   report: undefined,
   seen: undefined,
-  plan: undefined,
-  seenPlan: undefined,
+  preview: undefined,
+  seenPreview: undefined,
 };
 
 /** The release that the status assigns to a gateway; undefined if the waves have changed since it was written. */
@@ -57,17 +57,17 @@ export function read(world: World, index: number, setup: Setup): World {
 /** An agent previews the release that the status names, and removes a preview of another one. */
 export function preview(world: World, index: number, setup: Setup): World {
   const { preview: next } = world.state?.rollout ?? {};
-  const { holds, plan, report = firstReport(holds) } = world.agents[index] as Agent;
+  const { holds, preview: current, report = firstReport(holds) } = world.agents[index] as Agent;
   if (!knowsPreviews(index, setup)) return world;
   // If it is admitted to the release, it delivers it even if no other gateway previews it any longer.
-  if (!next && plan && plan.commit === aimOf(world, index, setup)?.commit) return world;
+  if (!next && current && current.commit === aimOf(world, index, setup)?.commit) return world;
   const isNeeded = next !== undefined && next.commit !== holds;
   const made = isNeeded ? previewOf(next.commit as Commit, index, world, setup) : undefined;
-  return isDeepStrictEqual(plan, made) ? world : withAgent(world, index, { plan: made, report });
+  return isDeepStrictEqual(current, made) ? world : withAgent(world, index, { preview: made, report });
 }
 
 /** Compares a commit with the one in the volume, or with the stable one if there is none. */
-function previewOf(commit: Commit, index: number, world: World, setup: Setup): PlannedChange {
+function previewOf(commit: Commit, index: number, world: World, setup: Setup): ReportedPreview {
   const stable = world.state?.rollout.stableCommit as Commit;
   const { holds = stable } = world.agents[index] as Agent;
   const [content, before, other] = [commit, holds, stable].map((each) => contentOf(each, index, world, setup));
@@ -78,7 +78,7 @@ function previewOf(commit: Commit, index: number, world: World, setup: Setup): P
 
 /** An agent delivers the release that it has read, and reports the result. */
 export function apply(world: World, index: number, setup: Setup): World {
-  const { aim, isResting, holds, plan, isNoted } = world.agents[index] as Agent;
+  const { aim, isResting, holds, preview: previewed, isNoted } = world.agents[index] as Agent;
   if (!aim || isResting) return world;
   const { commit, number: rollout } = aim;
   const content = contentOf(commit, index, world, setup);
@@ -88,14 +88,15 @@ export function apply(world: World, index: number, setup: Setup): World {
   }
   const isSame = holds !== undefined && content === contentOf(holds, index, world, setup);
   // Only a comparison with the stable release proves that nothing has to be verified.
-  const isKnown = holds === commit ? isNoted : isStable(holds, world) && plan?.commit === commit && plan.isUnchanged;
+  const isKnown =
+    holds === commit ? isNoted : isStable(holds, world) && previewed?.commit === commit && previewed.isUnchanged;
   return withAgent(world, index, {
     aim: undefined,
     holds: commit,
     isNoted: isSame && isKnown,
     report: { rollout, ...named(commit), state: isBadFor(commit, index, world, setup) ? 'failed' : 'healthy' },
     // A comparison with another release is obsolete.
-    plan: holds === commit ? plan : undefined,
+    preview: holds === commit ? previewed : undefined,
   });
 }
 
@@ -105,17 +106,19 @@ const named = (commit: Commit | undefined) => ({ commit, revision: commit && 'r'
 
 /** Delivers the report to the controller's watch. */
 export function deliver(world: World, index: number): World {
-  const { report, seen, seenPlan } = world.agents[index] as Agent;
-  const plan = shownPlan(world.agents[index] as Agent);
-  return seen === report && seenPlan === plan ? world : withAgent(world, index, { seen: report, seenPlan: plan });
+  const { report, seen, seenPreview } = world.agents[index] as Agent;
+  const shown = shownPreview(world.agents[index] as Agent);
+  return seen === report && seenPreview === shown
+    ? world
+    : withAgent(world, index, { seen: report, seenPreview: shown });
 }
 
 /** The controller sees a release that changed no file like a preview of it. */
-export function shownPlan({ plan, holds, isNoted, report }: Agent): PlannedChange | undefined {
-  return plan ?? (isNoted && report ? NOTED[holds as Commit] : undefined);
+export function shownPreview({ preview: previewed, holds, isNoted, report }: Agent): ReportedPreview | undefined {
+  return previewed ?? (isNoted && report ? NOTED[holds as Commit] : undefined);
 }
 
-const noted = (commit: Commit): PlannedChange => ({ commit, revision: 'r', digest: '', isUnchanged: true, files: 0 });
+const noted = (commit: Commit): ReportedPreview => ({ commit, revision: 'r', digest: '', isUnchanged: true, files: 0 });
 const NOTED = { S: noted('S'), A: noted('A'), B: noted('B'), C: noted('C') };
 
 /** An agent reads the status, delivers the release, and reports it. */
@@ -125,7 +128,7 @@ export const sync = (world: World, index: number, setup: Setup): World =>
 /** An agent has restarted: its first report is about no rollout, and without the preview. */
 export const restarted = (holds: Commit | undefined): Partial<Agent> => ({
   aim: undefined,
-  plan: undefined,
+  preview: undefined,
   report: firstReport(holds),
 });
 

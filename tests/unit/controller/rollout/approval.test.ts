@@ -32,7 +32,7 @@ function previewed(letters: string, more = {}): Fleet {
   fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
   fleet.more = { ...PREVIEW, ...more };
   fleet.look();
-  for (const [index, letter] of [...letters].entries()) fleet.plan('B', [index], digest(letter));
+  for (const [index, letter] of [...letters].entries()) fleet.preview('B', [index], digest(letter));
   fleet.look();
   return fleet;
 }
@@ -45,7 +45,7 @@ function deliver(fleet: Fleet, index: number): void {
 }
 
 function silence(fleet: Fleet, index: number): void {
-  fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), plan: undefined };
+  fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), preview: undefined };
 }
 
 suite('an approval is not asked for again', () => {
@@ -53,7 +53,7 @@ suite('an approval is not asked for again', () => {
     const fleet = previewed('aabb', approved);
     deliver(fleet, 0);
     for (const letter of 'cde') {
-      fleet.plan('B', [3], digest(letter));
+      fleet.preview('B', [3], digest(letter));
       fleet.look();
       assert.equal(phaseOf(fleet), 'Progressing two');
     }
@@ -65,7 +65,7 @@ suite('an approval is not asked for again', () => {
     const fleet = previewed('aabb', approved);
     deliver(fleet, 0);
     fleet.gateways.push({ ...(fleet.gateways[1] as RolloutGateway), name: 'late', key: '99', createdAt: fleet.now });
-    fleet.plan('B', [4], digest('c'));
+    fleet.preview('B', [4], digest('c'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'Progressing three');
   });
@@ -80,7 +80,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.look();
     assert.deepEqual(approvedIn(fleet), short('a', 'b'));
     fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'new', key: '99' });
-    fleet.plan('B', [4], digest('a'));
+    fleet.preview('B', [4], digest('a'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'Progressing three');
   });
@@ -89,7 +89,7 @@ suite('an approval covers the changes of the preview', () => {
     const fleet = previewed('aabb');
     const paused = fleet.gateways.length;
     fleet.gateways.push({ ...(fleet.gateways[1] as RolloutGateway), name: 'paused', key: '99', isResting: true });
-    fleet.plan('B', [paused], digest('c'));
+    fleet.preview('B', [paused], digest('c'));
     fleet.look('B', approved);
     assert.deepEqual(approvedIn(fleet), short('a', 'b', 'c'));
     fleet.gateways[paused] = { ...(fleet.gateways[paused] as RolloutGateway), isResting: false };
@@ -108,7 +108,7 @@ suite('an approval covers the changes of the preview', () => {
         key: `9${index}`,
         isResting: true,
       });
-      fleet.plan('B', [length + index], digestOf(index));
+      fleet.preview('B', [length + index], digestOf(index));
     }
     silence(fleet, 2);
     fleet.look('B', approved);
@@ -124,7 +124,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: true };
     fleet.more = approved;
     fleet.look();
-    fleet.plan('B', [1], digest('c'));
+    fleet.preview('B', [1], digest('c'));
     fleet.pass(1).look();
     assert.deepEqual(approvedIn(fleet), short('c'));
   });
@@ -137,7 +137,7 @@ suite('an approval covers the changes of the preview', () => {
       const fleet = previewed('abcd', more);
       if (more !== shut) deliver(fleet, 0);
       const { gateways } = fleet;
-      fleet.gateways = gateways.map((gateway, index) => (index === 2 ? { ...gateway, plan: undefined } : gateway));
+      fleet.gateways = gateways.map((gateway, index) => (index === 2 ? { ...gateway, preview: undefined } : gateway));
       fleet.look('B', { ...approved, ...more });
       fleet.gateways = [...gateways];
       fleet.more = approved;
@@ -150,9 +150,9 @@ suite('an approval covers the changes of the preview', () => {
   test('when it ended, and the ones that gateways report now, but no others', () => {
     const fleet = previewed('abbb');
     deliver(fleet, 0);
-    fleet.plan('B', [1], digest('c'));
+    fleet.preview('B', [1], digest('c'));
     fleet.look();
-    fleet.plan('B', [1], digest('d'));
+    fleet.preview('B', [1], digest('d'));
     fleet.look('B', approved);
     assert.deepEqual(approvedIn(fleet), short('a', 'b', 'd'));
   });
@@ -162,7 +162,7 @@ suite('an approval covers the changes of the preview', () => {
     const [, , wave] = fleet.gateways as [unknown, unknown, RolloutGateway];
     for (let index = 0; index < BOUNDS.approvedDigests - 1; index += 1) {
       fleet.gateways.push({ ...wave, name: `r${index}`, key: `9${index}` });
-      fleet.plan('B', [4 + index], digestOf(index));
+      fleet.preview('B', [4 + index], digestOf(index));
     }
     deliver(fleet, 0);
     fleet.look('B', approved);
@@ -178,7 +178,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
     fleet.more = PREVIEW;
     fleet.look();
-    for (const index of fleet.gateways.keys()) fleet.plan('B', [index], digestOf(index));
+    for (const index of fleet.gateways.keys()) fleet.preview('B', [index], digestOf(index));
     fleet.look();
     assert.deepEqual(fleet.rollout.preview?.digests, ['all']);
     fleet.gateways.splice(4);
@@ -200,10 +200,10 @@ suite('an approval while no gateway has reported a change', () => {
 
   test('covers the changes that are reported first', () => {
     const fleet = starting();
-    fleet.plan('B', [1, 2], digest('b'));
+    fleet.preview('B', [1, 2], digest('b'));
     deliver(fleet, 0);
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing two', short('b')]);
-    fleet.plan('B', [2], digest('c'));
+    fleet.preview('B', [2], digest('c'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'AwaitingApproval three');
   });
@@ -227,7 +227,7 @@ suite('an approval while no gateway has reported a change', () => {
     fleet.now -= 999;
     fleet.look();
     assert.deepEqual(approvedIn(fleet), ['all']);
-    fleet.plan('B', [1, 2], digest('b'));
+    fleet.preview('B', [1, 2], digest('b'));
     deliver(fleet, 0);
     assert.equal(phaseOf(fleet), 'Progressing two');
   });
@@ -235,7 +235,7 @@ suite('an approval while no gateway has reported a change', () => {
 
 test('an approval is asked for again if a gateway of a later wave that needs one reports another change', () => {
   const fleet = previewed('aabb', approved);
-  fleet.plan('B', [2], digest('c'));
+  fleet.preview('B', [2], digest('c'));
   deliver(fleet, 0);
   assert.equal(phaseOf(fleet), 'AwaitingApproval two');
 });
@@ -245,7 +245,7 @@ test('many different changes in waves that need no approval do not make it one o
   const [, , , last] = fleet.gateways as [unknown, unknown, unknown, RolloutGateway];
   for (let index = 0; index <= BOUNDS.approvedDigests; index += 1) {
     fleet.gateways.push({ ...last, name: `r${index}`, key: `9${index}` });
-    fleet.plan('B', [4 + index], digestOf(index));
+    fleet.preview('B', [4 + index], digestOf(index));
   }
   fleet.look('B', approved);
   assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);

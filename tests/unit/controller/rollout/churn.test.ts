@@ -159,8 +159,8 @@ test('waves that are edited while the fleet is scaled to zero wait for it', () =
   const fleet = new Fleet(canary, [[true]]);
   fleet.gateways = [];
   fleet.look();
-  fleet.look('B', { plan: 'other', spec: { waves: [{ name: 'pilot' }] } });
-  fleet.look('B', { plan: 'other', spec: { waves: [{ name: 'pilot' }] } });
+  fleet.look('B', { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
+  fleet.look('B', { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
   assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Progressing', 'A']);
 });
 

@@ -1,5 +1,5 @@
 import type {
-  PlannedChange,
+  ReportedPreview,
   RolloutGateway,
   RolloutInput,
   RolloutState,
@@ -44,7 +44,7 @@ export class Fleet {
     const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
     const { wakeInMs, ...state } = step(this.state, {
       spec: this.#spec,
-      plan: 'p',
+      wavesHash: 'p',
       gateways: this.gateways,
       soakMs,
       now: this.now,
@@ -83,8 +83,8 @@ export class Fleet {
   }
 
   /** Makes gateways report a preview of this commit; without `change`, it leaves them unchanged. */
-  plan(commit: string, indexes: readonly number[], change?: Partial<PlannedChange>): void {
-    const plan = {
+  preview(commit: string, indexes: readonly number[], change?: Partial<ReportedPreview>): void {
+    const preview = {
       commit,
       revision: 'r',
       digest: 'd'.repeat(64),
@@ -93,7 +93,7 @@ export class Fleet {
       ...change,
     };
     for (const index of indexes)
-      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), previews: true, plan };
+      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), previews: true, preview };
   }
 
   /** Makes it unready, possibly for a moment. */

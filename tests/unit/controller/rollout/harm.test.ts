@@ -69,7 +69,7 @@ suite('a harmful commit', () => {
 test('a renamed wave waits for its gateways, which can be late', () => {
   const fleet = new Fleet(canary, [[true], [false]]);
   fleet.look();
-  const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
+  const pilot = { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } };
   fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
   fleet.look('B', pilot);
   assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);

@@ -147,7 +147,7 @@ suite('to the exact millisecond,', () => {
 
   test('a renamed wave waits for its gateways until the deadline', () => {
     const { fleet } = begin(canary);
-    const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
+    const pilot = { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } };
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
     fleet.look('B', pilot);
     const edited = fleet.now;

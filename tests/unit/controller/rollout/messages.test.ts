@@ -245,7 +245,7 @@ const readings: [
     () => {
       const fleet = begin(canary, onTwo);
       fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
-      fleet.look(B, { plan: 'other', spec: { waves: [{ name: 'pilot' }] } });
+      fleet.look(B, { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
       return fleet;
     },
     'pilot 0/0',
@@ -363,7 +363,7 @@ const readings: [
     'a commit failed, and the waves were edited',
     () => {
       const fleet = failed(canary);
-      fleet.look(B, { plan: 'other' });
+      fleet.look(B, { wavesHash: 'other' });
       return fleet;
     },
     'stopped',

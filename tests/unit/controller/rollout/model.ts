@@ -1,6 +1,6 @@
 import type {
   GatewayReport,
-  PlannedChange,
+  ReportedPreview,
   RolloutGateway,
   RolloutInput,
   RolloutState,
@@ -44,8 +44,8 @@ export interface Agent {
   /** As seen by the controller. */
   seen: GatewayReport | undefined;
   /** Preview, stored in the API server and as seen by the controller. */
-  plan: PlannedChange | undefined;
-  seenPlan: PlannedChange | undefined;
+  preview: ReportedPreview | undefined;
+  seenPreview: ReportedPreview | undefined;
   /** Its labels were changed, so that every commit changes its files. */
   isRelabeled: boolean;
 }
@@ -105,8 +105,8 @@ export function makeWorld({ fits }: Setup): World {
     isNoted: false,
     report: undefined,
     seen: undefined,
-    plan: undefined,
-    seenPlan: undefined,
+    preview: undefined,
+    seenPreview: undefined,
     isRelabeled: false,
   });
   return {
@@ -124,7 +124,7 @@ export function makeWorld({ fits }: Setup): World {
 
 export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
   const { fits } = planIn(world, setup);
-  return world.agents.flatMap(({ createdAt, notReadySince, isResting, seen, seenPlan }, index) => {
+  return world.agents.flatMap(({ createdAt, notReadySince, isResting, seen, seenPreview }, index) => {
     if (createdAt === undefined) return [];
     const pod = { name: `g${index}`, key: keyOf(index), fits: fits[index] ?? [], createdAt };
     return {
@@ -134,7 +134,7 @@ export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
       isOutdated: false,
       report: seen,
       previews: seen !== undefined && knowsPreviews(index, setup),
-      plan: seenPlan,
+      preview: seenPreview,
     };
   });
 }
@@ -143,7 +143,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
   const { spec } = planIn(world, setup);
   return {
     spec,
-    plan: planNameOf(world, setup),
+    wavesHash: planNameOf(world, setup),
     gateways: gatewaysOf(world, setup),
     wanted: world.wanted && releaseOf(world.wanted),
     inPlace: undefined,

@@ -38,7 +38,7 @@ function agentsMoves(index: number, node: Node, setup: Setup): Move[] {
     if (holds !== undefined) rare('join with the volume', 'join', { createdAt: world.now });
     return moves;
   }
-  if (!isRelabeled) rare('relabel', 'relabel', { isRelabeled: true, plan: undefined, isNoted: false });
+  if (!isRelabeled) rare('relabel', 'relabel', { isRelabeled: true, preview: undefined, isNoted: false });
   rare(isResting ? 'resume' : 'pause', 'rest', { isResting: !isResting });
   rare('leave', 'leave', GONE);
   rare('restart', 'restart', restarted(holds));
@@ -101,7 +101,7 @@ function without(world: World, setup: Setup): World {
   return control({ ...world, agents, state: undefined }, setup);
 }
 
-const FRESH: Partial<Agent> = { aim: undefined, isNoted: false, plan: undefined, seenPlan: undefined };
+const FRESH: Partial<Agent> = { aim: undefined, isNoted: false, preview: undefined, seenPreview: undefined };
 
 /** Loses the status. */
 function wiped(node: Node, setup: Setup): Node {

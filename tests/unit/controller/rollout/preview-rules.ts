@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { EVERY_CHANGE } from '../../../../controller/rollout/approval.ts';
 import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isOnRelease } from '../../../../shared/domain/releases.ts';
-import { ALL, isWithin, waveOf } from '../../../../shared/domain/waves.ts';
+import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import { type Commit, contentOf, gatewaysOf, indexOf, planIn, type Setup, type World } from './model.ts';
 import type { Node } from './node.ts';
 
@@ -29,7 +30,9 @@ export function checkPreview(world: World, previous: RolloutStatus | undefined, 
     assert.notEqual(phase, 'Previewing', 'gateways lose a commit before the next one is previewed');
   if (isStopped && previous?.phase !== 'Stopped')
     assert.ok(
-      gatewaysOf(world, setup).some(({ plan }) => plan?.commit === rollout.commit && plan.failure !== undefined),
+      gatewaysOf(world, setup).some(
+        ({ preview: reported }) => reported?.commit === rollout.commit && reported.failure !== undefined,
+      ),
       'it stopped although no gateway reports a failure',
     );
   if (!setup.contents) assert.equal(preview, undefined);
@@ -90,10 +93,10 @@ export function isSkipped(
 
 /** Whether a rollout waits for a gateway that its commit changes. If its labels changed, its report can be outdated. */
 export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world, setup }: Circumstances): boolean {
-  const { isResting, plan } = gateway;
+  const { isResting, preview } = gateway;
   if (isResting || skippedBefore(rollout.startedAt)(gateway) || !isChanged(gateway, rollout, { world, setup }))
     return false;
-  return !(plan?.isUnchanged && isRelabeled(gateway, world));
+  return !(preview?.isUnchanged && isRelabeled(gateway, world));
 }
 
 /** A wave begins only with its approval, which must cover all changes that gateways report. */
@@ -116,23 +119,25 @@ export function checkApproval(index: number, { rollout, previous, really }: Writ
 /** Returns the digests that the approval lacks, of gateways in waves that need it, beginning with this wave. */
 function unapproved(commit: string, from: number, { world, setup }: Circumstances): string[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { approvedDigests = [ALL] } = rollout.handled ?? {};
-  if (approvedDigests.includes(ALL)) return [];
+  const { approvedDigests = [EVERY_CHANGE] } = rollout.handled ?? {};
+  if (approvedDigests.includes(EVERY_CHANGE)) return [];
   const { waves } = planIn(world, setup).spec;
-  const awaited = gatewaysOf(world, setup).filter(({ fits, key, isResting, plan, report }) => {
+  const inApprovalWaves = gatewaysOf(world, setup).filter(({ fits, key, isResting, preview, report }) => {
     const index = waveOf(fits, key, rollout.admission);
-    const isValid = plan?.commit === commit && !plan.isUnchanged && isOnRelease(report ?? {}, rollout);
+    const isValid = preview?.commit === commit && !preview.isUnchanged && isOnRelease(report ?? {}, rollout);
     return !isResting && isValid && index >= from && waves?.[index]?.approval === true;
   });
-  return awaited.flatMap(({ plan }) => plan?.digest ?? []).filter((digest) => !approvedDigests.includes(digest));
+  return inApprovalWaves
+    .flatMap(({ preview }) => preview?.digest ?? [])
+    .filter((digest) => !approvedDigests.includes(digest));
 }
 
-/** Returns the plan of each gateway that counts in a preview, if it is valid. */
-function plansFor(commit: string, world: World, setup: Setup) {
+/** Returns the preview of each gateway that counts, if it is valid. */
+function previewsFor(commit: string, world: World, setup: Setup) {
   const { rollout } = world.state as NonNullable<World['state']>;
   const counted = gatewaysOf(world, setup).filter(({ isResting }) => !isResting);
-  return counted.map(({ plan, report }) =>
-    plan?.commit === commit && isOnRelease(report ?? {}, rollout) ? plan : undefined,
+  return counted.map(({ preview, report }) =>
+    preview?.commit === commit && isOnRelease(report ?? {}, rollout) ? preview : undefined,
   );
 }
 
@@ -153,12 +158,12 @@ export function checkAsked(world: World, setup: Setup): void {
   // A wave that takes a share takes none of paused gateways, so it can be empty.
   const isGone =
     admission.some((entry, at) => entry.gateways && !present.has(at)) || gateways.some(({ isResting }) => isResting);
-  const plans = plansFor(next, world, setup);
+  const previews = previewsFor(next, world, setup);
   // Gateways that have an unfinished commit return to the stable one first.
   const { stableCommit } = rollout;
   const isForNothing =
-    plans.length > 0 &&
-    plans.every((plan) => plan?.isUnchanged) &&
+    previews.length > 0 &&
+    previews.every((each) => each?.isUnchanged) &&
     !gateways.some(
       (gateway) =>
         world.agents[indexOf(gateway.name)]?.holds !== stableCommit &&

@@ -30,7 +30,7 @@ function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): v
 /** A canary wave of two gateways, of which the first one isn't ready, and another gateway. Commit A is complete. */
 function withUnready(): Fleet {
   const fleet = new Fleet(canary, [[true], [true], [false]]);
-  fleet.plan('A', [0, 1, 2]);
+  fleet.preview('A', [0, 1, 2]);
   fleet.blink(0);
   fleet.more = PREVIEW;
   fleet.pass(1).look();
@@ -45,8 +45,8 @@ suite('before the first wave', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     assert.equal(phaseOf(fleet), 'Previewing canary B A');
     assert.match(fleet.rollout.message ?? '', /: 0 of 3 have reported \(missing: g0, g1, and g2\)$/);
-    fleet.plan('B', [0], {});
-    fleet.plan('B', [2]);
+    fleet.preview('B', [0], {});
+    fleet.preview('B', [2]);
     fleet.look();
     const { preview, summary, message } = fleet.rollout;
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
@@ -59,7 +59,7 @@ suite('before the first wave', () => {
       /^the gateways have been previewing commit B since \S+: 2 of 3 have reported \(missing: g1\); /,
     );
     assert.deepEqual(fleet.letIn, []);
-    fleet.plan('B', [1], {});
+    fleet.preview('B', [1], {});
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
     assert.deepEqual(fleet.letIn, ['g0', 'g1']);
@@ -67,7 +67,7 @@ suite('before the first wave', () => {
 
   test('the wait ends to the exact millisecond, and a gateway without a report counts as changed', () => {
     const fleet = begin(canary, two);
-    fleet.plan('B', [1]);
+    fleet.preview('B', [1]);
     lookAfter(fleet, 29_999);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 1]);
     lookAfter(fleet, 30_000);
@@ -85,7 +85,7 @@ suite('before the first wave', () => {
     change(3, {});
     fleet.look('B', PREVIEW);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.total], ['Previewing', 1]);
-    fleet.plan('B', [3], {});
+    fleet.preview('B', [3], {});
     fleet.look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Progressing');
   });
@@ -93,7 +93,7 @@ suite('before the first wave', () => {
   test('a preview that cannot begin yet waits for its time, although no gateway is ready', () => {
     const fleet = begin(canary, two);
     for (const commit of ['B', 'C']) {
-      fleet.plan(commit, [0, 1], { failure: 'broken' });
+      fleet.preview(commit, [0, 1], { failure: 'broken' });
       fleet.look(commit);
       fleet.look(commit);
     }
@@ -109,7 +109,7 @@ suite('before the first wave', () => {
   test('a preview counts changes by the waves that are chosen when the rollout begins', () => {
     const fleet = begin({ waves: [{ name: 'half', gateways: '50%' }] }, [[true], [true], [true], [true]], shut);
     fleet.gateways.shift();
-    fleet.plan('B', [1], {});
+    fleet.preview('B', [1], {});
     fleet.look();
     assert.deepEqual(fleet.rollout.preview?.changedWaves, ['rest']);
     fleet.look('B', PREVIEW);
@@ -131,11 +131,11 @@ suite('before the first wave', () => {
   test('a preview of another commit, of another revision, or from another release proves nothing', () => {
     const fleet = begin(canary, two);
     const away = { rollout: 1, commit: 'Z', revision: 'r', state: 'healthy' } as const;
-    fleet.plan('C', [0]);
-    fleet.plan('B', [1], { revision: 'other', isUnchanged: true });
+    fleet.preview('C', [0]);
+    fleet.preview('B', [1], { revision: 'other', isUnchanged: true });
     fleet.look();
     assert.equal(fleet.rollout.preview?.reported, 0);
-    fleet.plan('B', [0, 1]);
+    fleet.preview('B', [0, 1]);
     fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report: away };
     fleet.look();
     assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.phase], [1, 'Previewing']);
@@ -151,15 +151,15 @@ suite('before the first wave', () => {
 
   test('gateways keep a commit in progress while the next one is previewed, and get that one directly', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.plan('B', [0, 1, 2], {});
+    fleet.preview('B', [0, 1, 2], {});
     fleet.look();
     fleet.well(0);
     fleet.look('C');
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(fleet.rollout.message ?? '', /^the gateways have been previewing commit C .*; no further gateways/);
     fleet.well(1);
-    fleet.plan('C', [0, 1, 2], {});
-    fleet.plan('C', [1], { failure: 'check' });
+    fleet.preview('C', [0, 1, 2], {});
+    fleet.preview('C', [1], { failure: 'check' });
     fleet.look('C');
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Stopped canary C A', []]);
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: undefined }));
@@ -168,11 +168,11 @@ suite('before the first wave', () => {
     assert.equal(phaseOf(fleet), 'Progressing canary D A');
     fleet.well(0);
     fleet.look('E');
-    fleet.plan('E', [0, 1, 2], {});
+    fleet.preview('E', [0, 1, 2], {});
     fleet.look('E');
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary E A', ['g0', 'g1']]);
     // The gateway that still has D was compared with that.
-    fleet.plan('E', [0]);
+    fleet.preview('E', [0]);
     fleet.look('E');
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
   });
@@ -180,7 +180,7 @@ suite('before the first wave', () => {
   test('a fix of a stopped commit is previewed at once, and a series of commits one per minute', () => {
     const fleet = begin(canary, two);
     const stopped = (commit: string) => {
-      fleet.plan(commit, [0, 1], { failure: 'check' });
+      fleet.preview(commit, [0, 1], { failure: 'check' });
       fleet.look(commit);
       assert.equal(phaseOf(fleet), `Stopped canary ${commit} A`);
     };
@@ -209,11 +209,11 @@ suite('before the first wave', () => {
 
   test('a commit is previewed before it waits for a window', () => {
     const fleet = begin(canary, two);
-    fleet.plan('B', [0, 1], { failure: 'check' });
+    fleet.preview('B', [0, 1], { failure: 'check' });
     fleet.look();
     const waiting = { ...PREVIEW, ...shut };
     lookAfter(fleet, 20_000, 'C', waiting);
-    fleet.plan('C', [0, 1], {});
+    fleet.preview('C', [0, 1], {});
     fleet.look('C', waiting);
     assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported; /);
     lookAfter(fleet, 30_000, 'D', waiting);
@@ -227,14 +227,14 @@ suite('before the first wave', () => {
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
     const fleet = begin(canary, two);
-    fleet.plan('B', [0, 1], {});
+    fleet.preview('B', [0, 1], {});
     fleet.look();
     const { number: rollout, commit, revision } = fleet.rollout;
     const report = { rollout, commit, revision, state: 'failed' as const };
     fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
     fleet.look();
     fleet.pass(1).look('C', { ...PREVIEW, ...shut });
-    fleet.plan('C', [0], {});
+    fleet.preview('C', [0], {});
     fleet.look('C', { ...PREVIEW, ...shut });
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.reported], ['Stopped', 1]);
     fleet.look('C');
@@ -273,7 +273,7 @@ suite('a commit that changes nothing', () => {
     const fleet = begin(gated, two, shut);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     assert.equal(fleet.rollout.preview?.commit, 'B');
-    fleet.plan('B', [0, 1]);
+    fleet.preview('B', [0, 1]);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Complete B B');
     assert.deepEqual([fleet.rollout.preview, fleet.rollout.nextCommit], [undefined, undefined]);
@@ -285,11 +285,11 @@ suite('a commit that changes nothing', () => {
       [true, false],
       [false, false],
     ]);
-    fleet.plan('A', [0, 1, 2]);
+    fleet.preview('A', [0, 1, 2]);
     fleet.blink(0);
     fleet.pass(1).look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Previewing');
-    fleet.plan('B', [1, 2]);
+    fleet.preview('B', [1, 2]);
     fleet.look('B', PREVIEW);
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
@@ -300,8 +300,8 @@ suite('a commit that changes nothing', () => {
   ] as const)
     test(`waits for its ${name} although a gateway that it changes is unready for a moment, or is replaced`, () => {
       const fleet = begin(gated, [[true], [true], [false]], more);
-      fleet.plan('B', [0], { files: 7 });
-      fleet.plan('B', [1, 2]);
+      fleet.preview('B', [0], { files: 7 });
+      fleet.preview('B', [1, 2]);
       fleet.look();
       fleet.pass(60).look();
       fleet.blink(0);
@@ -314,8 +314,8 @@ suite('a commit that changes nothing', () => {
 
   test('waits for the approval while the gateway of a wave that it changes is gone', () => {
     const fleet = begin(gated, [[true], [true], [false]]);
-    fleet.plan('B', [0], {});
-    fleet.plan('B', [1, 2]);
+    fleet.preview('B', [0], {});
+    fleet.preview('B', [1, 2]);
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     fleet.gateways.shift();
@@ -331,8 +331,8 @@ suite('a commit that changes nothing', () => {
 
   test('waits for the approval while the only gateway of a wave, which it changes, is gone', () => {
     const fleet = begin(gated, two);
-    fleet.plan('B', [0], {});
-    fleet.plan('B', [1]);
+    fleet.preview('B', [0], {});
+    fleet.preview('B', [1]);
     fleet.look();
     fleet.gateways.shift();
     fleet.look();
@@ -341,20 +341,20 @@ suite('a commit that changes nothing', () => {
 
   test('for all ready gateways is not complete if an unready one reports a change', () => {
     const fleet = new Fleet(gated, [[true], [true], [false]]);
-    fleet.plan('A', [0, 1, 2]);
+    fleet.preview('A', [0, 1, 2]);
     fleet.blink(0);
     fleet.more = { ...PREVIEW, ...shut };
     fleet.pass(1).look();
-    fleet.plan('B', [0], { files: 7 });
-    fleet.plan('B', [1, 2]);
+    fleet.preview('B', [0], { files: 7 });
+    fleet.preview('B', [1, 2]);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
   });
 
   test('for a wave needs no soak, approval, or window for it', () => {
     const fleet = begin(gated, two);
-    fleet.plan('B', [0]);
-    fleet.plan('B', [1], {});
+    fleet.preview('B', [0]);
+    fleet.preview('B', [1], {});
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing rest B A');
     assert.deepEqual(fleet.letIn, ['g0']);
@@ -366,8 +366,8 @@ suite('a commit that changes nothing', () => {
 
   test('for a gateway does not make its wave wait for it, or fail', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.plan('B', [0]);
-    fleet.plan('B', [1, 2], {});
+    fleet.preview('B', [0]);
+    fleet.preview('B', [1, 2], {});
     fleet.look();
     assert.deepEqual([fleet.rollout.total, fleet.letIn], [2, ['g0', 'g1']]);
     fleet.well(1);
@@ -380,8 +380,8 @@ suite('a commit that changes nothing', () => {
 
   test('for a gateway does not count as verified after another one stopped the rollout', () => {
     const fleet = begin({}, [[], [], []]);
-    fleet.plan('B', [0, 1]);
-    fleet.plan('B', [2], {});
+    fleet.preview('B', [0, 1]);
+    fleet.preview('B', [2], {});
     fleet.look();
     const { number: rollout } = fleet.rollout;
     const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
@@ -397,11 +397,11 @@ suite('a commit that changes nothing', () => {
 
   test('for a gateway whose labels change then counts for it', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.plan('B', [0]);
-    fleet.plan('B', [1, 2], {});
+    fleet.preview('B', [0]);
+    fleet.preview('B', [1, 2], {});
     fleet.look();
     fleet.well(1);
-    fleet.plan('B', [0], {});
+    fleet.preview('B', [0], {});
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
     fleet.well(0);
@@ -427,11 +427,11 @@ suite('a commit that can only change paused gateways of a wave', () => {
   /** Gateways that were paused before the commit arrived, and a preview that all others have reported. */
   function beginPaused(spec: RolloutSpec, paused: number[], more = {}): Fleet {
     const fleet = new Fleet(spec, fits);
-    fleet.plan('A', [0, 1, 2]);
+    fleet.preview('A', [0, 1, 2]);
     rest(fleet, true, ...paused);
     fleet.more = { ...PREVIEW, ...more };
     fleet.look();
-    fleet.plan(
+    fleet.preview(
       'B',
       [0, 1, 2].filter((index) => !paused.includes(index)),
     );
@@ -439,7 +439,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
   }
 
   for (const [what, report] of [
-    ['reports a change', (fleet: Fleet, ...indexes: number[]) => fleet.plan('B', indexes, {})],
+    ['reports a change', (fleet: Fleet, ...indexes: number[]) => fleet.preview('B', indexes, {})],
     ['reports nothing', () => undefined],
   ] as const)
     test(`waits for the approval, the window, and the soak of the wave if a paused one ${what}`, () => {
@@ -463,7 +463,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
   test('waits for one of them if all are paused, although no other gateway of the fleet is changed', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', soak: '10m' }, { name: 'last' }] };
     const fleet = beginPaused(spec, [0, 1], shut);
-    fleet.plan('B', [0, 1], {});
+    fleet.preview('B', [0, 1], {});
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
     fleet.more = PREVIEW;
@@ -486,7 +486,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const fleet = beginPaused(gated, [1], shut);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Complete A A');
-    fleet.plan('B', [1]);
+    fleet.preview('B', [1]);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
@@ -495,7 +495,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const fleet = beginPaused(canary, [1]);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
-    fleet.plan('B', [1]);
+    fleet.preview('B', [1]);
     fleet.look();
     assert.equal(fleet.rollout.waitsFor, undefined);
     fleet.well(0);
@@ -507,12 +507,12 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', approval: true, maxConcurrent: 1 }, { name: 'last' }] };
     for (const isResumed of [true, false]) {
       const fleet = new Fleet(spec, [...fits.slice(0, 2), [true, true], [false, true], [false, true]]);
-      fleet.plan('A', [0, 1, 2, 3, 4]);
+      fleet.preview('A', [0, 1, 2, 3, 4]);
       rest(fleet, true, 1, 2);
       fleet.more = PREVIEW;
       fleet.look();
-      fleet.plan('B', [0]);
-      fleet.plan('B', [1, 2, 3, 4], {});
+      fleet.preview('B', [0]);
+      fleet.preview('B', [1, 2, 3, 4], {});
       fleet.look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
       if (isResumed) rest(fleet, false, 1, 2);
@@ -529,12 +529,12 @@ suite('a commit that can only change paused gateways of a wave', () => {
 
   test('is not held up by a paused one if others of its wave are changed and verified', () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
-    fleet.plan('A', [0, 1, 2, 3]);
+    fleet.preview('A', [0, 1, 2, 3]);
     rest(fleet, true, 1);
     fleet.more = PREVIEW;
     fleet.look();
-    fleet.plan('B', [0, 1], {});
-    fleet.plan('B', [2, 3]);
+    fleet.preview('B', [0, 1], {});
+    fleet.preview('B', [2, 3]);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
     fleet.well(0);
@@ -549,8 +549,8 @@ suite('the first wave with changes', () => {
   /** A commit that leaves the canary unchanged. */
   function untried(spec = canary): Fleet {
     const fleet = begin(spec, fits);
-    fleet.plan('B', [0]);
-    fleet.plan('B', [1, 2, 3], {});
+    fleet.preview('B', [0]);
+    fleet.preview('B', [1, 2, 3], {});
     fleet.look();
     return fleet;
   }
@@ -590,12 +590,12 @@ suite('the first wave with changes', () => {
 
   test('is not tried by an unchanged gateway whose report has lost its preview', () => {
     const fleet = begin(canary, [[true], [false], [false], [false], [false]]);
-    fleet.plan('B', [0, 1]);
-    fleet.plan('B', [2, 3, 4], {});
+    fleet.preview('B', [0, 1]);
+    fleet.preview('B', [2, 3, 4], {});
     fleet.look();
     fleet.well(0, 1);
     for (const index of [0, 1])
-      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), plan: undefined };
+      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), preview: undefined };
     fleet.look();
     assert.notEqual(fleet.rollout.admission[1]?.admitted, 'all');
     assert.match(fleet.rollout.message ?? '', /waiting for g2 .* goes first, .*; waves without changes: canary/);
@@ -621,8 +621,8 @@ suite('the first wave with changes', () => {
       [false, true],
       [false, true],
     ]);
-    fleet.plan('B', [0]);
-    fleet.plan('B', [1, 2, 3], {});
+    fleet.preview('B', [0]);
+    fleet.preview('B', [1, 2, 3], {});
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', 2]);
     assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
@@ -630,8 +630,8 @@ suite('the first wave with changes', () => {
 
   test('waits for the deadline if its changed gateways are gone, because the commit may be the reason', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.plan('B', [1]);
-    fleet.plan('B', [0, 2], {});
+    fleet.preview('B', [1]);
+    fleet.preview('B', [0, 2], {});
     fleet.look();
     fleet.gateways.shift();
     fleet.look();
@@ -648,10 +648,10 @@ suite('the first wave with changes', () => {
 
   test('waits for the deadline if its changed gateway no longer changes, and says that this is possible', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.plan('B', [0], {});
-    fleet.plan('B', [1]);
+    fleet.preview('B', [0], {});
+    fleet.preview('B', [1]);
     fleet.look();
-    fleet.plan('B', [0, 2]);
+    fleet.preview('B', [0, 2]);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
     assert.match(fleet.rollout.message ?? '', /gone or paused, or are no longer changed\. The wave ends after 15m0s$/);
@@ -661,8 +661,8 @@ suite('the first wave with changes', () => {
 
   test('waits for the deadline if its only changed gateway was not ready before', () => {
     const fleet = withUnready();
-    fleet.plan('B', [0, 2], {});
-    fleet.plan('B', [1]);
+    fleet.preview('B', [0, 2], {});
+    fleet.preview('B', [1]);
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor, fleet.letIn], ['canary', 'Gateways', ['g0']]);
     assert.match(fleet.rollout.message ?? '', /waiting for one of g0 to be ready .*\. The wave ends after 15m0s$/);
@@ -680,8 +680,8 @@ suite('the first wave with changes', () => {
       [true, true],
       [false, true],
     ]);
-    fleet.plan('B', [1]);
-    fleet.plan('B', [0, 2], {});
+    fleet.preview('B', [1]);
+    fleet.preview('B', [0, 2], {});
     fleet.look();
     fleet.well(0);
     fleet.look();
@@ -700,11 +700,11 @@ suite('a commit that cannot be delivered', () => {
 
   test('stops before the first wave, with the gateways grouped by message, and can be tried again', () => {
     const fleet = begin(canary, [[true], [true], [false], [false]]);
-    fleet.plan('B', [0, 2], broken);
-    fleet.plan('B', [1], { failure: 'check' });
+    fleet.preview('B', [0, 2], broken);
+    fleet.preview('B', [1], { failure: 'check' });
     fleet.look();
     assert.equal(fleet.rollout.phase, 'Previewing');
-    fleet.plan('B', [3], {});
+    fleet.preview('B', [3], {});
     fleet.look();
     const { previewFailure, preview, givenUp, message, summary, waitsFor } = fleet.rollout;
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
@@ -712,7 +712,7 @@ suite('a commit that cannot be delivered', () => {
     assert.deepEqual([givenUp, waitsFor], [['B r'], undefined]);
     // The plan shows all of them, and which of them the user has repaired.
     assert.deepEqual([preview?.commit, preview?.reported, preview?.failing], ['B', 4, 3]);
-    fleet.plan('B', [1], {});
+    fleet.preview('B', [1], {});
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.failing], ['Stopped', 2]);
     assert.equal(summary, 'stopped by the preview');
@@ -726,21 +726,21 @@ suite('a commit that cannot be delivered', () => {
     // The agents forget what the status no longer names, and only then it names it again.
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], ['Previewing canary B A', undefined]);
     assert.equal(fleet.rollout.message, 'waiting for g0 and g2 to start another preview of commit B');
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, plan: undefined }));
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
     fleet.look();
     assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.reported], ['B', 0]);
-    fleet.plan('B', [0, 1, 2, 3], {});
+    fleet.preview('B', [0, 1, 2, 3], {});
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
   test('stops again if it is tried again, and an agent keeps its preview for longer than one takes', () => {
     const fleet = begin(canary, two);
-    fleet.plan('B', [0, 1], broken);
+    fleet.preview('B', [0, 1], broken);
     fleet.look();
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
-    fleet.plan('B', [0], {});
+    fleet.preview('B', [0], {});
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 29_000]);
     fleet.now += 28_000;
@@ -774,13 +774,13 @@ suite('a commit that cannot be delivered', () => {
   ] as const)
     test(`stops while it ${what}, if a gateway reports that late`, () => {
       const fleet = begin(spec, fits);
-      fleet.plan('B', [0], first);
-      fleet.plan('B', [1], {});
+      fleet.preview('B', [0], first);
+      fleet.preview('B', [1], {});
       if (spec === canary) fleet.more = { ...PREVIEW, ...shut };
       lookAfter(fleet, 30_000);
       assert.match(phaseOf(fleet), /^Awaiting(Approval|Window) /);
       assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.admittedAt], [2, undefined]);
-      fleet.plan('B', [2], broken);
+      fleet.preview('B', [2], broken);
       fleet.pass(5).look();
       assert.equal(fleet.rollout.phase, 'Stopped');
       assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.preview?.failing], [3, 1]);
@@ -789,18 +789,18 @@ suite('a commit that cannot be delivered', () => {
 
   test('goes on if a gateway reports that after another one was admitted, and keeps its counts', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.plan('B', [0, 1], {});
+    fleet.preview('B', [0, 1], {});
     lookAfter(fleet, 30_000);
     assert.equal(fleet.rollout.admitted, 2);
-    fleet.plan('B', [2], broken);
+    fleet.preview('B', [2], broken);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.reported], ['Progressing canary B A', 2]);
   });
 
   test('does not stop for a gateway that was not ready before', () => {
     const fleet = withUnready();
-    fleet.plan('B', [0], broken);
-    fleet.plan('B', [1, 2], {});
+    fleet.preview('B', [0], broken);
+    fleet.preview('B', [1, 2], {});
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 1]);
   });
@@ -808,23 +808,23 @@ suite('a commit that cannot be delivered', () => {
   test('goes on after a retry if previewFailures is set to Ignore', () => {
     const spec: RolloutSpec = { ...canary };
     const fleet = begin(spec, two);
-    fleet.plan('B', [0, 1], broken);
+    fleet.preview('B', [0, 1], broken);
     fleet.look();
     spec.previewFailures = 'Ignore';
     fleet.look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, plan: undefined }));
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
     fleet.look();
-    fleet.plan('B', [0, 1], broken);
+    fleet.preview('B', [0, 1], broken);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
   test('goes on if previewFailures is Ignore', () => {
     const fleet = begin({ ...canary, previewFailures: 'Ignore' }, two);
-    fleet.plan('B', [0, 1], broken);
+    fleet.preview('B', [0, 1], broken);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 2]);
   });
@@ -832,16 +832,16 @@ suite('a commit that cannot be delivered', () => {
   test('stops instead of waiting for an approval or a window, unless another commit is in progress', () => {
     const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
     const fleet = begin(gated, two, shut);
-    fleet.plan('B', [0], broken);
-    fleet.plan('B', [1], {});
+    fleet.preview('B', [0], broken);
+    fleet.preview('B', [1], {});
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
     const other = begin(gated, two, { approved: 'B' });
-    other.plan('B', [0, 1], {});
+    other.preview('B', [0, 1], {});
     other.look();
     other.pass(1).look('C');
-    other.plan('C', [0], broken);
-    other.plan('C', [1], {});
+    other.preview('C', [0], broken);
+    other.preview('C', [1], {});
     other.look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(
@@ -855,7 +855,7 @@ test('a commit that cannot be delivered asks for no approval after another one s
   const fleet = begin({ waves: [{ name: 'canary', approval: true }] }, two);
   for (const commit of ['B', 'C']) {
     fleet.pass(1).look(commit);
-    fleet.plan(commit, [0, 1], { failure: 'check' });
+    fleet.preview(commit, [0, 1], { failure: 'check' });
     fleet.look(commit);
     assert.equal(phaseOf(fleet), `Stopped canary ${commit} A`);
   }
@@ -879,13 +879,13 @@ suite('an approval', () => {
   test('is of the changes at the end of the preview, and asked for again for another one', () => {
     const fleet = begin(gated, fits, approved);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.handled?.approvedDigests], ['Previewing', undefined]);
-    fleet.plan('B', [0, 1], digest('a'));
-    fleet.plan('B', [2], digest('b'));
+    fleet.preview('B', [0, 1], digest('a'));
+    fleet.preview('B', [2], digest('b'));
     fleet.look();
     assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
     fleet.well(0);
-    fleet.plan('B', [1], digest('c'));
+    fleet.preview('B', [1], digest('c'));
     fleet.look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     assert.match(
@@ -910,9 +910,9 @@ suite('an approval', () => {
       fleet.well(0);
       fleet.look();
       fleet.well(1);
-      fleet.plan('C', [0, 2], digest('a'));
+      fleet.preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
-      fleet.plan('C', [1], digest('b'));
+      fleet.preview('C', [1], digest('b'));
       fleet.look('C', PREVIEW);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);
       const next = { ...approved, approved: 'C' };
@@ -922,14 +922,14 @@ suite('an approval', () => {
       const { number: rollout } = fleet.rollout;
       const report = { rollout, commit: 'A', revision: 'r', state: 'healthy' as const };
       fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
-      fleet.plan('C', [1], digest(letter));
+      fleet.preview('C', [1], digest(letter));
       fleet.look('C', next);
       assert.equal(phaseOf(fleet), `${phase} all C A`);
     });
 
   test('covers gateways that join with the same change', () => {
     const fleet = begin(gated, fits, approved);
-    fleet.plan('B', [0, 1, 2], digest('a'));
+    fleet.preview('B', [0, 1, 2], digest('a'));
     fleet.look();
     fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'n', key: '99' });
     fleet.well(0);
@@ -941,7 +941,7 @@ suite('an approval', () => {
     const fleet = begin(gated, fits, approved);
     fleet.pass(1).look();
     fleet.well(0);
-    fleet.plan('B', [1], digest('c'));
+    fleet.preview('B', [1], digest('c'));
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
@@ -949,10 +949,10 @@ suite('an approval', () => {
   test('of more than a hundred different changes is of the commit', () => {
     const many = Array.from({ length: 102 }, (_, index) => [index === 0, true]);
     const fleet = begin(gated, many, approved);
-    for (const index of many.keys()) fleet.plan('B', [index], { digest: String(index).padEnd(64, 'x') });
+    for (const index of many.keys()) fleet.preview('B', [index], { digest: String(index).padEnd(64, 'x') });
     fleet.look();
     fleet.well(0);
-    fleet.plan('B', [1], digest('c'));
+    fleet.preview('B', [1], digest('c'));
     fleet.look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
@@ -960,14 +960,14 @@ suite('an approval', () => {
 
 test('a fabricated number of files fits into the status', () => {
   const fleet = begin(canary, two);
-  fleet.plan('B', [0], { files: 3 * BOUNDS.count });
+  fleet.preview('B', [0], { files: 3 * BOUNDS.count });
   fleet.look();
   assert.equal(fleet.rollout.preview?.files, BOUNDS.count);
 });
 
 test('templates that use the commit are named once', () => {
   const fleet = begin(canary, two);
-  fleet.plan('B', [0, 1], { everyCommit: 'site/version.txt' });
+  fleet.preview('B', [0, 1], { everyCommit: 'site/version.txt' });
   fleet.look();
   const { message = '' } = fleet.rollout;
   assert.equal(message.split('every commit changes site/version.txt').length, 2);
@@ -975,7 +975,7 @@ test('templates that use the commit are named once', () => {
 
 test('the counts of a completed rollout contain unchanged gateways', () => {
   const fleet = begin(canary, two);
-  fleet.plan('B', [0, 1]);
+  fleet.preview('B', [0, 1]);
   fleet.look();
   fleet.well(0, 1);
   fleet.look();

@@ -139,8 +139,8 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   const standing = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
   const { verified, failing } = standing;
   // A rollout that stopped in this write no longer shows it.
-  const isStillUnchanged = ({ plan, report }: RolloutGateway) =>
-    plan?.isUnchanged === true && isSame(plan, rollout) && isOnRelease(report ?? {}, rollout);
+  const isStillUnchanged = ({ preview, report }: RolloutGateway) =>
+    preview?.isUnchanged === true && isSame(preview, rollout) && isOnRelease(report ?? {}, rollout);
   const unchanged = new Set([...standing.unchanged, ...really.filter(isStillUnchanged)]);
   const failures = [...(rollout.failures ?? []), ...failing];
   const open = really

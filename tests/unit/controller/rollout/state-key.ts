@@ -1,5 +1,5 @@
 import { canRetry } from '../../../../shared/domain/releases.ts';
-import { shownPlan } from './agents.ts';
+import { shownPreview } from './agents.ts';
 import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, isOrdered, type Node } from './node.ts';
 
@@ -89,8 +89,8 @@ function previewedAgo(world: World, left: Node['left']): number | undefined {
   return nextPreviewAt === undefined ? most : ticksSince(world, Date.parse(nextPreviewAt), most);
 }
 
-const hasFailed = ({ plan, seenPlan }: Agent): boolean =>
-  plan?.failure !== undefined || seenPlan?.failure !== undefined;
+const hasFailed = ({ preview, seenPreview }: Agent): boolean =>
+  preview?.failure !== undefined || seenPreview?.failure !== undefined;
 
 const ticksSince = (world: World, time: number, most: number): number =>
   Math.min(most, Math.floor((world.now - time) / TICK_MS));
@@ -138,12 +138,12 @@ function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[]
     const away = notReadySince === undefined ? '' : wasUnready + ticksSince(world, notReadySince, DEADLINE);
     const intent = aim === undefined ? '' : aim.commit + about(aim.number);
     const reports = seen === report ? said(report) : `${said(report)}>${said(seen)}`;
-    return `${rests},${age},${away},${intent},${volume},${reports},${plansOf(agent)}`;
+    return `${rests},${age},${away},${intent},${volume},${reports},${previewsOf(agent)}`;
   });
 }
 
-function plansOf(agent: Agent): string {
-  const words = (each: Agent['plan']) => each && `${each.commit}${each.isUnchanged}${each.digest}`;
-  const { plan, seenPlan } = agent;
-  return seenPlan === shownPlan(agent) ? `${words(plan)}` : `${words(plan)}>${words(seenPlan)}`;
+function previewsOf(agent: Agent): string {
+  const words = (each: Agent['preview']) => each && `${each.commit}${each.isUnchanged}${each.digest}`;
+  const { preview, seenPreview } = agent;
+  return seenPreview === shownPreview(agent) ? `${words(preview)}` : `${words(preview)}>${words(seenPreview)}`;
 }
