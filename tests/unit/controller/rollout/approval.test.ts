@@ -214,7 +214,7 @@ suite('an approval while no gateway has reported a change', () => {
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     assert.match(fleet.rollout.message ?? '', /^commit B is approved, and has been waiting for the first report/);
-    fleet.plan('B', [0, 1], digest('b'));
+    fleet.preview('B', [0, 1], digest('b'));
     fleet.look();
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', short('b')]);
   });

@@ -69,15 +69,15 @@ function previewOf(world: World, left: Node['left']): unknown[] {
     running,
     canBeApproved && [reported > 0, digests],
     changedWaves,
-    previewedAgo(world, left),
+    sinceNextPreview(world, left),
     rollout.previewFailure !== undefined,
     rollout.trial,
     rollout.isTried,
   ];
 }
 
-/** Age of the last preview, if it can delay another one. One that is overdue for long only delays the one after it less. */
-function previewedAgo(world: World, left: Node['left']): number | undefined {
+/** Time since the next preview could begin, if it can delay one. One that is overdue for long only delays the one after it less. */
+function sinceNextPreview(world: World, left: Node['left']): number | undefined {
   const { phase, commit, nextCommit, preview, nextPreviewAt } = (world.state as NonNullable<World['state']>).rollout;
   const events = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown;
   const orders = Number(isRetried(world)) + Number(isOrdered(world, 'rollback'));
