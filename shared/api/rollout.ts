@@ -131,7 +131,9 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   commit: commit('The commit that is rolled out.'),
   ref: text('The ref that resolved to the commit.', BOUNDS.ref),
   revision: revision('Revision of spec.sync that belongs to the commit.'),
-  nextCommit: v.optional(commit('A newer commit that waits for its preview, an approval, a window, newer agents, or a retry.')),
+  nextCommit: v.optional(
+    commit('A newer commit that waits for its preview, an approval, a window, newer agents, or a retry.'),
+  ),
   waitsFor: v.optional(
     oneOf(
       ROLLOUT_WAITS,
@@ -140,7 +142,9 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   ),
   waitsSince: v.optional(timestamp('Time when that wait began.')),
   nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
-  stableCommit: commit("Commit of the last complete rollout or rollback. Gateways that aren't admitted have this commit."),
+  stableCommit: commit(
+    "Commit of the last complete rollout or rollback. Gateways that aren't admitted have this commit.",
+  ),
   stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
   stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
   message: v.optional(message),

@@ -67,7 +67,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       },
     ]);
     for (const name of ['app', 'paused']) {
-      // A paused resource is seen before its token is there.
+      // A paused resource is seen before its token exists.
       const read = () =>
         kubectl('get', 'secret', `sync-git-token-${name}`, '--namespace', namespace, '--output', 'json');
       const secret = JSON.parse(await until(read, { describe: `the Secret of ${name}` }));

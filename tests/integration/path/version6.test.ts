@@ -68,7 +68,7 @@ suite('without IPv4', { concurrency: 3 }, () => {
     const { ports, env } = await receiverWith(await version6Kubeconfig(t));
     const program = startProgram(t, 'dist/receiver.mjs', { env, within: network.within });
     await program.waitForLog(/"msg":"listening"/);
-    // A response that takes longer than the receiver waits for it is no matter of the address.
+    // A response that takes longer than the receiver waits for it has nothing to do with the address.
     assert.doesNotMatch(program.output, /^(?!.*no complete response within).*API server unreachable at startup/m);
     const [delivery, health, metrics] = ports.map((port) => `http://[::1]:${port}`);
     assert.equal(await network.statusOf(`${delivery}/webhook/default/x`), 405);
