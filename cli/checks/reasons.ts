@@ -44,6 +44,7 @@ const TODOS: Record<string, string> = {
   GitTokenNotWritten: 'check the permissions of the controller, and policies for Secrets',
   RevisionNotWritten: 'check the permissions of the controller, and policies for ControllerRevisions',
   RevisionGone: 'restore the previous spec.sync, wait for RolledOut, and edit it again',
+  Previewing: 'wait: the rollout continues without the missing gateways after spec.rollout.previewTimeout',
   Progressing: 'wait, or check the gateways in the message',
   Soaking: 'wait until the soak time of spec.rollout has passed',
   AwaitingApproval: 'approve the commit: kubectl stoker approve',

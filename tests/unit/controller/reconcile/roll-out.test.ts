@@ -249,7 +249,7 @@ suite('a step of a rollout takes into account', () => {
     );
     assert.equal(window.isOpen, true);
     assert.deepEqual(rest, {
-      plan: planOf(rules.waves),
+      wavesHash: planOf(rules.waves),
       gateways: [
         {
           name: 'gateway-0',
