@@ -49,7 +49,7 @@ const TODOS: Record<string, string> = {
   Soaking: 'wait until the soak time of spec.rollout has passed',
   AwaitingApproval: 'approve the commit: kubectl stoker approve',
   AwaitingWindow: 'wait until the window opens, or change spec.rollout.windows',
-  Waiting: 'see the message: a newer commit waits for its preview, an approval, or a window',
+  Waiting: 'see the message: a newer commit waits for its preview, an approval, a window, newer agents, or a retry',
   Stopped: 'fix the commit, roll back (kubectl stoker rollback), or retry it (kubectl stoker retry)',
   RollingBack: 'wait until all gateways are rolled back',
   RolledBack: 'fix the commit, or retry it (kubectl stoker retry)',

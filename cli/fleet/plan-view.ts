@@ -65,13 +65,16 @@ interface PlanGroup extends Changes {
 
 export interface PlanReason {
   why: string;
+  /** The gateways have a plan, and the rollout ignores that the release can't be delivered to them. */
+  isFailure?: true;
   gateways: GatewayInPlan[];
 }
 
 /** Effect of a release on one gateway. */
 export type Fate =
   | { kind: 'changed'; changes: Changes }
-  | { kind: 'failing' | 'silent' | 'skipped'; why: string }
+  | { kind: 'failing' | 'silent'; why: string }
+  | { kind: 'skipped'; why: string; isFailure?: true }
   | { kind: 'unchanged' | 'done' };
 
 /** A gateway with its fate. */
@@ -120,9 +123,11 @@ function groupsOf(planned: readonly Planned[]): PlanGroup[] {
 }
 
 function reasonsOf(kind: 'failing' | 'silent' | 'skipped', planned: readonly Planned[]): PlanReason[] {
-  const reasons = planned.flatMap(({ gateway, fate }) =>
-    fate.kind === kind ? [{ why: fate.why, gateways: [gateway] }] : [],
-  );
+  const reasons = planned.flatMap(({ gateway, fate }): PlanReason[] => {
+    if (fate.kind !== kind) return [];
+    const { kind: _, ...reason } = fate;
+    return [{ ...reason, gateways: [gateway] }];
+  });
   return combine(reasons, ({ why }) => why);
 }
 

@@ -4,14 +4,13 @@ import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts'
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { isDigest } from '../../shared/domain/is-digest.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { isInProgress, isOnRelease } from '../../shared/domain/releases.ts';
+import { hasUnfinished, isInProgress, isOnRelease } from '../../shared/domain/releases.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { type ResourceView, resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { shortCommit } from './messages.ts';
 import { type Changes, type Fate, type PlanHead, type Planned, type PlanView, planView } from './plan-view.ts';
-import { isStoppedEarly } from './waves.ts';
 
 /** Creates the plan of the release that `status.rollout.preview` names, from the reports of the agents. */
 export function planOfPreview(
@@ -58,14 +57,13 @@ function areFailuresIgnored(
   if (commit === preview.commit && revision === preview.revision)
     return isInProgress(rollout) && phase !== 'Previewing';
   // While gateways still have another commit that is unfinished, the failures don't stop this one yet.
-  const isAtRest = phase === 'Complete' || phase === 'RolledBack' || isStoppedEarly(rollout);
-  return isAtRest && ['Approval', 'Window'].includes(waitsFor);
+  return !hasUnfinished(rollout) && ['Approval', 'Window'].includes(waitsFor);
 }
 
 function skipFailure({ fate, ...planned }: Planned): Planned {
   if (fate.kind !== 'failing') return { ...planned, fate };
   const why = `not ready before the preview, so the rollout ignores its failure: ${fate.why}`;
-  return { ...planned, fate: { kind: 'skipped', why } };
+  return { ...planned, fate: { kind: 'skipped', why, isFailure: true } };
 }
 
 /** Returns the plan of a resource without a commit that waits. */
@@ -126,7 +124,7 @@ function fateOf(
     return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit ?? '')}` };
   if (preview.failure)
     return skipped && !isPaused
-      ? { kind: 'skipped', why: `${skipped}, so the rollout ignores its failure: ${preview.failure}` }
+      ? { kind: 'skipped', why: `${skipped}, so the rollout ignores its failure: ${preview.failure}`, isFailure: true }
       : { kind: 'failing', why: preview.failure };
   return unchangedAt === commit ? { kind: 'unchanged' } : { kind: 'changed', changes: changesIn(preview, message) };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import { hasUnfinished } from '../../shared/domain/releases.ts';
 import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -39,7 +40,7 @@ export function effectOfApproval(
   const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} can be delivered to ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
+    says: `${address}: ${commit}${ref} goes to ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done${spec.rollout?.windows?.length ? ' and a window is open' : ''}.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) + stopText(gatewaySync, view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
@@ -48,14 +49,23 @@ export function effectOfApproval(
 
 const isGone = ({ status }: GatewaySync): boolean => status?.rollout?.handled?.approve === undefined;
 
-function effectIn({ counts }: PlanView, { reported }: RolloutPreview): string {
-  return ` According to the previews, it ${effectOf(counts)}.${gapIn(counts, reported)}`;
+function effectIn(view: PlanView, { reported }: RolloutPreview): string {
+  return ` According to the previews, it ${effectOf(view.counts)}.${gapIn(view, reported)}`;
+}
+
+/** Warns of a commit that can't be delivered while gateways have another unfinished one. */
+function stopText({ spec, status }: GatewaySync, { commit, counts }: PlanView): string {
+  const { rollout } = status ?? {};
+  if (!rollout || counts.failing === 0 || spec.rollout?.previewFailures === 'Ignore') return '';
+  if (commit === rollout.commit || rollout.phase === 'RollingBack' || !hasUnfinished(rollout)) return '';
+  return ` So its rollout stops as soon as it begins, and all gateways return to ${rollout.stableCommit}.`;
 }
 
 /** Describes which changes are unknown; `reported` is the number of gateways at the end of the preview. */
-function gapIn(counts: PlanView['counts'], reported: number): string {
+function gapIn({ counts, skipped }: PlanView, reported: number): string {
   const { total, missing } = coverageOf(counts);
-  const isUnknown = reported + counts.changed + counts.failing + counts.unchanged === 0;
+  const isUnknown =
+    reported + counts.changed + counts.failing + counts.unchanged === 0 && !skipped.some(({ isFailure }) => isFailure);
   if (isUnknown) return ' No gateway has reported its changes, so the approval covers every change of this commit.';
   return missing > 0 ? ` Only ${total - missing} of ${total} gateways have reported their changes.` : '';
 }
@@ -69,11 +79,11 @@ const coverageOf = ({ gateways, skipped, silent }: PlanView['counts']) => ({
  * Identifies the changes that a user approves: those that gateways report, and how many have not reported. The numbers
  * of gateways with the same changes aren't part of it, unless only the numbers are known.
  */
-function fingerprintOf({ groups, failing, counts }: PlanView): string {
+function fingerprintOf({ groups, failing, skipped, counts }: PlanView): string {
   const { total, missing } = coverageOf(counts);
   const changes = groups.map(({ gateways: _, ...each }) => JSON.stringify(each)).sort();
-  const failures = failing.map(({ why }) => why).sort();
-  const isKnown = groups.length + failing.length > 0;
+  const failures = [...failing, ...skipped.filter(({ isFailure }) => isFailure)].map(({ why }) => why).sort();
+  const isKnown = groups.length + failures.length > 0;
   const parts = [
     changes,
     failures,

@@ -57,7 +57,8 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const ended = { ...rollout, preview: { ...preview, digests } };
   const hasReports = preview.reported > 0 || digests.length > 0;
   const isSilent = !hasReports && previewsOf(preview, rollout, input.gateways).length === 0;
-  const isEarly = isSilent && input.now < lastReportAt(preview, input);
+  const canReport = input.gateways.some(({ previews = true }) => previews);
+  const isEarly = isSilent && canReport && input.now < lastReportAt(preview, input);
   if (!handled || !isApproving || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
   const isOfAll = isSilent || isEvery(digests);

@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { GIVEN_UP, isInProgress } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, hasUnfinished } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { failureOf, named } from './failure-messages.ts';
@@ -147,11 +147,11 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
 
 const sinceText = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
-/** Warns of a release that can't be delivered while gateways still have another unfinished one. */
+/** Warns of a release that can't be delivered while gateways have another unfinished one. */
 function stopText(rollout: RolloutStatus, input: RolloutInput): string {
   const { preview, nextCommit, stableCommit } = rollout;
   if (preview?.endedAt === undefined || preview.commit !== nextCommit) return '';
-  if (!isInProgress(rollout) || failuresIn(rollout, input).length === 0) return '';
+  if (rollout.phase === 'RollingBack' || !hasUnfinished(rollout) || failuresIn(rollout, input).length === 0) return '';
   return `; it stops as soon as it begins, and all gateways then return to commit ${short(stableCommit)}: push a new commit instead`;
 }
 
@@ -164,7 +164,7 @@ function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInpu
   const isEdited = approvedRevision !== undefined && approvedRevision !== revision;
   const isOutdated = approved === commit;
   if (isOutdated && !isEdited && rollout.handled?.approvedDigests === undefined)
-    return `is approved, and has been waiting for the first report of a gateway${sinceText(rollout)}`;
+    return 'is approved, and waits for the first report of a gateway';
   const why = `, because ${isEdited ? 'spec.sync was edited' : 'gateways reported other changes'} after the last one`;
   const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
   const now = approved === undefined ? '' : ` (now ${approved})`;

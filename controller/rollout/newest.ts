@@ -1,5 +1,12 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isInProgress, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import {
+  hasUnfinished,
+  isInProgress,
+  isSame,
+  type Release,
+  releaseOf,
+  stableOf,
+} from '../../shared/domain/releases.ts';
 import { waitBefore } from './approval.ts';
 import { previewFailureOf } from './failure-messages.ts';
 import { stopBefore } from './give-up.ts';
@@ -76,17 +83,13 @@ function waitToBegin(state: RolloutState, release: Release, input: RolloutInput)
     const isHeld = isInProgress(rollout) && rollout.admittedAt !== undefined;
     return isHeld || waitBefore(0, release, { rollout, input }) ? { kind: 'preview' } : undefined;
   }
-  if (hasNoAdmitted(rollout) && failuresIn(rollout, input).length > 0) return undefined;
+  if (!hasUnfinished(rollout) && failuresIn(rollout, input).length > 0) return undefined;
   const begun = begin(state, release, input).rollout;
   const standing = standingOf(begun, input);
   if (changesNothing(begun, standing)) return undefined;
   const first = standing.waves.findIndex(({ isUnchanged, hadChanges }) => hadChanges || !isUnchanged);
   return waitBefore(first, release, { rollout, input });
 }
-
-/** Whether the release of a rollout is also the stable one, or no gateway is admitted to it. */
-const hasNoAdmitted = ({ phase, admittedAt }: RolloutStatus): boolean =>
-  phase === 'Complete' || phase === 'RolledBack' || (phase === 'Stopped' && admittedAt === undefined);
 
 const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean =>
   givenUp.includes(givenUpName(release));

@@ -38,6 +38,10 @@ const IN_PROGRESS: readonly RolloutPhase[] = [
 /** Checks whether a release is being rolled out. */
 export const isInProgress = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean => IN_PROGRESS.includes(phase);
 
+/** Checks whether gateways may have the release of a rollout, which isn't complete and would be taken from them. */
+export const hasUnfinished = ({ phase, admittedAt }: Pick<RolloutStatus, 'phase' | 'admittedAt'>): boolean =>
+  phase === 'RollingBack' || (phase !== 'Complete' && phase !== 'RolledBack' && admittedAt !== undefined);
+
 /** Checks whether a gateway is on a release, or on none yet. A report without a revision can be of any. */
 export const isOn = ({ commit, revision }: ReportedRelease, release: ReportedRelease): boolean =>
   commit === undefined || (commit === release.commit && (revision ?? release.revision) === release.revision);

@@ -81,7 +81,7 @@ suite('the page of kubectl stoker ui with real gateways', { skip: skipWithoutChr
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog
-      .getByText(`${commit.slice(0, 8)} (main) can be delivered to wave west as soon as the previous waves are done.`)
+      .getByText(`${commit.slice(0, 8)} (main) goes to wave west as soon as the previous waves are done.`)
       .waitFor();
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');

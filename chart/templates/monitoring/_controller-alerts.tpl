@@ -56,7 +56,7 @@
     summary: Reviews of annotated pods fail.
     description: The pods are refused, or start without the sidecar if the failure policy is Ignore. The log of the controller shows why.
 - alert: SyncNotReady
-  {{- /* A stopped rollout has its own alert. Unknown is expected while the resource is paused or a rollout is in progress. */}}
+  {{- /* A stopped rollout has its own alert. Unknown is expected while the resource is paused or a rollout is in progress. A newer commit waits for its preview first, for up to four minutes. */}}
   expr: |-
     max by (namespace, name) (sync_controller_gatewaysync_condition{type="Ready", status="False"} == 1)
         unless on (namespace, name) sync_controller_rollout_phase{phase="Stopped"}
@@ -64,7 +64,7 @@
         unless on (namespace, name) (
           sync_controller_gatewaysync_paused == 1
             or sync_controller_rollout_phase{phase!="Complete"}
-            or sync_controller_rollout_waiting
+            or max_over_time(sync_controller_rollout_waiting[5m])
         )
   for: 15m
   labels:
@@ -97,7 +97,8 @@
     summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} stopped.'` }}
     description: Too many gateways failed with the newest commit. status.rollout lists them. The rollout doesn't continue until you roll back, retry, or push a newer commit.
 - alert: SyncRolloutAwaitsApproval
-  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason="Approval"}) > 0
+  {{- /* Each newer commit waits for its preview before its approval. */}}
+  expr: max by (namespace, name) (max_over_time(sync_controller_rollout_waiting{reason="Approval"}[5m])) > 0
   for: {{ .Values.prometheusRule.approvalWithin }}
   labels:
     severity: info

@@ -74,7 +74,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.match(refused.notes, new RegExp(`the rollout is for ${second}, not ${first}`));
     const approved = await stoker(['approve', 'app', '--commit', second], consenting);
     assert.equal(approved.status, 0, approved.notes);
-    assert.match(approved.notes, new RegExp(`: ${second.slice(0, 8)} .*can be delivered to wave canary`));
+    assert.match(approved.notes, new RegExp(`: ${second.slice(0, 8)} .*goes to wave canary`));
     await untilPhase('Complete', second);
 
     const listed = await stoker(['history', 'app']);

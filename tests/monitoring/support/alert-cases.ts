@@ -147,6 +147,15 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       // A rollout may take days, and one that stopped has its own alert.
       { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Soaking')]: '1x60' } },
       { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Complete')]: '1x60', [waiting('Window')]: '1x60' } },
+      // Newer commits, each of which is previewed before it waits.
+      {
+        at: '20m',
+        series: {
+          [ready('Unknown')]: '1x60',
+          [rollout('Complete')]: '1x60',
+          [waiting('Window')]: '1 1 stale _x3 1 stale _x3 1 stale _x3 1 stale _x3 1 1',
+        },
+      },
       { at: '20m', series: { [ready('False')]: '1x60', [rollout('Stopped')]: '1x60' } },
       { at: '20m', series: { [ready('Unknown')]: '1x9 0x60', [ready('True')]: '0x9 1x60' } },
     ],
@@ -199,6 +208,13 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '70m',
         series: { [waiting('Approval')]: '1x90' },
+        labels: site,
+        summary: 'The rollout of GatewaySync team/site waits for approval.',
+      },
+      // A newer commit is previewed before it waits.
+      {
+        at: '70m',
+        series: { [waiting('Approval')]: '1x30 stale _x3 1x60' },
         labels: site,
         summary: 'The rollout of GatewaySync team/site waits for approval.',
       },

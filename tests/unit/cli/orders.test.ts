@@ -72,7 +72,7 @@ suite('an approval', () => {
 
   test('admits the commit in progress to the waves that wait for it', () => {
     const unknown = 'No gateway has a preview of it: its changes are unknown.';
-    const plural = `${NEW} (v2) can be delivered to waves east, west as soon as the previous waves are done. ${unknown}`;
+    const plural = `${NEW} (v2) goes to waves east, west as soon as the previous waves are done. ${unknown}`;
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(effectOfApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
@@ -81,7 +81,7 @@ suite('an approval', () => {
     const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
     assert.deepEqual(
       shown(effectOfApproval(resource(one), undefined)),
-      change(`${NEW} can be delivered to wave east as soon as the previous waves are done. ${unknown}`, approve, [
+      change(`${NEW} goes to wave east as soon as the previous waves are done. ${unknown}`, approve, [
         'east',
         'no plan',
       ]),
@@ -89,7 +89,7 @@ suite('an approval', () => {
     const off = { rollout: { waves, previewTimeout: '0s' } };
     const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER };
     const next = effectOfApproval(resource({ rollout: stopped, spec: off }), undefined);
-    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} can be delivered`));
+    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} goes to`));
   });
 
   test('is possible as soon as the wait for the previews is over, so that it covers the changes that were shown', () => {
@@ -131,10 +131,33 @@ suite('an approval', () => {
       effectOfApproval(resource({ rollout: { ...rollout, preview: none } }), NEW).says,
       / No gateway has reported its changes, so the approval covers every change of this commit\.$/,
     );
+    const paused = { name: 'a', report: {}, preview: { failure: 'no label' }, state: 'Paused' as const };
+    const onlyPaused = planned([paused], {
+      spec: { rollout: { waves: [{ name: 'shops', approval: true }] } },
+      preview: { total: 0, reported: 0, unchanged: 0, failing: 0, files: 0, endedAt: '2026-01-01T00:03:00Z' },
+    });
+    assert.match(
+      effectOfApproval(onlyPaused.gatewaySync, undefined, onlyPaused.beyond).says,
+      / it skips 1 of 1 gateway\.$/,
+      'the approval covers its change only',
+    );
     const off = { rollout: { waves, previewTimeout: '0s' } };
     assert.match(
       effectOfApproval(resource({ spec: off }), NEW).says,
       / because previews are off: its changes are unknown\.$/,
+    );
+  });
+
+  test('warns of a commit that stops at once, and takes an unfinished one from its gateways', () => {
+    const endedAt = '2026-01-01T00:03:00Z';
+    const { gatewaySync, beyond } = planned([{ name: 'a', report: {}, preview: { failure: 'no label' } }], {
+      spec: { rollout: { waves: [{ name: 'shops', approval: true }], windows: [{ kind: 'Deny' }] } },
+      rollout: { phase: 'Stopped', admittedAt: endedAt, commit: OLDER },
+      preview: { failing: 1, endedAt },
+    });
+    assert.match(
+      effectOfApproval(gatewaySync, undefined, beyond).says,
+      /wave shops as soon as the previous waves are done and a window is open\. .* stops as soon as it begins, and all gateways return to a+\.$/,
     );
   });
 
@@ -186,7 +209,7 @@ suite('an approval', () => {
       [early, 'the last edit of spec.sync'],
     ] as const) {
       const effect = effectOfApproval(resource({ ...approved, rollout: outdated }), undefined);
-      assert.match(effect.says, new RegExp(`can be delivered to .* The earlier approval predates ${cause}\\.`));
+      assert.match(effect.says, new RegExp(`goes to .* The earlier approval predates ${cause}\\.`));
       assert.ok(effect.kind === 'change' && effect.before);
       assert.equal(effect.before.annotation, 'sync.io/approve');
       assert.equal(effect.before.isGone(resource({ rollout: outdated })), false);

@@ -107,7 +107,10 @@ suite('the plan of a preview', () => {
       { preview: { endedAt, failing: 0 } },
     ],
     ['failed during the preview', { phase: 'Complete', waitsFor: 'Approval' }, { preview: { failing: 1 } }],
-    ['is not judged while another commit is in progress', { phase: 'Progressing', waitsFor: 'Approval' }],
+    [
+      'is not judged while gateways have another unfinished commit',
+      { phase: 'Progressing', waitsFor: 'Approval', admittedAt: endedAt },
+    ],
     [
       'fails despite previewFailures',
       { phase: 'Progressing', commit: NEW, nextCommit: undefined },
@@ -371,10 +374,11 @@ suite('the release to plan', () => {
     ],
     [
       'waits for its preview to begin',
-      { nextPreviewAt: '2026-01-01T00:01:00Z' },
+      { nextPreviewAt: '9999-01-01T00:01:00Z' },
       'pending',
-      /^bbbbbbbb has no preview yet: .* begins at 2026-01-01T00:01:00Z at the earliest, because only one .*$/,
+      /^bbbbbbbb has no preview yet: .* begins at 9999-01-01T00:01:00Z at the earliest, because only one .*$/,
     ],
+    ['can be previewed now', { nextPreviewAt: '2026-01-01T00:01:00Z' }, 'pending', /^bbbbbbbb has no preview yet$/],
     ['waits for a retry', { waitsFor: 'Retry' }, 'pending', /^bbbbbbbb failed .* before kubectl stoker retry$/],
     [
       'is being rolled out without a preview',

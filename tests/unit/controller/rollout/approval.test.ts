@@ -213,10 +213,18 @@ suite('an approval while no gateway has reported a change', () => {
     fleet.more = approved;
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
-    assert.match(fleet.rollout.message ?? '', /^commit B is approved, and has been waiting for the first report/);
+    assert.match(fleet.rollout.message ?? '', /^commit B is approved, and waits for the first report of a gateway/);
     fleet.preview('B', [0, 1], digest('b'));
     fleet.look();
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', short('b')]);
+  });
+
+  test('begins a wave at once if no agent knows previews', () => {
+    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, [[true], [false]]);
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: false }));
+    fleet.more = approved;
+    fleet.look();
+    assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', ['all']]);
   });
 
   test('covers the commit if no gateway reports any in the time for previews', () => {

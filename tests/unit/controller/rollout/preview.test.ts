@@ -851,6 +851,40 @@ suite('a commit that cannot be delivered', () => {
   });
 });
 
+suite('a commit that cannot be delivered, after another one that waits or has failed,', () => {
+  const failing = (fleet: Fleet, more = {}) => {
+    lookAfter(fleet, 60_000, 'C', { ...PREVIEW, ...more });
+    fleet.preview('C', [0], { failure: 'check' });
+    fleet.preview('C', [1], {});
+    fleet.look('C', { ...PREVIEW, ...more });
+    return fleet;
+  };
+
+  test('stops at once if no gateway is admitted to the other one', () => {
+    const fleet = begin(canary, two);
+    fleet.preview('B', [0, 1], {});
+    fleet.look('B', { ...PREVIEW, ...shut });
+    assert.equal(phaseOf(fleet), 'AwaitingWindow canary B A');
+    assert.equal(phaseOf(failing(fleet, shut)), 'Stopped canary C A');
+  });
+
+  test('waits for its approval with a warning if gateways have the other one', () => {
+    const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B' });
+    fleet.preview('B', [0, 1], {});
+    fleet.look();
+    const { number: rollout, commit, revision } = fleet.rollout;
+    const report = { rollout, commit, revision, state: 'failed' as const };
+    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'Stopped canary B A');
+    assert.deepEqual([phaseOf(failing(fleet)), fleet.rollout.nextCommit], ['Stopped canary B A', 'C']);
+    assert.match(
+      fleet.rollout.message ?? '',
+      /; it stops as soon as it begins, and all gateways then return to commit A/,
+    );
+  });
+});
+
 test('a commit that cannot be delivered asks for no approval after another one stopped before the first wave', () => {
   const fleet = begin({ waves: [{ name: 'canary', approval: true }] }, two);
   for (const commit of ['B', 'C']) {
