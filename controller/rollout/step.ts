@@ -33,8 +33,9 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const state = replan(applyOrders(withoutFuture(first, input), now), now);
   const taken = takeNewest(state, now);
   const on = advance(taken, now);
-  // A rollout that ended now may have blocked a newer release.
-  const hasEnded = isInProgress(taken.state.rollout) && !isInProgress(on.state.rollout);
+  // A rollout or rollback that ended now may have blocked a newer release.
+  const { rollout } = on.state;
+  const hasEnded = rollout.phase !== taken.state.rollout.phase && !isInProgress(rollout);
   const { state: next, wait } = hasEnded ? advance(takeNewest(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
   const described = describe(isInProgress(next.rollout) ? noteTimes(next, context) : next, wait, context);

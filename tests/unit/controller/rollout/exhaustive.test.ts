@@ -38,6 +38,8 @@ const soaking = [one, { name: 'two', soak: '1s' }];
 /** The first wave of `A` is unchanged, and so are all of `B`, compared with `A`. */
 const previewed: Setup = { ...twoWaves, spec: plan(soaking), contents: { S: '000', A: '011', B: '011' } };
 const broken: Setup = { ...previewed, contents: { S: '000', A: '01x', B: '011' } };
+/** The second commit can't be delivered to the last gateway. */
+const worse: Setup = { ...previewed, contents: { S: '000', A: '011', B: '01x' } };
 const unchanged: Setup = { ...previewed, contents: { S: '000', A: '000', B: '001' } };
 const approved: Setup = { ...previewed, spec: plan([one, { name: 'two', approval: true }]) };
 const ignoring: Setup = { ...broken, spec: { ...broken.spec, previewFailures: 'Ignore', maxFailures: 1 } };
@@ -63,6 +65,7 @@ const small: Case[] = [
   ['two gateways, one of which reports late that it cannot have a commit', onTwo(broken), { newer: 1, slow: 1 }],
   ['two gateways and a commit without changes, while windows open and close', onTwo(unchanged), { newer: 1, gate: 1 }],
   ['two gateways that preview a commit, and one of whose agents restarts', half, { newer: 1, restart: 1 }],
+  ['two gateways, windows, and a newer commit that cannot be delivered', onTwo(worse), { newer: 2, gate: 2 }],
   ['two gateways and a preview before the approval', { ...half, spec: approved.spec }, { newer: 1, approve: 1 }],
   [
     'two gateways whose agents lag, and a newer commit',
@@ -119,6 +122,12 @@ const large: Case[] = [
   ],
   ['three gateways, a commit that cannot be delivered to one, and goes on', ignoring, { newer: 1, restart: 1 }],
   ['three gateways, approvals, and windows during previews', approved, { newer: 1, approve: 1, gate: 1 }],
+  ['three gateways, windows, and a newer commit that cannot be delivered', worse, { newer: 2, gate: 1 }],
+  [
+    'two gateways, a bad commit that stops, and a newer one that cannot be delivered and waits for approval',
+    { ...onTwo(worse), spec: plan([one, { name: 'two', approval: true }], 'Stop'), bad: ['A'] },
+    { newer: 2, approve: 1, gate: 1 },
+  ],
   ['three gateways, and approvals of two commits', approved, { newer: 2, approve: 2 }],
   ['three gateways whose previews are turned off and on', switched, { newer: 1, edit: 2 }],
   ['three gateways that preview, one of which is paused', previewed, { newer: 1, rest: 1 }],

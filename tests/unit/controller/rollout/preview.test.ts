@@ -868,6 +868,21 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
     assert.equal(phaseOf(failing(fleet, shut)), 'Stopped canary C A');
   });
 
+  test('stops with the write that ends the rollback of the other one', () => {
+    const fleet = begin({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, two);
+    fleet.preview('B', [0, 1], {});
+    fleet.look();
+    const { number: rollout, commit, revision } = fleet.rollout;
+    const report = { rollout, commit, revision, state: 'failed' as const };
+    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.look();
+    assert.equal(phaseOf(failing(fleet, shut)), 'RollingBack B A');
+    const back = { rollout: fleet.rollout.number, commit: 'A', revision, state: 'healthy' as const };
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: back }));
+    fleet.look('C', { ...PREVIEW, ...shut });
+    assert.equal(phaseOf(fleet), 'Stopped canary C A');
+  });
+
   test('waits for its approval with a warning if gateways have the other one', () => {
     const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B' });
     fleet.preview('B', [0, 1], {});
