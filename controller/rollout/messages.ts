@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { GIVEN_UP, hasUnfinished } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, hasUnfinished, releaseOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { failureOf, named } from './failure-messages.ts';
@@ -99,7 +99,7 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
   if (nextCommit === undefined) return phaseOf(rollout, wait, context);
   const next =
     wait.kind === 'preview'
-      ? previewWait(nextCommit, rollout, context.input)
+      ? previewWait(context.input.wanted ?? releaseOf(rollout), rollout, context.input)
       : `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
   if (phase === 'Complete') return next;
   return `${next}; ${GIVEN_UP.includes(phase) ? phaseOf(rollout, wait, context) : `no further gateways get commit ${commit}`}`;
@@ -132,7 +132,7 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
     case 'RolledBack':
       return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, context)}`;
     case 'Previewing':
-      return previewWait(commit, rollout, context.input);
+      return previewWait(rollout, rollout, context.input);
     case 'Soaking':
       return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${skippedText(rollout, context)}`;
     case 'AwaitingApproval':

@@ -1,15 +1,16 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { ReleaseName } from '../../shared/domain/releases.ts';
 import { named, shortened } from './failure-messages.ts';
-import { iso } from './lifecycle.ts';
 import { missingIn, staleIn } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
-/** Describes the wait for the preview of a commit: the one that is rolled out, or the next one. */
-export function previewWait(commit: string, rollout: RolloutStatus, input: RolloutInput): string {
-  const { preview, nextPreviewAt = iso(input.now) } = rollout;
+/** Describes the wait for the preview of a release: the one that is rolled out, or the next one. */
+export function previewWait(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): string {
+  const { commit } = release;
+  const { preview, nextPreviewAt } = rollout;
   if (preview)
     return `the gateways have been previewing commit ${commit} since ${preview.startedAt}: ${numbersOf(preview, rollout, input)}`;
-  const stale = staleIn(rollout, rollout, input).map(({ name }) => name);
+  const stale = staleIn(release, rollout, input).map(({ name }) => name);
   if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
   return `the preview of commit ${commit} begins at ${nextPreviewAt}, because only one begins per minute on average`;
 }

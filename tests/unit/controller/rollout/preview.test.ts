@@ -225,6 +225,16 @@ suite('before the first wave', () => {
     );
   });
 
+  test('a commit that waits names the gateways that still report its earlier failure', () => {
+    const fleet = begin(canary, two);
+    fleet.preview('B', [0, 1], { failure: 'check' });
+    fleet.look();
+    fleet.look('C', { previewMs: 0 });
+    assert.equal(phaseOf(fleet), 'Progressing canary C A');
+    fleet.look('B', { ...PREVIEW, retry: 'B' });
+    assert.match(fleet.rollout.message ?? '', /^waiting for g0 and g1 to start another preview of commit B; /);
+  });
+
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
     const fleet = begin(canary, two);
     fleet.preview('B', [0, 1], {});
