@@ -84,8 +84,8 @@ export const hasPreviewsOff = ({ rollout }: GatewaySync['spec']): boolean =>
 function whyPending({ waitsFor, nextCommit, nextPreviewAt }: RolloutStatus): string {
   if (waitsFor === 'Retry' && nextCommit !== undefined)
     return 'failed or was rolled back, and gets no preview before kubectl stoker retry';
-  if (nextPreviewAt === undefined || Date.parse(nextPreviewAt) <= Date.now()) return 'has no preview yet';
-  return `has no preview yet: it begins at ${nextPreviewAt} at the earliest, because only one begins per minute on average`;
+  if (nextPreviewAt === undefined) return 'has no preview yet';
+  return `has no preview yet: the next one can begin from ${nextPreviewAt} on`;
 }
 
 /**
