@@ -107,6 +107,13 @@ export class Fleet {
     this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), crashedAt: this.now };
   }
 
+  /** Makes its agent report that it can't have the release. */
+  fail(index: number): void {
+    const { number: rollout, commit, revision } = this.rollout;
+    const report = { rollout, commit, revision, state: 'failed' as const };
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), report };
+  }
+
   /** Delivers the release to its disk; it stays unready. */
   hasIt(index: number): void {
     const { number: rollout, commit, revision } = this.rollout;

@@ -239,9 +239,7 @@ suite('before the first wave', () => {
     const fleet = begin(canary, two);
     fleet.preview('B', [0, 1], {});
     fleet.look();
-    const { number: rollout, commit, revision } = fleet.rollout;
-    const report = { rollout, commit, revision, state: 'failed' as const };
-    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.fail(0);
     fleet.look();
     fleet.pass(1).look('C', { ...PREVIEW, ...shut });
     fleet.preview('C', [0], {});
@@ -882,12 +880,10 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
     const fleet = begin({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, two);
     fleet.preview('B', [0, 1], {});
     fleet.look();
-    const { number: rollout, commit, revision } = fleet.rollout;
-    const report = { rollout, commit, revision, state: 'failed' as const };
-    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.fail(0);
     fleet.look();
     assert.equal(phaseOf(failing(fleet, shut)), 'RollingBack B A');
-    const back = { rollout: fleet.rollout.number, commit: 'A', revision, state: 'healthy' as const };
+    const back = { rollout: fleet.rollout.number, commit: 'A', revision: 'r', state: 'healthy' as const };
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: back }));
     fleet.look('C', { ...PREVIEW, ...shut });
     assert.equal(phaseOf(fleet), 'Stopped canary C A');
@@ -897,9 +893,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
     const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B' });
     fleet.preview('B', [0, 1], {});
     fleet.look();
-    const { number: rollout, commit, revision } = fleet.rollout;
-    const report = { rollout, commit, revision, state: 'failed' as const };
-    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.fail(0);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.deepEqual([phaseOf(failing(fleet)), fleet.rollout.nextCommit], ['Stopped canary B A', 'C']);
