@@ -1,7 +1,6 @@
-import { clientOf } from '../../scripts/testbed/client-of.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, connectCluster } from './cluster.ts';
-import { until } from './until.ts';
+import { untilPermitted } from './until-permitted.ts';
 
 /**
  * Returns the kubeconfig of an account that can only read GatewaySyncs and the given kinds in its own namespace; waits
@@ -33,9 +32,5 @@ export async function viewerOf(
     },
   ]);
   const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: metadata.name });
-  const client = clientOf(kubeconfig, { userAgent: 'test' });
-  await until(async () => (await client.get(gatewaySyncPath(namespace))) !== undefined, {
-    describe: 'the rights of the viewer',
-  });
-  return kubeconfig;
+  return await untilPermitted(kubeconfig, gatewaySyncPath(namespace));
 }

@@ -5,14 +5,13 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Diagnosis } from '../../../cli/checks/diagnose.ts';
 import { anchorOf } from '../../../scripts/site/addresses.ts';
-import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { docsAt } from '../../../shared/docs-site.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { until } from '../../support/until.ts';
+import { untilPermitted } from '../../support/until-permitted.ts';
 import type { Fault } from './doctor-fault.ts';
 import { FAULTS, seed } from './doctor-faults.ts';
 import { at, GATEWAYS } from './doctor-objects.ts';
@@ -120,8 +119,7 @@ suite('kubectl stoker doctor', () => {
   test('shows a user with access to one namespace what it contains, and which checks need more', async () => {
     await grantView();
     const viewer = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'viewer' });
-    const client = clientOf(viewer, { userAgent: 'test' });
-    await until(() => client.get(gatewaySyncPath(GATEWAYS)), { describe: 'the permissions of the viewer' });
+    await untilPermitted(viewer, gatewaySyncPath(GATEWAYS));
     const { output, status } = await runCli(['doctor', '-o', 'json', '--kubeconfig', viewer]);
     const findings = findingsOf(JSON.parse(output) as Diagnosis);
     assert.equal(status, 0, output);

@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import type { PlanView } from '../../../cli/fleet/plan-view.ts';
-import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -23,6 +22,7 @@ import { digestFor } from '../../support/planned-fleet.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
+import { untilPermitted } from '../../support/until-permitted.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { playRollout } from '../agent/support/play-rollout.ts';
@@ -105,9 +105,7 @@ async function documentedAccount(t: TestContext, namespace: string): Promise<str
   await runCommand('bash', ['-euc', blockWith('create token')], { cwd: directory, env });
   const kubeconfig = path.join(directory, 'plan.kubeconfig');
   assert.equal((await stat(kubeconfig)).mode & 0o777, 0o600);
-  const client = clientOf(kubeconfig, { userAgent: 'test' });
-  await until(() => client.get(syncReportPath(namespace)), { describe: 'the permissions of the service account' });
-  return kubeconfig;
+  return await untilPermitted(kubeconfig, syncReportPath(namespace));
 }
 
 suite('kubectl stoker plan', { concurrency: 4 }, () => {

@@ -4,12 +4,11 @@ import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { until } from '../../support/until.ts';
+import { untilPermitted } from '../../support/until-permitted.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -80,7 +79,5 @@ async function adminConfig(cluster: Awaited<ReturnType<typeof connectCluster>>):
     '--serviceaccount=default:default',
   );
   const kubeconfig = await cluster.kubeconfigFor({ namespace: 'default', serviceAccount: 'default' });
-  const client = clientOf(kubeconfig, { userAgent: 'test' });
-  await until(() => client.get(gatewaySyncPath()), { describe: 'the permissions of the administrator' });
-  return kubeconfig;
+  return await untilPermitted(kubeconfig, gatewaySyncPath());
 }

@@ -7,13 +7,12 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { until } from '../../support/until.ts';
+import { untilPermitted } from '../../support/until-permitted.ts';
 
 const run = promisify(execFile);
 
@@ -92,8 +91,8 @@ async function arrange(t: TestContext) {
     '--clusterrole=cluster-admin',
     `--serviceaccount=${namespace}:default`,
   );
-  const client = clientOf(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), { userAgent: 'test' });
-  await until(() => client.get(gatewaySyncPath(namespace)), { describe: 'the permissions of the account' });
+  const account = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
+  await untilPermitted(account, gatewaySyncPath(namespace));
   return { proxy, both, kubeconfigWith, host: `${NAME}:${port}` };
 }
 

@@ -7,13 +7,12 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { until } from '../../support/until.ts';
+import { untilPermitted } from '../../support/until-permitted.ts';
 
 /** A relay to the API server that counts requests by resource. */
 async function countCalls(t: TestContext, namespace: string) {
@@ -38,8 +37,7 @@ async function countCalls(t: TestContext, namespace: string) {
     `--serviceaccount=${namespace}:default`,
   );
   const direct = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
-  const client = clientOf(direct, { userAgent: 'test' });
-  await until(() => client.get(gatewaySyncPath(namespace)), { describe: 'the permissions of the account' });
+  await untilPermitted(direct, gatewaySyncPath(namespace));
   const given = JSON.parse(await readFile(direct, 'utf8'));
   const kubeconfig = path.join(directory, 'kubeconfig');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

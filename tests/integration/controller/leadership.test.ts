@@ -153,7 +153,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     server.fault = { hang: true };
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
-    await until(() => server.requests.length > 0, { describe: 'the query is under way' });
+    await until(() => server.requests.length > 0, { describe: 'the query to be in progress' });
     // The server has 15 s to respond.
     await expectHandOver(t, { namespace, leader, spare }, 12_000);
     server.fault = undefined;
@@ -176,7 +176,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     const asked = server.requests.length;
     server.fault = { delay: 2_000, times: 1 };
     await push(address, 'main');
-    await until(() => server.requests.length > asked, { describe: 'the query is under way' });
+    await until(() => server.requests.length > asked, { describe: 'the query to be in progress' });
     process.kill(leader.pid, 'SIGSTOP');
     await until(() => server.requests[asked]?.status === 200, { describe: 'the answer lies in its socket' });
     const newer = await repository.commit({ files: { 'config/a': '2' } });

@@ -45,7 +45,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     await applyGatewaySync(address, { repo: repository.url, timeout: '5s' });
     await startController(t, address.namespace);
     const isTimedOut = (resource: GatewaySync) => condition(resource, 'RefResolved')?.reason === 'GitTimeout';
-    await until(() => server.requests.length > 0, { describe: 'the query is under way' });
+    await until(() => server.requests.length > 0, { describe: 'the query to be in progress' });
     // Without that field, it would take 20 s.
     await untilGatewaySync(address, 'timed out', isTimedOut, 15_000);
   });

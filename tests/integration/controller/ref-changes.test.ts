@@ -245,7 +245,7 @@ suite('a shared repository', { concurrency: 4 }, () => {
     const blocked = Promise.withResolvers<void>();
     server.fault = { delay: blocked.promise, times: 1 };
     await push(address, 'main');
-    await until(() => server.requests.length > asked, { describe: 'the query is under way' });
+    await until(() => server.requests.length > asked, { describe: 'the query to be in progress' });
     await repository.tag('v2', { target: second });
     await request(address, 'v2', { id: 'meanwhile' });
     blocked.resolve();

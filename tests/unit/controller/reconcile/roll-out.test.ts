@@ -76,7 +76,7 @@ suite('a rollout waits', () => {
     ['somebody who approves the first wave', { rollout: { waves } }, 'Approval'],
     ['nobody, once it is approved', { rollout: { waves }, annotations: { 'sync.io/approve': newest } }, undefined],
     [
-      'somebody who approves the first wave while no window is open',
+      'a user who approves the first wave, even while no window is open',
       { rollout: { waves, windows: frozen } },
       'Approval',
     ],
