@@ -3,6 +3,7 @@ import type { RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
+import { requestIn } from '../../shared/domain/recorded-request.ts';
 import { checkConditions } from './check-conditions.ts';
 import { componentsOf } from './check-operator.ts';
 import { checkSecrets } from './check-secrets.ts';
@@ -129,10 +130,7 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
 
 /** Checks for a request in the annotations that isn't in the status yet. */
 function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): Findings {
-  const { annotations = {} } = metadata;
-  const id = annotations[REQUEST_ANNOTATIONS.requestId];
-  const at = annotations[REQUEST_ANNOTATIONS.requestedAt] ?? '';
-  const ref = annotations[REQUEST_ANNOTATIONS.requestedRef];
+  const { id, at = '', ref } = requestIn(metadata.annotations) ?? {};
   const check = 'gatewaysync/request-unhandled';
   const { from } = spec.webhook;
   if (from !== undefined) {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { RecordedRequest } from '../../shared/domain/recorded-request.ts';
 import { type Access, placeOf } from '../client/connect.ts';
 import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { getGatewaySync } from '../client/read.ts';
-import { followedRef, type OpenRequest } from '../fleet/request.ts';
+import { followedRef } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
 import { displacedBy, displacing, refuseFollower, requestOf } from '../orders/sync.ts';
 import type { Host } from '../terminal/host.ts';
@@ -25,7 +26,7 @@ const TRIES = 10;
  * returns undefined without one. Throws `Problem`.
  */
 export async function requestSync(access: Access, { name, wanted, yes, host }: Asking): Promise<Asked | undefined> {
-  let agreed: OpenRequest | undefined;
+  let agreed: RecordedRequest | undefined;
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, name);
     refuseFollower(gatewaySync);

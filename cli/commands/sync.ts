@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { requestIn } from '../../shared/domain/recorded-request.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
@@ -89,12 +90,12 @@ async function getRequested(access: Access, name: string): Promise<Requested> {
 function openRequestOf([gatewaySync, hub = gatewaySync]: Requested, id: string): Asked {
   const { name } = gatewaySync.metadata;
   const { annotations = {} } = hub.metadata;
-  const { requestId, requestedRef, requestedAt } = REQUEST_ANNOTATIONS;
-  if (annotations[requestId] !== id)
+  const { ref = '', at = '' } = requestIn(annotations) ?? {};
+  if (annotations[REQUEST_ANNOTATIONS.requestId] !== id)
     throw new Problem(
       `${name} has no request ${id}: a newer one replaced it, or the delivery was ignored or a push to a branch, which have none to wait for; see kubectl stoker trace ${name} --last`,
     );
-  return { id, ref: annotations[requestedRef] ?? '', at: annotations[requestedAt] ?? '', isRefresh: false };
+  return { id, ref, at, isRefresh: false };
 }
 
 interface Waiting {

@@ -1,13 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-
-/** A request that isn't handled yet, and that a newer request would replace. */
-export interface OpenRequest {
-  ref: string;
-  by: string | undefined;
-  at: string | undefined;
-  id: string | undefined;
-}
+import { type RecordedRequest, requestIn } from '../../shared/domain/recorded-request.ts';
 
 /**
  * Returns the followed ref: spec.git.ref, unless a newer request replaced it. `status.target` alone is outdated between
@@ -24,15 +16,12 @@ export function followedRef({ spec: { git }, status = {} }: GatewaySync): string
 }
 
 /** Returns the request that waits for the controller or the git server, or undefined. */
-export function openRequest({ metadata, status = {} }: GatewaySync): OpenRequest | undefined {
-  const { annotations = {} } = metadata;
-  const { requestedRef, requestedAt, requestedBy, requestId } = REQUEST_ANNOTATIONS;
-  const ref = annotations[requestedRef];
-  if (ref === undefined) return undefined;
-  const request = { ref, by: annotations[requestedBy], at: annotations[requestedAt], id: annotations[requestId] };
+export function openRequest({ metadata, status = {} }: GatewaySync): RecordedRequest | undefined {
+  const request = requestIn(metadata.annotations);
+  if (!request) return undefined;
   const { lastRequest } = status;
   // A user who sets only the ref leaves the other annotations of an earlier request, which aren't in the status.
   const isOther = lastRequest?.id !== undefined && lastRequest.id !== request.id;
-  const isHandled = lastRequest?.ref === ref && lastRequest.at === request.at && !isOther;
+  const isHandled = lastRequest?.ref === request.ref && lastRequest.at === request.at && !isOther;
   return isHandled && lastRequest.outcome !== 'Pending' ? undefined : request;
 }

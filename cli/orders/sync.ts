@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { FIELD_MANAGERS, REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { RecordedRequest } from '../../shared/domain/recorded-request.ts';
 import type { Change } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
-import { followedRef, type OpenRequest, openRequest } from '../fleet/request.ts';
+import { followedRef, openRequest } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
 import type { OrderChange } from './order-effect.ts';
 
@@ -28,13 +29,13 @@ export function refuseFollower({ metadata: { name, namespace }, spec: { webhook 
 }
 
 /** Returns the open request that a request for `ref` would replace, or undefined. */
-export function displacedBy(ref: string, gatewaySync: GatewaySync): OpenRequest | undefined {
+export function displacedBy(ref: string, gatewaySync: GatewaySync): RecordedRequest | undefined {
   const open = openRequest(gatewaySync);
   return open?.ref === ref ? undefined : open;
 }
 
 /** Describes the replacement of an open request. */
-export const displacing = (gatewaySync: GatewaySync, { ref, by, at }: OpenRequest, wanted: string): string =>
+export const displacing = (gatewaySync: GatewaySync, { ref, by, at }: RecordedRequest, wanted: string): string =>
   `${addressOf(gatewaySync)}: the open request for ${ref}${by ? ` by ${by}` : ''}${at ? ` at ${at}` : ''} will be replaced by a request for ${wanted}.`;
 
 /** Returns the effect of a new resolution of the followed ref. Throws `Problem` if it isn't possible. */

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
 import { clip } from '../../shared/domain/clip.ts';
 import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
+import { shorten } from '../../shared/domain/shorten.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Destination } from './destination.ts';
 
@@ -55,7 +55,7 @@ const SHAPES: Record<StatusProvider, Shape> = {
       url: `${api}/repositories/${joined(project)}/commit/${commit}/statuses/build`,
       body: {
         state: { pending: 'INPROGRESS', success: 'SUCCESSFUL', failure: 'FAILED' }[state],
-        key: shortened(context, MAX_KEY),
+        key: shorten(context, MAX_KEY),
         name: context,
         description,
         url: `https://bitbucket.org/${joined(project)}/commits/${commit}`,
@@ -99,13 +99,6 @@ function oneLine(text: string, length: number): string {
     .replace(/\p{Cf}/gu, '')
     .trim();
   return clip(plain, length);
-}
-
-/** Shortens a text, and keeps texts with the same beginning distinct. */
-function shortened(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
-  return `${text.slice(0, length - 9).toWellFormed()}-${hash}`;
 }
 
 /** Maximum length of a token. */

@@ -5,8 +5,10 @@ import { NO_REPOSITORY, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotatio
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 import type { Mapping, Profile } from '../../shared/api/sync.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { pushIn, requestIn } from '../../shared/domain/recorded-request.ts';
 import { relativePath } from '../../shared/domain/relative-path.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import { shorten } from '../../shared/domain/shorten.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import { isApplied, ownerOfField, timeOf } from './observed-owner.ts';
@@ -178,8 +180,9 @@ function ordersOf(
 ): Pick<ObservedGatewaySync, 'orders' | 'orderedBy'> {
   if (!rollout) return {};
   const orders = Object.entries(ROLLOUT_ANNOTATIONS).flatMap(([name, annotation]) => {
-    const value = clip(nonEmpty(metadata.annotations?.[annotation]), MAX_ORDER);
-    return value === undefined ? [] : [{ name, value, author: authorOf(metadata, annotation) }];
+    const value = nonEmpty(metadata.annotations?.[annotation]);
+    if (value === undefined) return [];
+    return [{ name, value: shorten(value, BOUNDS.order), author: authorOf(metadata, annotation) }];
   });
   if (orders.length === 0) return {};
   return {
@@ -194,9 +197,6 @@ function authorOf({ annotations, managedFields }: GatewaySync['metadata'], annot
     manager: clip(ownerOfAnnotation(managedFields, annotation)?.manager, BOUNDS.text),
   });
 }
-
-/** Maximum length of an order (characters), enough for a commit. */
-const MAX_ORDER = 64;
 
 function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gateway']): ObservedGateway {
   const headersFrom = (reload?.requests ?? []).flatMap(({ headersFrom: headers = [] }) =>
@@ -234,20 +234,18 @@ function atomicDestinations(mappings: readonly Mapping[]): string[] {
 }
 
 function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
-  const { annotations = {} } = metadata;
   const { requestedRef, requestedAt, requestedBy, requestedRepo, requestId } = REQUEST_ANNOTATIONS;
-  const ref = annotations[requestedRef];
-  if (ref === undefined) return {};
+  const request = requestIn(metadata.annotations);
+  if (!request) return {};
   const isOwn = (annotation: string) => isWrittenWith(metadata, requestedRef, annotation);
   const optional = {
-    at: clip(nonEmpty(annotations[requestedAt]), 64),
-    by:
-      nonEmpty(annotations[requestedBy]) && !isOwn(requestedBy) ? MANUAL : clip(nonEmpty(annotations[requestedBy]), 64),
-    id: isOwn(requestId) ? clip(nonEmpty(annotations[requestId]), 128) : undefined,
-    repo: repositoryOf(metadata, requestedRef, requestedRepo),
+    at: request.at,
+    by: request.by !== undefined && !isOwn(requestedBy) ? MANUAL : request.by,
+    id: isOwn(requestId) ? request.id : undefined,
+    repo: isWrittenBySame(metadata, requestedRef, requestedRepo) ? named(request.repo) : undefined,
   };
   const origin = originOf(metadata, requestedRef, requestedAt);
-  return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
+  return { request: { ref: request.ref, ...withoutUndefined(optional), ...origin } };
 }
 
 /** Author of a request in which only the ref was edited, because the other annotations belong to an earlier one. */
@@ -261,25 +259,19 @@ function isWrittenWith({ managedFields }: GatewaySync['metadata'], ref: string, 
 }
 
 function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'push'> {
-  const { annotations = {} } = metadata;
   const { pushedRef, pushedAt, pushedRepo } = REQUEST_ANNOTATIONS;
-  const ref = annotations[pushedRef];
-  if (ref === undefined) return {};
-  const at = clip(nonEmpty(annotations[pushedAt]), 64);
-  const optional = withoutUndefined({ at, repo: repositoryOf(metadata, pushedRef, pushedRepo) });
-  return { push: { ref: clip(ref, BOUNDS.text), ...optional, ...originOf(metadata, pushedRef, pushedAt) } };
+  const push = pushIn(metadata.annotations);
+  if (!push) return {};
+  const repo = isWrittenBySame(metadata, pushedRef, pushedRepo) ? named(push.repo) : undefined;
+  const optional = withoutUndefined({ at: push.at, repo });
+  return { push: { ref: push.ref, ...optional, ...originOf(metadata, pushedRef, pushedAt) } };
 }
 
-/** Returns the repository of a delivery, unless another writer left it next to a different ref. */
-function repositoryOf(
-  { annotations = {}, managedFields }: GatewaySync['metadata'],
-  ref: string,
-  repo: string,
-): string | undefined {
-  if (ownerOfAnnotation(managedFields, ref) !== ownerOfAnnotation(managedFields, repo)) return undefined;
-  const value = clip(nonEmpty(annotations[repo]), BOUNDS.repository);
-  return value === NO_REPOSITORY ? undefined : value;
-}
+/** Whether a repository belongs to a ref. Another writer may have left it next to a different one. */
+const isWrittenBySame = ({ managedFields }: GatewaySync['metadata'], ref: string, repo: string): boolean =>
+  ownerOfAnnotation(managedFields, ref) === ownerOfAnnotation(managedFields, repo);
+
+const named = (repo: string | undefined): string | undefined => (repo === NO_REPOSITORY ? undefined : repo);
 
 /** An empty annotation is ignored, because the status couldn't show that it was handled. */
 const nonEmpty = (annotation: string | undefined): string | undefined => annotation || undefined;

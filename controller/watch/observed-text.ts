@@ -1,6 +1,7 @@
 /**
- * Shortens a text of any length for the status. It returns a copy, because a part of a string keeps the whole in
- * memory. Lone surrogates are replaced as in the API server, so that the stored text is the same.
+ * Shortens a text of any length that is only shown, or whose limit exceeds the length of all valid ones; others need
+ * `shorten`. It returns a copy, because a part of a string keeps the whole in memory. Lone surrogates are replaced as in
+ * the API server, so that the stored text is the same.
  */
 export function clip<T extends string | undefined>(text: T, length: number): T {
   if (text === undefined || (text.length <= length && text.isWellFormed())) return text;

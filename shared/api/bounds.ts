@@ -36,6 +36,11 @@ export const BOUNDS = {
   url: 1024,
   /** Characters of a delivery's repository, the same limit as for the receiver's annotation. */
   repository: 300,
+  /** Characters of a request's ID, and of its time or sender. */
+  requestId: 128,
+  sender: 64,
+  /** Characters of an order: a commit, a slash, and a revision fit. */
+  order: 128,
   /** Total characters of the globs in `spec.webhook.repositories`. */
   repositories: 4_096,
   /** Gateways listed in status; the counts next to the list cover all gateways. */

@@ -109,7 +109,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       ref: text('The ref that is followed: with spec.git.semver, a tag.', BOUNDS.ref),
       range: v.optional(text('The spec.git.semver for which the tag was chosen.', BOUNDS.range)),
       source: oneOf(['Spec', 'Request', 'Push'], 'Origin of the ref.'),
-      requestId: v.optional(text('ID of the request.', 128)),
+      requestId: v.optional(text('ID of the request.', BOUNDS.requestId)),
     }),
   ),
   pendingRef: v.optional(
@@ -126,11 +126,11 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
   profileCount: v.optional(count('Number of profiles.')),
   lastRequest: v.optional(
     object('The last request for a ref, exactly as it was handled.', {
-      id: v.optional(text('ID of the request.', 128)),
+      id: v.optional(text('ID of the request.', BOUNDS.requestId)),
       ref: text('The requested ref.'),
-      by: v.optional(text('Sender of the request.', 64)),
+      by: v.optional(text('Sender of the request.', BOUNDS.sender)),
       repo: v.optional(repository),
-      at: v.optional(text('Time of the request, as in the annotation.', 64)),
+      at: v.optional(text('Time of the request, as in the annotation.', BOUNDS.sender)),
       outcome: requestOutcomeSchema,
       message: v.optional(message('Explanation of the outcome.')),
     }),
@@ -139,7 +139,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
     object('The last push to a branch, exactly as it was handled.', {
       ref: text('The branch.'),
       repo: v.optional(repository),
-      at: v.optional(text('Time of the push, as in the annotation.', 64)),
+      at: v.optional(text('Time of the push, as in the annotation.', BOUNDS.sender)),
       outcome: requestOutcomeSchema,
       message: v.optional(message('Explanation of the outcome.')),
     }),

@@ -205,15 +205,15 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   ),
   handled: v.optional(
     v.object({
-      approve: v.optional(text('Last processed value of sync.io/approve.', 128)),
+      approve: v.optional(text('Last processed value of sync.io/approve.', BOUNDS.order)),
       approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
       approvedDigests: v.optional(
         digests(
           'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over, or no gateway has reported yet. all means every change, because there were too many, or no gateway reported in time.',
         ),
       ),
-      rollback: v.optional(text('Last processed value of sync.io/rollback.', 128)),
-      retry: v.optional(text('Last processed value of sync.io/retry-rollout.', 128)),
+      rollback: v.optional(text('Last processed value of sync.io/rollback.', BOUNDS.order)),
+      retry: v.optional(text('Last processed value of sync.io/retry-rollout.', BOUNDS.order)),
       ignored: v.optional(
         list(v.picklist(['retry-rollout', 'rollback']), 2, 'Annotations that had no effect when they were processed.'),
       ),

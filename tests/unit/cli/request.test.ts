@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { followedRef, openRequest } from '../../../cli/fleet/request.ts';
+import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { gatewaySyncOf } from '../../support/objects.ts';
 
 const EARLY = '2026-01-01T00:00:00.000Z';
@@ -35,6 +37,12 @@ suite('a request', () => {
     'sync.io/request-id': '1',
   };
   const handled = { ref: 'next', at: EARLY, by: 'github', id: '1', outcome: 'Applied' } as const;
+  const { requestId } = REQUEST_ANNOTATIONS;
+  const long = { ...annotations, [requestId]: 'i'.repeat(200) };
+  const handledOf = (given: Record<string, string>) => {
+    const { request } = projectGatewaySync(gatewaySyncOf({ metadata: { annotations: given } }));
+    return { ref: '', ...request, outcome: 'Applied' } as const;
+  };
   const rows: [
     what: string,
     given: Record<string, string>,
@@ -46,6 +54,13 @@ suite('a request', () => {
     ['during the query', annotations, { ...handled, outcome: 'Pending' }, true],
     ['once it is handled', annotations, handled, false],
     ['if the last one was for another ref', annotations, { ...handled, ref: 'main' }, true],
+    ['once it is handled, with an ID that is longer than in the status', long, handledOf(long), false],
+    [
+      'if it is repeated with an ID that differs at its end',
+      { ...long, [requestId]: 'i'.repeat(300) },
+      handledOf(long),
+      true,
+    ],
     ['if it is repeated', annotations, { ...handled, id: '0' }, true],
     [
       'if a request with only a ref was handled',

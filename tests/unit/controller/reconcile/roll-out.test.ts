@@ -140,6 +140,38 @@ test('a command waits while the resource is paused', () => {
   assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
 });
 
+for (const [hash, length] of [
+  ['SHA-1', 40],
+  ['SHA-256', 64],
+] as const) {
+  test(`a rollback order names one of several revisions of a commit with ${hash}`, () => {
+    const commit = 'a'.repeat(length);
+    const first = next({}, {}, commit).fields;
+    const { revision = '' } = first.rollout ?? {};
+    const entry = { commit, ref: 'main', time: '2026-11-22T11:00:00Z' };
+    const earlier = { ...entry, revision: 'e'.repeat(32) };
+    const before = { ...first, history: [{ ...entry, revision }, { ...entry, revision: 'f'.repeat(32) }, earlier] };
+    const order = (value: string) =>
+      next(before, { annotations: { 'sync.io/rollback': value } }, commit).fields.rollout;
+    const back = order(`${commit}/${earlier.revision}`);
+    assert.deepEqual(
+      [back?.phase, back?.stableCommit, back?.stableRevision],
+      ['RollingBack', commit, earlier.revision],
+    );
+    const ignored = order(`${commit}/${earlier.revision}${'0'.repeat(200)}`);
+    assert.deepEqual([ignored?.phase, ignored?.handled?.ignored], ['Complete', ['rollback']]);
+  });
+}
+
+test('an order with a longer value than a commit does not name the commit that it begins with', () => {
+  const long = 'c'.repeat(64);
+  const before = next({}, {}, long).fields;
+  const rolled = next(before, { annotations: { 'sync.io/rollback': 'previous' } }, long).fields;
+  const stopped = { ...rolled, rollout: rolled.rollout && { ...rolled.rollout, givenUp: [`${long} x`] } };
+  const retried = next(stopped, { annotations: { 'sync.io/retry-rollout': `${long}${'c'.repeat(100)}` } }, long);
+  assert.deepEqual(retried.fields.rollout?.handled?.ignored, ['retry-rollout']);
+});
+
 test('an approval waits while the resource is paused', () => {
   const rollout = { waves };
   const before = next(complete({ rollout }), { rollout }).fields;

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { readIntents } from '../../../../controller/intent/intents.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import { setByAnnotation } from '../../../../shared/api/names.ts';
+import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../../../shared/api/names.ts';
 import type { ObjectMeta } from '../../../../shared/api/object-meta.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
 import { gatewaySpecOf, gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
@@ -208,7 +208,8 @@ suite('the cached fields of a resource', () => {
     assert.deepEqual([rollout, history, none], [undefined, undefined, undefined], 'of use for rollouts alone');
   });
 
-  const orders = { 'sync.io/approve': 'c'.repeat(65), 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': '' };
+  const order = `${'c'.repeat(64)}/${'d'.repeat(32)}`;
+  const orders = { 'sync.io/approve': order, 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': '' };
   const owned = (manager: string, ...annotations: string[]) => ({
     manager,
     operation: 'Update',
@@ -220,7 +221,7 @@ suite('the cached fields of a resource', () => {
     const annotations = { ...orders, [setByAnnotation('sync.io/approve')]: 'anna' };
     const managedFields = [owned('kubectl-annotate', 'sync.io/approve')];
     const observed = project({ rollout: {} }, { annotations, managedFields });
-    assert.deepEqual(observed.orders, { approve: 'c'.repeat(64), rollback: 'previous' });
+    assert.deepEqual(observed.orders, { approve: order, rollback: 'previous' });
     assert.deepEqual(observed.orderedBy, { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: {} });
     assert.equal(project({}, { annotations }).orders, undefined);
     assert.equal(project({ rollout: {} }).orders, undefined);
@@ -235,16 +236,29 @@ suite('the cached fields of a resource', () => {
     'sync.io/pushed-at': 'a'.repeat(65),
   };
 
-  test('include a request and a push, cut to the limits of the status', () => {
+  test('include a request and a push, shortened to the limits of the status', () => {
     const { request, push } = project({}, { annotations });
-    assert.deepEqual(request, {
-      ref: 'v1',
-      at: 'a'.repeat(64),
-      by: 'b'.repeat(64),
-      id: 'i'.repeat(128),
-      applied: false,
-    });
-    assert.deepEqual(push, { ref: 'p'.repeat(512), at: 'a'.repeat(64), applied: false });
+    const lengths = (texts: object = {}) =>
+      Object.entries(texts).map(([name, text]) => [name, typeof text === 'string' ? text.length : text]);
+    const expected = { ref: 2, at: 64, by: 64, id: 128, applied: false };
+    assert.deepEqual(lengths(request), Object.entries(expected));
+    assert.deepEqual(lengths(push), Object.entries({ ref: 512, at: 64, applied: false }));
+  });
+
+  test('stay distinct if only the ends of long annotations differ, and equal no shorter one', () => {
+    const names = [...Object.values(REQUEST_ANNOTATIONS), ...Object.values(ROLLOUT_ANNOTATIONS)];
+    const observe = (text: string) => {
+      const {
+        request,
+        push,
+        orders: given,
+      } = project({ rollout: {} }, { annotations: Object.fromEntries(names.map((name) => [name, text])) });
+      return [request, push, given].flatMap((texts) => Object.entries(texts ?? {}));
+    };
+    const long = observe(`${'x'.repeat(600)}a`);
+    for (const other of [observe(`${'x'.repeat(600)}b`), ...[64, 128, 300, 512].map((n) => observe('x'.repeat(n)))])
+      for (const [index, [name, text]] of long.entries())
+        if (typeof text === 'string') assert.notDeepEqual(other[index], [name, text]);
   });
 
   test('include the requester, unless another client changed the ref since', () => {
@@ -274,7 +288,11 @@ suite('the cached fields of a resource', () => {
     const receiver = owned('sync-receiver', ...request, ...push);
     assert.deepEqual(repositoriesOf(about('org/repo'), [receiver]), ['org/repo', 'org/repo']);
     assert.deepEqual(repositoriesOf(about('-'), [receiver]), [undefined, undefined]);
-    assert.deepEqual(repositoriesOf(about('x'.repeat(999)), [receiver]), ['x'.repeat(300), 'x'.repeat(300)]);
+    const long = repositoriesOf(about('x'.repeat(999)), [receiver]);
+    assert.deepEqual(
+      long.map((repo) => repo?.length),
+      [300, 300],
+    );
     const left = { ...owned('sync-receiver', request[1], push[1]), time: '2026-01-01T00:00:11Z' };
     const byHand = owned('kubectl-annotate', request[0], push[0]);
     assert.deepEqual(repositoriesOf(about('org/repo'), [left, byHand]), [undefined, undefined]);
