@@ -1,4 +1,4 @@
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 
 /**
  * Refs that a server advertised, by full name; annotated tags are peeled to their commits. A commit that is known to
@@ -26,7 +26,11 @@ export function resolveRef(name: string, refs: AdvertisedRefs): ResolvedRef | un
     const commit = refs.get(name);
     return commit ? { commit, qualifiedRef: name, ambiguous: false } : undefined;
   }
-  return resolveShort(name, refs) ?? resolveShort(withOrWithoutV(name), refs);
+  for (const short of shortNames(name)) {
+    const resolved = resolveShort(short, refs);
+    if (resolved) return resolved;
+  }
+  return undefined;
 }
 
 function isFullName(name: string): boolean {
@@ -34,8 +38,7 @@ function isFullName(name: string): boolean {
 }
 
 function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefined {
-  const candidates = [`refs/tags/${name}`, `refs/heads/${name}`, `refs/${name}`].filter((ref) => refs.has(ref));
-  const [qualifiedRef] = candidates;
+  const qualifiedRef = fullNames(name).find((ref) => refs.has(ref));
   if (qualifiedRef === undefined) return undefined;
   const commit = refs.get(qualifiedRef) as string;
   const branch = refs.get(`refs/heads/${name}`);
@@ -46,18 +49,27 @@ function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefin
 export const noDefaultBranch =
   "the repository has no default branch; it is empty, or HEAD names a branch that doesn't exist";
 
-/** Returns `v1.2` for `1.2`, and vice versa. */
-function withOrWithoutV(name: string): string {
-  return name.startsWith('v') ? name.slice(1) : `v${name}`;
+/** A name, and the same with or without a leading `v`: `v1.2` for `1.2`, and vice versa. */
+function shortNames(name: string): string[] {
+  return [name, name.startsWith('v') ? name.slice(1) : `v${name}`].filter(isValidRefName);
+}
+
+/** The refs that a short name can stand for, in the order of precedence. */
+function fullNames(short: string): string[] {
+  return [`refs/tags/${short}`, `refs/heads/${short}`, `refs/${short}`].filter(isBelowNamespace);
+}
+
+/**
+ * Whether a name has a part below `refs/heads/`, `refs/tags/`, or another namespace. Git servers accept no push to others,
+ * such as `refs/heads`, and as a prefix it would match the whole namespace.
+ */
+function isBelowNamespace(fullName: string): boolean {
+  return isValidRefName(fullName) && fullName.split('/').length > 2;
 }
 
 /** Prefixes to request from a server, which then sends little more than {@link resolveRef} needs; none for a hash. */
 export function refPrefixes(name: string): string[] {
   if (isCommitHash(name)) return [];
-  if (isFullName(name)) return [name];
-  return [name, withOrWithoutV(name)].flatMap((short) => [
-    `refs/tags/${short}`,
-    `refs/heads/${short}`,
-    `refs/${short}`,
-  ]);
+  if (name === 'HEAD') return [name];
+  return isFullName(name) ? [name].filter(isBelowNamespace) : shortNames(name).flatMap(fullNames);
 }

@@ -323,14 +323,7 @@ suite('the followed commit', () => {
 
 test('a query requests the named refs, and a requested commit', () => {
   const needed = (given: Asked) => neededRefs(readIntents(resourceOf({ status: followsMain, ...given })));
-  const ofMain = [
-    'refs/tags/main',
-    'refs/heads/main',
-    'refs/main',
-    'refs/tags/vmain',
-    'refs/heads/vmain',
-    'refs/vmain',
-  ];
+  const ofMain = ['refs/tags/main', 'refs/heads/main', 'refs/tags/vmain', 'refs/heads/vmain'];
   assert.deepEqual(needed({}), { prefixes: ofMain, commit: undefined });
   assert.deepEqual(needed({ request: { ref: '-x' }, push: { ref: 'refs/heads/main' } }), {
     prefixes: [...new Set([...ofMain, 'refs/heads/main'])],

@@ -32,6 +32,16 @@ const cases: [name: string, commit: string | undefined, qualifiedRef?: string, a
   ['refs/heads/mai', undefined],
   ['vmain', a, 'refs/heads/main'],
   ['HEAD', a, 'HEAD'],
+  ['v', undefined],
+];
+
+/** Refs of other names than the one that is queried, which the prefixes of a query must not match. */
+const OTHERS = ['refs/heads/main', 'refs/tags/1.0.0', 'refs/pull/1/head', 'refs/notes/commits', 'HEAD'];
+/** Names that are the beginning of a namespace, or whose other form is. */
+const BROAD = [
+  ...['v', 'h', 't', 'r', 'refs', 'head', 'heads', 'tags', 'pull', 'notes'],
+  ...['vheads', 'vtags', 'vpull', 'vrefs', 'refs/heads', 'refs/tags', 'refs/pull', 'refs/t', 'refs/heads/', 'refs/'],
+  ...['heads/', 'tags/', 'v/', 'v/heads', 'v-', 'v.', ''],
 ];
 
 suite('a ref name without a prefix', () => {
@@ -50,4 +60,13 @@ suite('a ref name without a prefix', () => {
       ['refs/tags/v1', 'refs/tags/1'],
     );
   });
+
+  for (const name of BROAD)
+    test(`such as '${name}' isn't queried as a prefix of other refs`, () => {
+      const prefixes = refPrefixes(name);
+      assert.deepEqual(
+        OTHERS.filter((other) => prefixes.some((prefix) => other.startsWith(prefix))),
+        [],
+      );
+    });
 });
