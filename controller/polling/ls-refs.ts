@@ -1,5 +1,6 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { notGitError } from '../../shared/io/git/refusals.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { credentialsOf, type GitHttp, type GitHttpAnswer, type GitHttpOptions } from './git-http.ts';
 import { brokenAnswer, reportedError } from './host-errors.ts';
@@ -27,13 +28,15 @@ export async function discover(
 ): Promise<Endpoint> {
   const answer = await http.get(new URL(`${repository}/info/refs?service=git-upload-pack`), options);
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
-  const advertisement = new Advertisement(query);
+  const pacer = new Pacer();
+  const advertisement = new Advertisement(await WantedRefs.of(query, pacer));
   const credentials = credentialsOf(options);
   try {
     for await (const line of readPackets(answer.body)) {
       if (advertisement.isComplete) break; // the rest is ignored
       if (isError(line)) throw reportedError(credentials);
       advertisement.read(line);
+      if (pacer.isDue) await pacer.rest();
     }
   } catch (error) {
     if (!(error instanceof MalformedPackets)) throw error;
@@ -49,7 +52,7 @@ export async function discover(
 
 /** Fetches the refs of the query, with peeled tags; https://git-scm.com/docs/protocol-v2#_ls_refs. */
 export async function lsRefs(
-  http: GitHttp,
+  http: Pick<GitHttp, 'post'>,
   endpoint: Endpoint,
   query: RefQuery,
   options: GitHttpOptions,
@@ -58,7 +61,8 @@ export async function lsRefs(
     'peel\n',
     ...prefixesToSend(query).map((prefix) => `ref-prefix ${prefix}\n`),
   ]);
-  const wanted = new WantedRefs(query);
+  const pacer = new Pacer();
+  const wanted = await WantedRefs.of(query, pacer);
   let isComplete = false;
   for await (const line of linesOf(await http.post(endpoint.url, body, options))) {
     if (isComplete) break;
@@ -66,6 +70,7 @@ export async function lsRefs(
     if (typeof line !== 'string') readRef(line, wanted);
     else if (line === 'flush') isComplete = true;
     else throw brokenAnswer();
+    if (pacer.isDue) await pacer.rest();
   }
   // Without the final flush, a response that was cut off between two lines would look complete, and so would an empty one.
   if (!isComplete) throw brokenAnswer();
@@ -116,8 +121,8 @@ class Advertisement {
   isVersion2 = false;
   objectFormat = 'sha1';
 
-  constructor(query: RefQuery) {
-    this.#wanted = new WantedRefs(query);
+  constructor(wanted: WantedRefs) {
+    this.#wanted = wanted;
   }
 
   get refs(): AdvertisedRefs {

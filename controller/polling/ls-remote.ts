@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitLimits } from '../../shared/io/git/git.ts';
 import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environment.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { reportedError, tooManyRefsForGit } from './host-errors.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
@@ -15,8 +15,6 @@ const MIB = 1024 * 1024;
  */
 const LIMITS: GitLimits = { memoryBytes: 20 * MIB, fileBytes: 32 * MIB };
 const MAX_OUTPUT_BYTES = 4 * MIB;
-/** Lines that are read before other work gets its turn. */
-const LINES_AT_ONCE = 1_000;
 /** Time limit of git itself (ms), beyond the longest `spec.git.timeout`: the signal of the query ends it earlier. */
 const TIMEOUT_MS = 25 * 3_600_000;
 
@@ -46,9 +44,10 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
         ? reportedError(credentialsOf(remote.access))
         : error;
     });
-  const wanted = new WantedRefs(query);
-  for (const [index, line] of output.toString('utf8').split('\n').entries()) {
-    if (index % LINES_AT_ONCE === 0) await setImmediate();
+  const pacer = new Pacer();
+  const wanted = await WantedRefs.of(query, pacer);
+  for (const line of output.toString('utf8').split('\n')) {
+    if (pacer.isDue) await pacer.rest();
     const [oid, name] = line.split('\t');
     if (oid && name) wanted.add(name.replace(/\^\{\}$/, ''), oid);
   }

@@ -1,3 +1,4 @@
+import type { Pacer } from '../../shared/io/pacer.ts';
 import { TAGS } from '../intent/newest-in-range.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { answerTooLarge } from './host-errors.ts';
@@ -41,11 +42,16 @@ export class WantedRefs {
   readonly #newestTags: NewestTags | undefined;
   #atCommit = 0;
 
-  constructor({ prefixes, ranges = [], commit }: RefQuery) {
-    this.#newestTags = ranges.length > 0 ? new NewestTags(ranges) : undefined;
+  constructor({ prefixes, ranges = [], commit }: RefQuery, newestTags = new NewestTags(ranges)) {
+    this.#newestTags = ranges.length > 0 ? newestTags : undefined;
     this.#names = new Set(prefixes);
     this.#directories = prefixes.filter((prefix) => prefix.endsWith('/'));
     this.#commit = commit;
+  }
+
+  /** Yields to other work while it reads the ranges. */
+  static async of(query: RefQuery, pacer: Pacer): Promise<WantedRefs> {
+    return new WantedRefs(query, await NewestTags.of(query.ranges ?? [], pacer));
   }
 
   /** The refs kept so far. */

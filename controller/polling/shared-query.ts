@@ -169,10 +169,11 @@ export class SharedQuery implements HostCall {
     this.#options.onQuery?.(outcome, (performance.now() - startedAt) / 1000);
     this.#result = after;
     this.#schedulePoll();
+    const areTagsNews = isNews(before, after, [...tagsIn(before), ...tagsIn(after)]);
     for (const [key, { waitingSince, intervalMs, prefixes, range }] of this.#subscribers) {
+      const isNewsForIt = isNews(before, after, prefixes) || (range !== undefined && areTagsNews);
       const hears = intervalMs !== undefined || range !== undefined;
-      const names = range === undefined ? prefixes : [...prefixes, ...tagsIn(before), ...tagsIn(after)];
-      if (waitingSince !== undefined || (hears && isNews(before, after, names))) this.#options.enqueue(key);
+      if (waitingSince !== undefined || (hears && isNewsForIt)) this.#options.enqueue(key);
     }
     if (this.#refreshedAt > startedAt) this.#queue(true);
   }

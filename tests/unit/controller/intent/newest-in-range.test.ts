@@ -147,6 +147,26 @@ suite('tags that stream by', () => {
     assert.ok(streamOf([...many, '~1.1'], 5_000).has('refs/tags/v1.1.999'));
   });
 
+  test('are compared once for texts of the same range, which have the same result', () => {
+    const heavy = Array.from({ length: 20 }, () => '9').join('||');
+    const texts = Array.from({ length: 4 }, (_, n) => `${heavy}${' '.repeat(n)}`);
+    const refs = streamOf([...texts, '~1.1', '~1.1.0', '1.1.x'], 25_000);
+    assert.deepEqual([...refs.keys()], ['refs/tags/', 'refs/tags/v1.24.999', 'refs/tags/v1.1.999']);
+    const all = streamOf([...texts, '~1.1'], 60_000);
+    assert.deepEqual(
+      texts.filter((text) => !all.has(text)),
+      [],
+      'a range that is skipped is skipped with all its texts',
+    );
+  });
+
+  test('are too many for more ranges than a query compares, but not for the first ones', () => {
+    const ranges = Array.from({ length: 5_000 }, (_, n) => `>=1.${n} <1.${n + 1}`);
+    const refs = streamOf(ranges, 2_000);
+    assert.ok(refs.has('refs/tags/v1.1.999'));
+    assert.deepEqual([refs.has(ranges[1] ?? ''), refs.has(ranges.at(-1) ?? '')], [false, true]);
+  });
+
   test('are not too many for ten ranges', () => {
     const ranges = Array.from({ length: 10 }, (_, n) => `>=1.${n} <1.${n + 1}`);
     const refs = streamOf(ranges, 50_000);
