@@ -10,7 +10,7 @@ import type { SendStatus } from './commit-status/send-status.ts';
 import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
-import { type FindGatewaySync, hubKeyOf } from './intent/hub.ts';
+import { hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
 import { measureReconcile } from './metrics/measure-reconcile.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -164,8 +164,11 @@ export class Controller {
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.caches.firstSync(), stopped]);
     if (signal.aborted) return;
-    for (const { namespace, name } of this.caches.gatewaySyncs()) this.#enqueue(`${namespace}/${name}`, 'low');
-    this.#queue.start((key, attempt) => this.#handle(key, attempt));
+    const first = [...this.caches.gatewaySyncs()].map((each) => ({
+      key: keyOf(each),
+      priority: this.#priorityOf(each),
+    }));
+    this.#queue.start((key, attempt) => this.#handle(key, attempt), first);
     const sweeping = this.#missing.run(signal);
     await stopped;
     this.#repositories.stop();
@@ -254,7 +257,7 @@ export class Controller {
 
   /** Includes the refs of a resource in the next query before any resource sends it, and enqueues the resource. */
   #refresh(gatewaySync: ObservedGatewaySync): void {
-    const key = `${gatewaySync.namespace}/${gatewaySync.name}`;
+    const key = keyOf(gatewaySync);
     this.#reconciler.subscribe(key, gatewaySync);
     this.#enqueue(key);
   }
@@ -265,11 +268,16 @@ export class Controller {
 
   /** Enqueues a resource unless it is gone. If omitted, the priority is high if the resource waits for a result. */
   #enqueue(key: ObjectKey, priority?: Priority): void {
-    const find: FindGatewaySync = (other) => this.caches.gatewaySync(other);
-    const gatewaySync = find(key);
-    if (gatewaySync) this.#queue.add(key, priority ?? priorityOf(gatewaySync, find));
+    const gatewaySync = this.caches.gatewaySync(key);
+    if (gatewaySync) this.#queue.add(key, priority ?? this.#priorityOf(gatewaySync));
+  }
+
+  #priorityOf(gatewaySync: ObservedGatewaySync): Priority {
+    return priorityOf(gatewaySync, (key) => this.caches.gatewaySync(key));
   }
 }
+
+const keyOf = ({ namespace, name }: ObservedGatewaySync): ObjectKey => `${namespace}/${name}`;
 
 /**
  * Delay before the next attempt (ms). Errors come from the API server or are bugs; git servers have a separate backoff.

@@ -68,8 +68,9 @@ export class KeyedQueue {
     return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
   }
 
-  /** Starts handling, beginning with keys that were added before. */
-  start(handle: Handle): void {
+  /** Starts handling, beginning with these keys in the order of their priorities. */
+  start(handle: Handle, first: Iterable<QueuedKey> = []): void {
+    for (const { key, priority } of first) this.#wait(key, priority);
     this.#handle = handle;
     this.#dispatch();
   }
@@ -82,22 +83,24 @@ export class KeyedQueue {
     await Promise.all(Array.from(this.#running.values(), ({ done }) => done));
   }
 
-  /** Adds a key now, ahead of a pending backoff or requeue. */
+  /** Adds a key now, ahead of a pending backoff or requeue. Ignored unless the queue runs, for example on a spare. */
   add(key: string, priority: Priority = 'high'): void {
+    if (!this.#handle) return;
     this.#cancelTimer(key);
     if (this.#running.has(key)) {
       if (this.#dirty.get(key) !== 'high') this.#dirty.set(key, priority);
       return;
     }
-    const waiting = this.#waiting.get(key);
-    if (waiting?.priority === 'high' || waiting?.priority === priority) return;
-    this.#waiting.set(key, { since: waiting?.since ?? this.#now(), priority });
-    this.#turns.add(namespaceOf(key), key, priority);
+    this.#wait(key, priority);
     this.#dispatch();
   }
 
-  /** Adds a key after at most 24 days (a limit of timers). An earlier requeue wins, with the higher priority. */
+  /**
+   * Adds a key after at most 24 days (a limit of timers). An earlier requeue wins, with the higher priority. Ignored
+   * unless the queue runs.
+   */
   addAfter(key: string, wantedMs: number, priority: Priority = 'low'): void {
+    if (!this.#handle) return;
     const afterMs = timerMs(wantedMs);
     const due = this.#now() + afterMs;
     const existing = this.#timers.get(key);
@@ -113,16 +116,20 @@ export class KeyedQueue {
     this.#timers.set(key, appointment);
   }
 
-  /**
-   * Forgets a deleted key, which a queue that isn't started (on a spare) would keep. If its handler is running, the key
-   * is handled again, to drop what the handler keeps.
-   */
+  /** Forgets a deleted key. If its handler is running, the key is handled again, to drop what the handler keeps. */
   forget(key: string): void {
     this.#cancelTimer(key);
     this.#failures.delete(key);
     if (this.#running.has(key)) this.#dirty.set(key, 'low');
     this.#waiting.delete(key);
     this.#turns.delete(key);
+  }
+
+  #wait(key: string, priority: Priority): void {
+    const waiting = this.#waiting.get(key);
+    if (waiting?.priority === 'high' || waiting?.priority === priority) return;
+    this.#waiting.set(key, { since: waiting?.since ?? this.#now(), priority });
+    this.#turns.add(namespaceOf(key), key, priority);
   }
 
   #cancelTimer(key: string): void {
@@ -141,7 +148,7 @@ export class KeyedQueue {
     }
   }
 
-  #take(): Taken | undefined {
+  #take(): QueuedKey | undefined {
     const taken = this.#turns.take((namespace) => this.#hasRoom(namespace));
     if (!taken) return undefined;
     const { item: key, priority } = taken;
@@ -163,7 +170,7 @@ export class KeyedQueue {
     return undefined;
   }
 
-  async #work({ key, priority }: Taken, handle: Handle): Promise<void> {
+  async #work({ key, priority }: QueuedKey, handle: Handle): Promise<void> {
     const attempt = (this.#failures.get(key) ?? 0) + 1;
     try {
       const requeue = await handle(key, attempt);
@@ -173,7 +180,7 @@ export class KeyedQueue {
       this.#failures.set(key, attempt);
       const retryInMs = Math.round(this.#options.backoffMs(attempt, error));
       this.#options.log.warn({ err: error, key, failures: attempt, retryInMs }, 'reconcile failed');
-      this.addAfter(key, retryInMs);
+      this.addAfter(key, retryInMs, priority);
     }
     this.#running.delete(key);
     const again = this.#dirty.get(key);
@@ -183,8 +190,8 @@ export class KeyedQueue {
   }
 }
 
-/** A key taken by a worker. */
-interface Taken {
+/** A key, and the priority with which it waits for a worker or was taken by one. */
+export interface QueuedKey {
   key: string;
   priority: Priority;
 }

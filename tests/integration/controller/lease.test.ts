@@ -112,6 +112,27 @@ test("a lease that claims to last a second isn't taken before our own duration",
   assert.ok(performance.now() - started > 4_000);
 });
 
+test('a lease is taken when the duration that it states has passed, however long', async (t) => {
+  const { create, replica } = await arrange(t);
+  await create({ holderIdentity: 'gone', leaseDurationSeconds: 3_600 });
+  let laterMs = 0;
+  let reads = 0;
+  const now = () => {
+    reads += 1;
+    return performance.now() + laterMs;
+  };
+  const lease = replica('one', { checkMs: 20, now });
+  const acquiring = lease.acquire(AbortSignal.timeout(60_000));
+  await until(() => reads > 2, { describe: 'the first check' });
+  laterMs = 3_500_000;
+  const before = reads;
+  await until(() => reads > before + 10, { describe: 'several checks' });
+  assert.equal(lease.isHeld, false);
+  laterMs = 3_700_000;
+  await acquiring;
+  assert.equal(lease.isHeld, true);
+});
+
 test('a lease expires while the machine sleeps', async (t) => {
   let asleepMs = 0;
   const { lease } = await arrangeHeld(t, { now: () => performance.now() + asleepMs });

@@ -7,25 +7,36 @@ import { until } from '../../../support/until.ts';
 
 const log = pino({ level: 'silent' });
 
-/** A queue that starts with this handler. */
+/** A queue that starts with this handler, and with keys of both priorities. */
 function makeQueue(handle: Handle, options: Partial<QueueOptions> = {}) {
   class StartedQueue extends KeyedQueue {
-    override start(): void {
-      super.start(handle);
+    begin({ high = [], low = [] }: { high?: string[]; low?: string[] } = {}): void {
+      const first = [
+        ...low.map((key) => ({ key, priority: 'low' as const })),
+        ...high.map((key) => ({ key, priority: 'high' as const })),
+      ];
+      super.start(handle, first);
     }
   }
   return new StartedQueue({ concurrency: 2, backoffMs: () => 5, log, ...options });
 }
 
+const numbered = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}-${index}`);
+
 suite('the work queue', () => {
   test('handles a key once, however often it was added while it waited', async () => {
     const handled: string[] = [];
-    const queue = makeQueue(async (key) => void handled.push(key));
+    const held = Promise.withResolvers<undefined>();
+    const queue = makeQueue((key) => (handled.push(key) === 1 ? held.promise : Promise.resolve(undefined)), {
+      concurrency: 1,
+    });
+    queue.begin({ high: ['held'] });
     for (let index = 0; index < 100; index += 1) queue.add('a');
     assert.equal(queue.depth, 1);
-    queue.start();
+    held.resolve(undefined);
+    await until(() => handled.length > 1, { describe: 'the second key' });
     await queue.stop();
-    assert.deepEqual(handled, ['a']);
+    assert.deepEqual(handled, ['held', 'a']);
   });
 
   test('never runs two handlers for one key, and requeues it if it was added in between', async () => {
@@ -41,7 +52,7 @@ suite('the work queue', () => {
       running -= 1;
       return undefined;
     });
-    queue.start();
+    queue.begin();
     queue.add('a');
     for (let index = 0; index < 10; index += 1) queue.add('a');
     first.resolve();
@@ -53,10 +64,7 @@ suite('the work queue', () => {
   test('takes requests before polls', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
-    for (const key of ['poll-1', 'poll-2']) queue.add(key, 'low');
-    queue.add('request', 'high');
-    queue.add('poll-2', 'high');
-    queue.start();
+    queue.begin({ low: ['poll-1', 'poll-2'], high: ['request', 'poll-2'] });
     await until(() => handled.length === 3, { describe: 'three runs' });
     assert.deepEqual(handled, ['request', 'poll-2', 'poll-1']);
     await queue.stop();
@@ -72,9 +80,7 @@ suite('the work queue', () => {
       },
       { concurrency: 1 },
     );
-    queue.add('request', 'high');
-    for (let index = 0; index < 200; index += 1) queue.add(`poll-${index}`, 'low');
-    queue.start();
+    queue.begin({ high: ['request'], low: numbered('poll', 200) });
     await until(() => handled.lastIndexOf('request') > 0, { describe: 'the second run' });
     await queue.stop();
     assert.ok(handled.lastIndexOf('request') < 100, `${handled.lastIndexOf('request')} polls before it`);
@@ -93,7 +99,7 @@ suite('the work queue', () => {
       },
       { backoffMs: (failures) => asked.push(failures) },
     );
-    queue.start();
+    queue.begin();
     queue.add('a');
     await until(() => runs === 4, { describe: 'four runs' });
     await queue.stop();
@@ -112,7 +118,7 @@ suite('the work queue', () => {
       },
       { backoffMs: (failures) => asked.push(failures) },
     );
-    queue.start();
+    queue.begin();
     queue.add('a');
     await until(() => asked.length >= 3, { describe: 'three failures' });
     await queue.stop();
@@ -129,7 +135,7 @@ suite('the work queue', () => {
       },
       { backoffMs: () => 3_600_000 },
     );
-    queue.start();
+    queue.begin();
     queue.add('a');
     await until(() => runs === 1, { describe: 'the first run' });
     queue.add('a');
@@ -143,7 +149,7 @@ suite('the work queue', () => {
       runs += 1;
       return undefined;
     });
-    queue.start();
+    queue.begin();
     queue.addAfter('a', 3_600_000);
     queue.addAfter('a', 5);
     queue.addAfter('a', 3_600_000);
@@ -166,16 +172,11 @@ suite('the work queue', () => {
       },
       { concurrency: 1 },
     );
-    queue.add('hot');
-    for (let index = 0; index < 5_000; index += 1) queue.add(`key-${index}`);
-    queue.start();
+    queue.begin({ high: ['hot', ...numbered('key', 5_000)] });
     await until(() => handled.includes('key-4999'), { describe: 'the last key' });
     await queue.stop();
     const others = handled.slice(0, handled.indexOf('key-4999') + 1).filter((key) => key !== 'hot');
-    assert.deepEqual(
-      others,
-      Array.from({ length: 5_000 }, (_, index) => `key-${index}`),
-    );
+    assert.deepEqual(others, numbered('key', 5_000));
     assert.ok(handled.filter((key) => key === 'hot').length > 1);
   });
 
@@ -189,8 +190,7 @@ suite('the work queue', () => {
       },
       { concurrency: 1 },
     );
-    for (let index = 0; index < 5_000; index += 1) queue.add(`poll-${index}`, 'low');
-    queue.start();
+    queue.begin({ low: numbered('poll', 5_000) });
     await until(() => handled.length === 5_001, { describe: 'all runs' });
     await queue.stop();
     assert.equal(handled.indexOf('request'), handled.indexOf('poll-100') + 1);
@@ -199,9 +199,7 @@ suite('the work queue', () => {
   test('gives polls their turn in a flood of requests', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
-    for (let index = 0; index < 5_000; index += 1) queue.add(`request-${index}`, 'high');
-    for (let index = 0; index < 10; index += 1) queue.add(`poll-${index}`, 'low');
-    queue.start();
+    queue.begin({ high: numbered('request', 5_000), low: numbered('poll', 10) });
     await until(() => handled.length === 5_010, { describe: 'all runs' });
     await queue.stop();
     assert.ok(handled.indexOf('poll-9') < 100, `the last poll came as number ${handled.indexOf('poll-9')}`);
@@ -211,12 +209,11 @@ suite('the work queue', () => {
     for (const priority of ['high', 'low'] as const) {
       const handled: string[] = [];
       const queue = makeQueue(async (key) => void handled.push(key), { concurrency: 1 });
-      for (let index = 0; index < 1_000; index += 1) queue.add(`busy/${index}`, priority);
-      for (const key of ['calm/a', 'calm/b', 'quiet/a']) queue.add(key, priority);
-      queue.start();
+      queue.begin({ [priority]: [...numbered('busy/key', 1_000), 'calm/a', 'calm/b', 'quiet/a'] });
       await until(() => handled.length === 1_003, { describe: 'all runs' });
       await queue.stop();
-      assert.deepEqual(handled.slice(0, 6), ['busy/0', 'calm/a', 'quiet/a', 'busy/1', 'calm/b', 'busy/2']);
+      const first = ['busy/key-0', 'calm/a', 'quiet/a', 'busy/key-1', 'calm/b', 'busy/key-2'];
+      assert.deepEqual(handled.slice(0, 6), first);
     }
   });
 
@@ -231,8 +228,7 @@ suite('the work queue', () => {
         },
         { concurrency: 8 },
       );
-      for (let index = 0; index < 60; index += 1) queue.add(`held/${index}`, 'high');
-      queue.start();
+      queue.begin({ high: numbered('held/key', 60) });
       for (let index = 0; index < 20; index += 1) queue.add(`other/${index}`, priority);
       await until(() => handled.includes('other/19'), { describe: 'all others' });
       assert.equal(handled.filter((key) => key.startsWith('held/')).length, 4);
@@ -253,8 +249,7 @@ suite('the work queue', () => {
       },
       { concurrency: 2, now: () => clock },
     );
-    for (const key of ['busy/a', 'busy/b', 'busy/c']) queue.add(key);
-    queue.start();
+    queue.begin({ high: ['busy/a', 'busy/b', 'busy/c'] });
     const stuck: number[] = [];
     for (let minute = 1; minute <= 3; minute += 1) {
       await setImmediate();
@@ -270,15 +265,46 @@ suite('the work queue', () => {
   test('reports how long a key waited for a worker, since it was first added', async () => {
     let clock = 0;
     const waited: number[] = [];
-    const queue = makeQueue(async () => undefined, { now: () => clock, onTaken: (seconds) => waited.push(seconds) });
+    const held = Promise.withResolvers<undefined>();
+    const queue = makeQueue((key) => (key === 'held' ? held.promise : Promise.resolve(undefined)), {
+      concurrency: 1,
+      now: () => clock,
+      onTaken: (seconds) => waited.push(seconds),
+    });
+    queue.begin({ high: ['held'] });
     queue.add('a', 'low');
     clock = 2_000;
     queue.add('a', 'high');
     queue.add('b', 'low');
     clock = 3_000;
-    queue.start();
+    held.resolve(undefined);
+    await until(() => waited.length === 3, { describe: 'all runs' });
     await queue.stop();
-    assert.deepEqual(waited, [3, 1]);
+    assert.deepEqual(waited, [0, 3, 1]);
+  });
+
+  test('ignores keys before it starts, as on a spare, which would count their whole wait', async () => {
+    let clock = 0;
+    const handled: string[] = [];
+    const waited: number[] = [];
+    const queue = makeQueue(async (key) => void handled.push(key), {
+      now: () => clock,
+      onTaken: (seconds) => waited.push(seconds),
+    });
+    queue.add('report', 'high');
+    queue.addAfter('repair', 1);
+    clock = 10_800_000;
+    assert.equal(queue.depth, 0);
+    queue.begin({ low: ['report', 'settled'], high: ['request'] });
+    await until(() => handled.length === 3, { describe: 'all runs' });
+    await queue.stop();
+    assert.deepEqual(
+      [handled, waited],
+      [
+        ['request', 'report', 'settled'],
+        [0, 0, 0],
+      ],
+    );
   });
 
   test('is stuck for as long as its oldest handler runs, and not while it is idle', async () => {
@@ -287,10 +313,9 @@ suite('the work queue', () => {
     const queue = makeQueue((key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)), {
       now: () => clock,
     });
-    queue.add('hangs');
     clock = 50_000;
     assert.equal(queue.stuckForMs, 0, 'not started yet: a spare');
-    queue.start();
+    queue.begin({ high: ['hangs'] });
     clock = 60_000;
     queue.add('quick');
     await until(() => queue.depth === 0, { describe: 'the quick one' });
@@ -301,16 +326,36 @@ suite('the work queue', () => {
     assert.equal(queue.stuckForMs, 0);
   });
 
-  test('stores nothing of deleted keys before it starts, as on a standby replica', async () => {
+  test('drops deleted keys that wait', async () => {
     const handled: string[] = [];
-    const queue = makeQueue(async (key) => void handled.push(key));
-    for (const priority of ['high', 'low'] as const) queue.add(`gone/${priority}`, priority);
-    queue.add('stays/a');
+    const held = Promise.withResolvers<undefined>();
+    const queue = makeQueue((key) => (handled.push(key) === 1 ? held.promise : Promise.resolve(undefined)), {
+      concurrency: 1,
+    });
+    queue.begin({ high: ['held', 'gone/high', 'stays/a'], low: ['gone/low'] });
     for (const key of ['gone/high', 'gone/low']) queue.forget(key);
     assert.equal(queue.depth, 1);
-    queue.start();
+    held.resolve(undefined);
+    await until(() => handled.length === 2, { describe: 'the key that stays' });
     await queue.stop();
-    assert.deepEqual(handled, ['stays/a']);
+    assert.deepEqual(handled, ['held', 'stays/a']);
+  });
+
+  test('retries an urgent key after an error as an urgent one', async () => {
+    const handled: string[] = [];
+    const queue = makeQueue(
+      async (key) => {
+        handled.push(key);
+        await sleep(1);
+        if (key === 'request' && handled.length === 1) throw new Error('not yet');
+        return undefined;
+      },
+      { concurrency: 1 },
+    );
+    queue.begin({ high: ['request'], low: numbered('poll', 200) });
+    await until(() => handled.lastIndexOf('request') > 0, { describe: 'the second attempt' });
+    await queue.stop();
+    assert.ok(handled.lastIndexOf('request') < 100, `${handled.lastIndexOf('request')} polls before it`);
   });
 
   test('handles a key again that is dropped while its handler runs, to remove new state', async () => {
@@ -324,7 +369,7 @@ suite('the work queue', () => {
       kept.push(key);
       return undefined;
     });
-    queue.start();
+    queue.begin();
     queue.add('gone/a');
     await begun.promise;
     queue.forget('gone/a');
@@ -341,7 +386,7 @@ suite('the work queue', () => {
       handled.push(key);
       return undefined;
     });
-    queue.start();
+    queue.begin();
     for (const key of ['a', 'b', 'c']) queue.add(key);
     await queue.stop();
     assert.deepEqual(handled.sort(), ['a', 'b']);
@@ -354,7 +399,7 @@ suite('the work queue', () => {
         handled += 1;
         return { afterMs };
       });
-      queue.start();
+      queue.begin();
       queue.add('a');
       await sleep(50);
       await queue.stop();
