@@ -9,6 +9,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar, type ObservedPod, podIdentity } from '../watch/observed-pod.ts';
 import type { Evictor } from './evictor.ts';
+import { listUnmadePods } from './unmade-pods.ts';
 
 export interface MissingSidecarsOptions {
   client: KubernetesClient;
@@ -29,7 +30,7 @@ const PERIOD_MS = 60_000;
 const NEW_MS = 180_000;
 const NEW_PERIOD_MS = 3_000;
 
-/** Finds pods without the sidecar in namespaces with GatewaySyncs: once a minute, and more often if one is new. */
+/** Finds pods without the sidecar, and workloads without their pods, in namespaces with GatewaySyncs: once a minute, and more often if one is new. */
 export class MissingSidecars {
   readonly #options: MissingSidecarsOptions;
   readonly #found = new Map<ObjectKey, Found>();
@@ -45,6 +46,11 @@ export class MissingSidecars {
   /** Names of the first pods that name a resource, but don't request the sidecar. */
   unaskedOf(key: ObjectKey): string[] {
     return this.#found.get(key)?.unasked ?? [];
+  }
+
+  /** Workloads that want pods of a resource without gateways, and can't create them. */
+  unmadeOf(key: ObjectKey): string[] {
+    return this.#found.get(key)?.unmade ?? [];
   }
 
   /** Pods without their sidecar, of all resources; 0 on replicas that don't sweep. */
@@ -73,22 +79,33 @@ export class MissingSidecars {
 
   /** Sweeps the namespaces in which a GatewaySync was created since a time (ms since the epoch). */
   async #sweep(since: number, signal: AbortSignal): Promise<void> {
-    const { gatewaySyncs, labelledPods } = this.#options;
-    const withoutSidecar = [...labelledPods()].filter(({ sidecar, live }) => sidecar === 'missing' && live);
-    const labelled = Map.groupBy(withoutSidecar, ({ namespace }) => namespace);
+    const { client, gatewaySyncs, labelledPods } = this.#options;
+    const livePods = Map.groupBy(
+      [...labelledPods()].filter(({ live }) => live),
+      ({ namespace }) => namespace,
+    );
     for (const [namespace, own] of Map.groupBy(gatewaySyncs(), ({ namespace }) => namespace)) {
       if (signal.aborted) return;
       if (!own.some(({ createdAt }) => createdAt >= since)) continue;
       try {
         const names = own.map(({ name }) => name);
-        const listed = await listPods(this.#options.client, { namespace, resources: new Set(names), signal });
+        const listed = await listPods(client, { namespace, resources: new Set(names), signal });
+        const labelled = livePods.get(namespace) ?? [];
+        const withoutSidecar = labelled.filter(({ sidecar }) => sidecar === 'missing');
         // A pod that gets the label in the meantime is in both.
-        const pods = new Map([...listed, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
+        const pods = new Map([...listed, ...withoutSidecar].map((pod) => [pod.uid, pod]));
         const podsOf = groupByResource(names, [...pods.values()]);
+        const gatewaysOf = groupByResource(names, [...labelled, ...listed]);
+        const isWithout = names.some((name) => gatewaysOf.get(name)?.length === 0);
+        const unmadeOf = groupByResource(names, isWithout ? await listUnmadePods(client, namespace, signal) : []);
         for (const { name, spec } of own) {
           const key = `${namespace}/${name}`;
           const { missing = [], unasked = [] } = Object.groupBy(podsOf.get(name) ?? [], ({ sidecar }) => sidecar);
-          this.#store(key, { missing, unasked: unasked.slice(0, MAX_UNASKED).map((pod) => pod.name) });
+          this.#store(key, {
+            missing,
+            unasked: unasked.slice(0, MAX_LISTED).map((pod) => pod.name),
+            unmade: (unmadeOf.get(name) ?? []).slice(0, MAX_LISTED).map(({ description }) => description),
+          });
           if (!spec.paused) await this.#options.evictor?.evictSome(key, missing, signal);
         }
       } catch (error) {
@@ -99,8 +116,12 @@ export class MissingSidecars {
   }
 
   #store(key: ObjectKey, found: Found): void {
-    const before = changeKeyOf({ missing: this.podsOf(key), unasked: this.unaskedOf(key) });
-    if (found.missing.length + found.unasked.length > 0) this.#found.set(key, found);
+    const before = changeKeyOf({
+      missing: this.podsOf(key),
+      unasked: this.unaskedOf(key),
+      unmade: this.unmadeOf(key),
+    });
+    if (found.missing.length + found.unasked.length + found.unmade.length > 0) this.#found.set(key, found);
     else this.#found.delete(key);
     if (before !== changeKeyOf(found)) this.#options.enqueue(key);
   }
@@ -111,17 +132,22 @@ interface Found {
   missing: ObservedPod[];
   /** Names of the first pods that name the resource and don't request the sidecar. */
   unasked: string[];
+  /** The first workloads whose pods don't exist. */
+  unmade: string[];
 }
 
 /** Groups the pods of a namespace by resource: the one that they name, or the only one if they name none. */
-export function groupByResource(resources: string[], pods: ObservedPod[]): Map<string, ObservedPod[]> {
+export function groupByResource<T extends { crName: string | undefined }>(
+  resources: string[],
+  pods: T[],
+): Map<string, T[]> {
   const only = resources.length === 1 ? resources[0] : undefined;
   const named = Map.groupBy(pods, ({ crName }) => crName ?? only);
   return new Map(resources.map((name) => [name, named.get(name) ?? []]));
 }
 
-const changeKeyOf = ({ missing, unasked }: Found): string =>
-  [...missing.map(({ uid }) => uid).sort(), '', ...unasked].join();
+const changeKeyOf = ({ missing, unasked, unmade }: Found): string =>
+  [...missing.map(({ uid }) => uid).sort(), '', ...unasked, '', ...unmade].join();
 
 interface PodMetadata {
   metadata: ObjectMeta;
@@ -131,8 +157,8 @@ const PAGE = 100;
 /** Terminated pods need no sidecar. */
 const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** Maximum number of names. */
-const MAX_UNASKED = 3;
+/** Maximum number of pods or workloads in a message. */
+const MAX_LISTED = 3;
 
 /** Lists the pods without a sidecar that request one, or name a resource of the namespace: metadata only, in pages. */
 async function listPods(

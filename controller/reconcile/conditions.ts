@@ -33,6 +33,8 @@ export interface Facts {
   podsThatWait: string[];
   /** Names of the first pods that name the resource and don't request a sidecar. */
   unaskedPods: string[];
+  /** The first workloads that want pods of the resource, and can't create them. */
+  unmade: string[];
   /** Why admission recently denied a pod of the resource. */
   refusal: string | undefined;
   accessProblems: AccessProblem[];
@@ -157,8 +159,8 @@ function judgeGateways(facts: Facts): Verdict {
   return { status: 'True', reason: 'Synced', message: words };
 }
 
-/** A fleet can be scaled to zero, but pods must not lack the sidecar, or be denied. */
-function judgeNoGateways({ unaskedPods, refusal }: Facts): Verdict {
+/** A fleet can be scaled to zero, but pods must not lack the sidecar, or be denied; another replica may deny them. */
+function judgeNoGateways({ unaskedPods, refusal, unmade }: Facts): Verdict {
   const asks = 'sync.io/inject: "true"';
   const messages = [
     ...(refusal === undefined ? [] : [`the newest pod was denied: ${refusal}`]),
@@ -168,6 +170,8 @@ function judgeNoGateways({ unaskedPods, refusal }: Facts): Verdict {
   ];
   if (messages.length > 0)
     return { status: 'False', reason: 'GatewaysRefused', message: ['no pod has the sidecar', ...messages].join('; ') };
+  if (unmade.length > 0)
+    return { status: 'Unknown', reason: 'NoGateways', message: `pods don't exist yet: ${unmade.join('; ')}` };
   return { status: 'True', reason: 'NoGateways', message: noPod };
 }
 

@@ -139,6 +139,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
       )
       .slice(0, 3),
     unaskedPods: unasked,
+    unmade: observation.unmade,
     refusal: denied?.message,
     podsThatWait: pods
       .flatMap((pod) => {

@@ -35,6 +35,8 @@ export interface Observation extends Installation {
   missing: ObservedPod[];
   /** Names of the first pods that name the resource, but don't request the sidecar. */
   unasked: string[];
+  /** The first workloads that want pods of the resource, and can't create them, if it has no gateway. */
+  unmade: string[];
   /** The latest pod of the resource that admission denied, if that is recent. */
   denied: RecentDenial | undefined;
   /** Returns the report of exactly this pod. */

@@ -178,6 +178,7 @@ export class Reconciler {
       pods: pods.ownedBy(key),
       missing: missingSidecars.podsOf(key),
       unasked: missingSidecars.unaskedOf(key),
+      unmade: missingSidecars.unmadeOf(key),
       denied: denials.latestOf(gatewaySync),
       reportOf: (pod: ObservedPod) => caches.reportOf(pod),
       commitStatus: commitStatuses.newsOf(key, gatewaySync),

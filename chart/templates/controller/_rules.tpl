@@ -26,6 +26,13 @@
 - apiGroups: [apps]
   resources: [controllerrevisions]
   verbs: [get, create, delete]
+# Workloads whose annotated pods can't be created, for resources without gateways.
+- apiGroups: [apps]
+  resources: [replicasets, statefulsets, daemonsets]
+  verbs: [list]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [list]
 - apiGroups: [""]
   resources: [events]
   verbs: [create]

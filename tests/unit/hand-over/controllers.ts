@@ -164,6 +164,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
     pods: world.agents.map((_, at) => podOf(at)),
     missing: [],
     unasked: [],
+    unmade: [],
     accessProblems: [],
     denied: undefined,
     isRevisionKept: true,

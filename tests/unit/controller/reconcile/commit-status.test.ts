@@ -26,6 +26,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster 
       pods: [],
       missing: [],
       unasked: [],
+      unmade: [],
       accessProblems: [],
       denied: undefined,
       query: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },

@@ -88,6 +88,7 @@ function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Gi
     podsThatWait: [],
     wrongClocks: [],
     unaskedPods: [],
+    unmade: [],
     refusal: undefined,
     accessProblems: [],
     commitStatusProblem: undefined,
@@ -298,6 +299,14 @@ suite('the conditions of a resource', () => {
       'with pods that are denied',
       { counts: { total: 0 }, refusal: 'name a profile' },
       refused('no pod has the sidecar; the newest pod was denied: name a profile'),
+    ],
+    [
+      'without the pods that a workload wants',
+      { counts: { total: 0 }, unmade: ['StatefulSet a', 'Job b'] },
+      {
+        AllGatewaysSynced: isUnknown('NoGateways', "pods don't exist yet: StatefulSet a; Job b"),
+        Ready: isUnknown('NoGateways', "pods don't exist yet: StatefulSet a; Job b"),
+      },
     ],
     ['with a pod that was denied next to one that was not', { refusal: 'name a profile' }, {}],
     [

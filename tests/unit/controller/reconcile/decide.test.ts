@@ -55,6 +55,7 @@ function decideFor(
     pods: [],
     missing: [],
     unasked: [],
+    unmade: [],
     denied: undefined,
     reportOf: () => undefined,
   };

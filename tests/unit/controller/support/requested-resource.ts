@@ -87,6 +87,7 @@ export function decideFor(
     pods: [],
     missing: [],
     unasked: [],
+    unmade: [],
     denied: undefined,
     accessProblems: [],
     isRevisionKept: true,

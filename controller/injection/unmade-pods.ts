@@ -1,0 +1,111 @@
+import type {
+  V1DaemonSet,
+  V1Job,
+  V1ObjectMeta,
+  V1PodTemplateSpec,
+  V1ReplicaSet,
+  V1StatefulSet,
+} from '@kubernetes/client-node';
+import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { AsJson } from '../../shared/api/object-meta.ts';
+import { clip } from '../../shared/domain/clip.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { listObjects } from '../../shared/io/kubernetes/list.ts';
+import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
+
+/** A workload that wants pods with the sidecar and can't create them. */
+export interface UnmadePods {
+  /** GatewaySync that its pod template names. */
+  crName: string | undefined;
+  /** The workload and, if it is known, the cause: one line. */
+  description: string;
+}
+
+/** Lists the workloads of a namespace that want annotated pods and lack some. Throws errors of the API server. */
+export async function listUnmadePods(
+  client: KubernetesClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<UnmadePods[]> {
+  const found: UnmadePods[] = [];
+  for (const kind of KINDS) {
+    const path = groupPath(kind.apiVersion, kind.resource, namespace);
+    await listObjects<Workload>(client, path, { pageSize: PAGE, signal }, (workload) => {
+      const annotations = workload.spec?.template?.metadata?.annotations ?? {};
+      if (annotations[POD_ANNOTATIONS.inject] !== 'true' || workload.metadata?.deletionTimestamp) return;
+      if (!kind.lacksPods(workload)) return;
+      const crName = annotations[POD_ANNOTATIONS.crName];
+      found.push({ crName, description: describe(kind.name, workload) });
+    });
+  }
+  return found;
+}
+
+const PAGE = 50;
+/** Maximum length of a description (characters). */
+const MAX_LENGTH = 300;
+
+/** The fields that the four kinds share, and those of each. */
+interface Workload {
+  metadata?: AsJson<V1ObjectMeta>;
+  spec?: { template?: AsJson<V1PodTemplateSpec> };
+  status?: { conditions?: Condition[] };
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  message?: string;
+}
+
+interface Kind<T> {
+  name: string;
+  apiVersion: string;
+  resource: string;
+  lacksPods(workload: T): boolean;
+}
+
+/** ReplicaSets are those of Deployments, and of other controllers such as Argo Rollouts. */
+const replicaSets: Kind<AsJson<V1ReplicaSet>> = {
+  name: 'ReplicaSet',
+  apiVersion: 'apps/v1',
+  resource: 'replicasets',
+  lacksPods: ({ spec, status }) => (spec?.replicas ?? 1) > (status?.replicas ?? 0),
+};
+
+const statefulSets: Kind<AsJson<V1StatefulSet>> = {
+  name: 'StatefulSet',
+  apiVersion: 'apps/v1',
+  resource: 'statefulsets',
+  lacksPods: ({ spec, status }) => (spec?.replicas ?? 1) > (status?.replicas ?? 0),
+};
+
+const daemonSets: Kind<AsJson<V1DaemonSet>> = {
+  name: 'DaemonSet',
+  apiVersion: 'apps/v1',
+  resource: 'daemonsets',
+  lacksPods: ({ status }) => (status?.desiredNumberScheduled ?? 0) > (status?.currentNumberScheduled ?? 0),
+};
+
+const jobs: Kind<AsJson<V1Job>> = {
+  name: 'Job',
+  apiVersion: 'batch/v1',
+  resource: 'jobs',
+  lacksPods: ({ spec, status }) =>
+    !spec?.suspend && !status?.active && !isFinished(status?.conditions) && (spec?.completions ?? 1) > 0,
+};
+
+const KINDS = [replicaSets, statefulSets, daemonSets, jobs] as Kind<Workload>[];
+
+const isFinished = (conditions?: Condition[]): boolean =>
+  Boolean(findTrue(conditions, 'Complete') ?? findTrue(conditions, 'Failed'));
+
+function findTrue(conditions: Condition[] = [], wanted: string): Condition | undefined {
+  return conditions.find(({ type, status }) => type === wanted && status === 'True');
+}
+
+function describe(kind: string, { metadata, status }: Workload): string {
+  const cause = findTrue(status?.conditions, 'ReplicaFailure')?.message;
+  const text = [`${kind} ${metadata?.name}`, cause].filter(Boolean).join(': ');
+  return clip(text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim(), MAX_LENGTH);
+}
