@@ -180,7 +180,8 @@ export class Controller {
   get loops(): Loop[] {
     return [
       { name: 'watches', stuckForMs: () => this.caches.stuckForMs, limitMs: 10 * MINUTE_MS },
-      { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: 5 * MINUTE_MS },
+      // A reconcile can make some 25 calls of up to 15 s, and wait for as many of others.
+      { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: 15 * MINUTE_MS },
       { name: 'polling', stuckForMs: () => this.#repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
     ];
   }

@@ -1,7 +1,7 @@
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { EventLimiter, recordEvent } from './record-event.ts';
+import { EventLimiter, eventOf, writeEvent } from './record-event.ts';
 import type { Transition } from './status-transitions.ts';
 
 export interface EventRecorderOptions {
@@ -34,8 +34,9 @@ export class EventRecorder {
       onTransition(reason);
       log[type === 'Warning' ? 'warn' : 'info']({ reason, detail: message, pod: pod?.name }, 'transition');
       if (!mayWrite() || !this.#limiter.take(`${namespace}/${name}`, performance.now())) continue;
+      const event = eventOf(gatewaySync, { transition, instance });
       recorded = recorded
-        .then(() => recordEvent(client, gatewaySync, { transition, instance }))
+        .then(() => writeEvent(client, event, { mayWrite }))
         .catch((error: unknown) => log.warn({ err: error, reason }, 'event not recorded'));
     }
   }

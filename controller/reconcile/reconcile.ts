@@ -211,7 +211,7 @@ export class Reconciler {
   #announce(state: ResourceState, gatewaySync: ObservedGatewaySync, decision: Decision, log: Logger): void {
     const { events, onApplied } = this.#options;
     for (const seconds of appliedDelays(gatewaySync.status, decision.status, Date.now())) onApplied(seconds);
-    const isNew = ({ repository }: Transition) => repository === undefined || state.noteRepository(repository);
+    const isNew = ({ once }: Transition) => once === undefined || state.note(once);
     events.record(gatewaySync, decision.transitions.filter(isNew), log);
   }
 }

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { type Backoff, backoffMs } from '../../shared/domain/backoff.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { namespaceOf } from '../../shared/domain/object-name.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
+import { askedPauseMs, isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -14,40 +17,71 @@ const COMPONENT = `sync.io/${FIELD_MANAGERS.controller}`;
 const MAX_MESSAGE = 1024;
 const MAX_NAME = 253;
 
+export type Event = ReturnType<typeof eventOf>;
+
 /**
- * Writes an event about a resource, or about the pod of a transition. It uses v1 because events.k8s.io/v1 lacks
+ * Makes an event about a resource, or about the pod of a transition. It uses v1 because events.k8s.io/v1 lacks
  * `lastTimestamp`, by which users and tools sort.
  */
-export async function recordEvent(
-  client: KubernetesClient,
+export function eventOf(
   { namespace, name, uid, resourceVersion }: ObservedGatewaySync,
   { transition, instance }: { transition: Transition; instance: string },
-): Promise<void> {
+) {
   const { type, reason, message, pod } = transition;
   const now = Date.now();
-  await client.create(
-    corePath('events', namespace),
-    {
-      apiVersion: 'v1',
-      kind: 'Event',
-      metadata: { name: eventName(pod?.name ?? name), namespace },
-      involvedObject: pod
-        ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
-        : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
-      type,
-      reason,
-      action: 'Reconcile',
-      message: message.slice(0, MAX_MESSAGE).toWellFormed(),
-      firstTimestamp: wholeSeconds(now),
-      lastTimestamp: wholeSeconds(now),
-      count: 1,
-      eventTime: new Date(now).toISOString().replace('Z', '000Z'),
-      source: { component: COMPONENT },
-      reportingComponent: COMPONENT,
-      reportingInstance: instance,
-    },
-    { timeoutMs: 5_000, query: { fieldManager: FIELD_MANAGERS.controller } },
-  );
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: eventName(pod?.name ?? name), namespace },
+    involvedObject: pod
+      ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
+      : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
+    type,
+    reason,
+    action: 'Reconcile',
+    message: message.slice(0, MAX_MESSAGE).toWellFormed(),
+    firstTimestamp: wholeSeconds(now),
+    lastTimestamp: wholeSeconds(now),
+    count: 1,
+    eventTime: new Date(now).toISOString().replace('Z', '000Z'),
+    source: { component: COMPONENT },
+    reportingComponent: COMPONENT,
+    reportingInstance: instance,
+  };
+}
+
+export interface WriteEventOptions {
+  /** Whether this process can write. */
+  mayWrite: () => boolean;
+  /** Delays between the attempts. */
+  backoff?: Backoff;
+}
+
+/** At most about two minutes in all. */
+const ATTEMPTS = 8;
+const BACKOFF: Backoff = { baseMs: 1_000, maxMs: 30_000, jitter: 0.5 };
+
+/**
+ * Writes an event, repeatedly if the API server is slow or unavailable; its name keeps it from being written twice.
+ * Throws the last error.
+ */
+export async function writeEvent(
+  client: KubernetesClient,
+  event: Event,
+  { mayWrite, backoff = BACKOFF }: WriteEventOptions,
+): Promise<void> {
+  const path = corePath('events', event.metadata.namespace);
+  for (let failures = 1; ; failures += 1) {
+    try {
+      await client.create(path, event, { query: { fieldManager: FIELD_MANAGERS.controller } });
+      return;
+    } catch (error) {
+      if (isApiError(error, 409)) return;
+      if (failures === ATTEMPTS || !isRetryable(error) || !mayWrite()) throw error;
+      const delayMs = Math.max(askedPauseMs(error), backoffMs(failures, backoff, Math.random()));
+      await sleep(delayMs, undefined, { ref: false });
+    }
+  }
 }
 
 /** Returns the subject's name and a chronological suffix, because events of one second are listed by name. */

@@ -33,8 +33,8 @@ export interface ResourceStateOptions {
   repair: () => void;
 }
 
-/** Maximum number of foreign repositories that are remembered. */
-const MAX_REPOSITORIES = 100;
+/** Maximum number of foreign repositories and pods that are remembered, more than the pods that a status lists. */
+const MAX_NOTED = 1_000;
 
 /** State of one GatewaySync that is kept between reconciles, until it is deleted. */
 export class ResourceState {
@@ -45,7 +45,7 @@ export class ResourceState {
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly revisions: RevisionKeeper;
-  #repositories: LruMap<string, true> | undefined;
+  #noted: LruMap<string, true> | undefined;
 
   constructor({ client, limits, cached, enqueue, repair }: ResourceStateOptions) {
     this.statusWriter = new StatusWriter({ client, cached, repair });
@@ -54,11 +54,11 @@ export class ResourceState {
     this.revisions = new RevisionKeeper(client, limits.revisionReads);
   }
 
-  /** Notes a foreign repository that got an event; false if it had one before, because one is enough. */
-  noteRepository(repository: string): boolean {
-    this.#repositories ??= new LruMap(MAX_REPOSITORIES);
-    const isNew = this.#repositories.get(repository) === undefined;
-    if (isNew) this.#repositories.set(repository, true);
+  /** Notes what an event is about, such as a foreign repository; false if it had one before, because one is enough. */
+  note(subject: string): boolean {
+    this.#noted ??= new LruMap(MAX_NOTED);
+    const isNew = this.#noted.get(subject) === undefined;
+    if (isNew) this.#noted.set(subject, true);
     return isNew;
   }
 }

@@ -18,8 +18,8 @@ export interface Transition {
   message: string;
   /** The event is about this pod instead of the resource, so that the pod's owner sees it. */
   pod?: { name: string; uid: string };
-  /** The repository that it is about, because one event per repository is enough. */
-  repository?: string;
+  /** What it is about, if one event about it is enough. */
+  once?: string;
 }
 
 /** Compares two states of a resource; a poll without changes returns nothing. */
@@ -47,7 +47,13 @@ export function podTransitions(
   return pods
     .filter(({ name, live, userUnset }) => live && userUnset && listed.has(name) && !known.has(name))
     .slice(0, MAX_PODS)
-    .map(({ name, uid }) => ({ type: 'Warning', reason: 'RunAsUserNotSet', message: userNotSet, pod: { name, uid } }));
+    .map(({ name, uid }) => ({
+      type: 'Warning',
+      reason: 'RunAsUserNotSet',
+      message: userNotSet,
+      pod: { name, uid },
+      once: uid, // the status doesn't list all pods of a large fleet, and not always the same ones
+    }));
 }
 
 /** Maximum number of pods per write; other pods of the workload are alike. */
@@ -159,7 +165,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
     const { ref, repo, outcome, message } = current;
     const text = message ? `${ref}: ${message}` : ref;
     if (repo !== undefined && message?.startsWith(otherRepository(repo)))
-      return [{ type, reason: 'OtherRepository', message: text, repository: repo }];
+      return [{ type, reason: 'OtherRepository', message: text, once: repo }];
     // Any push makes the controller look for a newer tag in the range, so a push to a branch needs no attention.
     const isUsual = name === 'Push' && message === followedMessage(after);
     return [{ type: isUsual ? 'Normal' : type, reason: `${name}${outcome}`, message: text }];

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
-import { EventLimiter } from '../../../../controller/reconcile/record-event.ts';
+import { text } from 'node:stream/consumers';
+import { suite, type TestContext, test } from 'node:test';
+import { EventLimiter, eventOf, writeEvent } from '../../../../controller/reconcile/record-event.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { clientOfServer } from '../../../support/client-of-server.ts';
 
 suite('events of a flapping resource', () => {
   test('are withheld after a burst, and resume with time', () => {
@@ -47,5 +50,42 @@ suite('events of a flapping resource', () => {
     const limiter = new EventLimiter();
     const taken = Array.from({ length: 100_000 }, (_, index) => limiter.take(`a/${index % 3_000}`, 0));
     assert.equal(taken.filter(Boolean).length, 60);
+  });
+});
+
+suite('an event', () => {
+  const gatewaySync = { namespace: 'a', name: 'b', uid: 'u', resourceVersion: '1' } as ObservedGatewaySync;
+  const transition = { type: 'Normal', reason: 'Synced', message: '3/3 synced' } as const;
+  const event = eventOf(gatewaySync, { transition, instance: 'one' });
+  const backoff = { baseMs: 1, maxMs: 1, jitter: 0 };
+
+  /** Writes the event to a server that answers with these statuses, and returns the names that it received. */
+  async function write(t: TestContext, statuses: number[], mayWrite = () => true) {
+    const names: string[] = [];
+    const client = await clientOfServer(t, async (request, response) => {
+      names.push(JSON.parse(await text(request)).metadata.name);
+      response.writeHead(statuses[names.length - 1] ?? 500).end('{}');
+    });
+    const outcome = await writeEvent(client, event, { mayWrite, backoff }).then(
+      () => 'written',
+      (error: { status?: number }) => error.status,
+    );
+    return { outcome, names };
+  }
+
+  test('is written again, with its name, while the API server is unavailable', async (t) => {
+    const { outcome, names } = await write(t, [503, 429, 500, 201]);
+    assert.equal(outcome, 'written');
+    assert.deepEqual(names, Array(4).fill(event.metadata.name));
+  });
+
+  test('counts as written if it exists, because the response to an earlier attempt was lost', async (t) => {
+    assert.equal((await write(t, [503, 409])).outcome, 'written');
+  });
+
+  test('is given up if the API server refuses it, or another replica leads now', async (t) => {
+    assert.deepEqual((await write(t, [403])).outcome, 403);
+    assert.deepEqual((await write(t, [503, 201], () => false)).outcome, 503);
+    assert.deepEqual((await write(t, Array(100).fill(503))).outcome, 503);
   });
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ResourceState, SharedLimits } from '../../../../controller/reconcile/resource-state.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
-test('a resource gets one event per foreign repository, and remembers a limited number of them', () => {
+test('a resource gets one event per foreign repository or pod, and remembers a limited number of them', () => {
   const client = {} as KubernetesClient;
   const state = new ResourceState({
     client,
@@ -12,8 +12,8 @@ test('a resource gets one event per foreign repository, and remembers a limited 
     enqueue: () => {},
     repair: () => {},
   });
-  const noted = ['team/a', 'team/a', 'team/b'].map((repository) => state.noteRepository(repository));
+  const noted = ['team/a', 'team/a', 'team/b'].map((subject) => state.note(subject));
   assert.deepEqual(noted, [true, false, true]);
-  for (let n = 0; n < 100; n += 1) assert.ok(state.noteRepository(`of/${n}`));
-  assert.ok(state.noteRepository('team/a'));
+  for (let n = 0; n < 1_000; n += 1) assert.ok(state.note(`of/${n}`));
+  assert.ok(state.note('team/a'));
 });

@@ -30,10 +30,7 @@ test('a delivery for another repository is reported with the repository, for one
     const lastRequest = { ...request, repo, outcome: 'Ignored' as const, message: otherRepository(repo, hub) };
     const [transition, ...others] = transitionsOf({}, { lastRequest });
     assert.deepEqual(others, []);
-    assert.deepEqual(
-      [transition?.type, transition?.reason, transition?.repository],
-      ['Warning', 'OtherRepository', repo],
-    );
+    assert.deepEqual([transition?.type, transition?.reason, transition?.once], ['Warning', 'OtherRepository', repo]);
     assert.match(String(transition?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
   }
 });
@@ -276,8 +273,8 @@ suite('events report', () => {
     ];
     const transitions = podTransitions(listing('old'), listing('old', 'new', 'set', 'ended'), pods);
     assert.deepEqual(
-      transitions.map(({ type, reason, pod }) => ({ type, reason, pod })),
-      [{ type: 'Warning', reason: 'RunAsUserNotSet', pod: { name: 'new', uid: 'uid of new' } }],
+      transitions.map(({ type, reason, pod, once }) => ({ type, reason, pod, once })),
+      [{ type: 'Warning', reason: 'RunAsUserNotSet', pod: { name: 'new', uid: 'uid of new' }, once: 'uid of new' }],
     );
     assert.match(transitions[0]?.message ?? '', /has no securityContext\.runAsUser/);
     const many = Array.from({ length: 11 }, (_, index) => named(`pod-${index}`));
