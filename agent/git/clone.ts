@@ -32,6 +32,9 @@ export interface CloneOptions extends RepositoryOptions {
   limits?: TransferLimits;
 }
 
+/** The tag of the last fetch, until it is pinned. */
+const FETCHED_TAG = 'refs/sync/tag';
+
 /** Name of the repository for lookups in the directory of the clone. {@link healClone} removes it after a kill. */
 const LOOKUP = 'tmp_lookup';
 
@@ -188,13 +191,20 @@ export class Clone {
     return await listSizes(this.#git, this.repository.path, blobs);
   }
 
-  /** Fetches the tag object that the source's ref names. */
+  /**
+   * Fetches the tag object that the source's ref names. If it isn't a tag of the source's commit, because it was moved,
+   * the one that was fetched earlier remains.
+   */
   async fetchTag(source: CommitSource, access: GitAccess, signal?: AbortSignal): Promise<void> {
     await this.repository.heal();
     this.pins.forget();
+    const { path } = this.repository;
     const options = { ...this.#optionsOf({ access, signal }), filter: undefined };
     const name = `refs/tags/${tagNameOf(source.ref)}`;
-    await fetchOne(this.#git, { ...source, name, to: tagRef(source.commit) }, options);
+    await fetchOne(this.#git, { ...source, name, to: FETCHED_TAG }, options);
+    const tag = await readTag(this.#git, path, FETCHED_TAG);
+    if (tag?.commit === source.commit) await this.pins.pinTag(tag.id, source);
+    await this.#git.run([`--git-dir=${path}`, 'update-ref', '-d', FETCHED_TAG]);
   }
 
   /** Returns the tag last fetched for a commit: its object, the name in it, and its target. */

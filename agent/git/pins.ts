@@ -59,6 +59,11 @@ export class Pins {
     await this.#set(commitRef(commit), commit);
   }
 
+  /** Pins a tag of this commit, instead of another one. */
+  async pinTag(tag: string, { commit }: { commit: string }): Promise<void> {
+    await this.#set(tagRef(commit), tag);
+  }
+
   /** Pins the commit of a submodule for this commit if it is pinned for any, and returns whether it is. */
   async pinModule(module: string, { commit }: { commit: string }): Promise<boolean> {
     const isThere = [...(await this.#read())].some(([ref, id]) => id === module && ref === moduleRef(ownerOf(ref), id));

@@ -10,9 +10,9 @@ import { type Intent, intentOf } from '../resource/judge-resource.ts';
 import { viewProfile } from '../resource/revisions.ts';
 import { checkFiles } from '../sync/check-files.ts';
 import { planEverything } from '../sync/plan-sync.ts';
-import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
+import { verifyCommit } from '../sync/verify-commit.ts';
 import { addContents, type Candidate, isPrivate } from './contents.ts';
 import { type InspectionScope, withLookup } from './inspection-scope.ts';
 

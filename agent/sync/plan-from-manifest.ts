@@ -5,9 +5,9 @@ import { isCopy, type Plan, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
 import { rootOf, treeRoots } from '../plan/trees.ts';
 import { planInputOf } from './plan-sync.ts';
-import { keysHashOf } from './provide-content.ts';
 import { recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
+import { keysHashOf } from './verify-commit.ts';
 
 /** Checks whether the manifest records the same commit, recipe, and keys. */
 export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): Promise<boolean> {

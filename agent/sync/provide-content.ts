@@ -1,15 +1,12 @@
-import { hash } from 'node:crypto';
-import { TerminalError, TransientError } from '../../shared/errors.ts';
+import { TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 import { ContentReader } from '../content/content-reader.ts';
-import type { Clone, FetchRequest } from '../git/clone.ts';
-import { tagNameOf } from '../git/fetch-commit.ts';
+import type { FetchRequest } from '../git/clone.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-import type { SignedObject } from '../signatures/signatures.ts';
-import { type SyncAim, syncProblems } from './sync-aim.ts';
+import type { SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Fetches the commit unless it is on disk and can be read. */
@@ -85,43 +82,6 @@ function asGitSays(error: unknown): unknown {
   const isNoRoom = error instanceof TransientError && ['volume.ENOSPC', 'volume.EDQUOT'].includes(error.code);
   if (!isNoRoom) return error;
   return new TransientError(error.message, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
-}
-
-/**
- * Hash of the keys that a commit was signed with, for this commit (and tag) only: a gateway, which can write to the
- * manifest, can't use it for another one without the keys.
- */
-export function keysHashOf({ commit, ref, verify }: Intent, keys: string): string {
-  const signed = verify === 'tag' ? [commit, ref] : [commit];
-  return hash('sha256', JSON.stringify([...signed, keys]));
-}
-
-/**
- * Checks the required signature and, for a tag, that it is the requested one. Throws if the check fails, and otherwise
- * returns the hash of the keys.
- */
-export async function verifyCommit(
-  { intent, signal }: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<string | undefined> {
-  const { clone, signatures, accessFiles } = dependencies;
-  const { commit, ref } = intent;
-  if (intent.verify === 'none') return undefined;
-  const check = async (object: SignedObject) => keysHashOf(intent, await signatures.check(object));
-  if (intent.verify === 'head') return await check({ kind: 'commit', id: commit, name: commit });
-  const isWanted = (tag: Awaited<ReturnType<Clone['tag']>>) => tag?.commit === commit && tag.name === tagNameOf(ref);
-  if (!isWanted(await clone.tag(commit))) {
-    await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch(
-      (error) => {
-        if (!(error instanceof TerminalError && error.code === 'git.refNotFound')) throw error;
-      },
-    );
-  }
-  const tag = await clone.tag(commit);
-  if (tag && isWanted(tag)) return await check({ kind: 'tag', id: tag.id, name: tag.name });
-  throw syncProblems('SignatureInvalid', [
-    `${ref} isn't an annotated tag of that name on commit ${commit}, so it cannot be signed`,
-  ]);
 }
 
 /**

@@ -11,9 +11,10 @@ import { settleVolume } from '../volume/settle.ts';
 import { checkReach, moveState } from './move-state.ts';
 import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
-import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
+import { isFull, makeRoom, openContents, pinCommit, provideCommit } from './provide-content.ts';
 import { aimOf, recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
+import { verifyCommit } from './verify-commit.ts';
 import { withRemedies } from './with-remedies.ts';
 
 /**

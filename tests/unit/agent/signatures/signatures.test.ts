@@ -107,8 +107,8 @@ async function signedCommit(
   return commit;
 }
 
-const signedTag = ({ git }: GitRepository, { options }: Signer, name: string) =>
-  git(...options, 'tag', '--sign', '--message', 'signed', name, 'main');
+const signedTag = ({ git }: GitRepository, { options }: Signer, name: string, ...flags: string[]) =>
+  git(...options, 'tag', '--sign', '--message', 'signed', ...flags, name, 'main');
 
 for (const [form, makeSigner, skip] of [
   ['SSH', sshSigner, skipSsh],
@@ -179,8 +179,80 @@ for (const [form, makeSigner, skip] of [
       await sync('refs/tags/v1');
       assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
     });
+
+    test('of a tag can be added later, and replaced after a key was lost', async (t) => {
+      const { repository, repo, plain: commit, sandbox } = await prepare(t);
+      const ann = await makeSigner(t);
+      const bob = await makeSigner(t);
+      const sync = () => sandbox.sync({ repo, commit, ref: 'v1', verify: 'tag' });
+      const sign = (signer: Signer) => signedTag(repository, signer, 'v1', '--force');
+      await trust(sandbox, { key: ann.publicKey });
+      await repository.tag('v1', { annotated: true });
+      await assert.rejects(sync(), { code: 'git.signature' });
+      await sandbox.restart();
+      await assert.rejects(sync(), { code: 'git.signature' });
+      await sign(ann);
+      await sync();
+      assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
+      await trust(sandbox, { key: bob.publicKey });
+      await assert.rejects(sync(), { code: 'git.signature' });
+      await sign(bob);
+      await sync();
+    });
   });
 }
+
+suite('a tag that is signed later', { skip: skipSsh }, () => {
+  test('is found by previews, by questions about files, and after a switch from signed commits', async (t) => {
+    const { repository, repo, plain: stable, sandbox } = await prepare(t);
+    const ann = await sshSigner(t);
+    await trust(sandbox, { ann: ann.publicKey });
+    await repository.commit({ files: { a: '1' } });
+    const commit = await signedCommit(repository, ann);
+    await repository.tag('v1', { annotated: true });
+    const target = { repo, commit, ref: 'v1', verify: 'tag' as const };
+    const preview = async () => (await sandbox.preview(target, { repo, commit: stable })).failure;
+    const look = () => sandbox.inspect({ kind: 'diff', ref: 'v1', commit }, target);
+    assert.match((await preview()) ?? '', /isn't signed/);
+    await sandbox.sync({ ...target, verify: 'head' });
+    await assert.rejects(sandbox.sync(target), { code: 'git.signature' });
+    await assert.rejects(look(), { code: 'git.signature' });
+    await signedTag(repository, ann, 'v1', '--force');
+    assert.equal((await look()).commit, commit);
+    assert.equal(await preview(), undefined);
+    await sandbox.sync(target);
+  });
+
+  for (const [fate, change] of [
+    ['is moved', (repository: GitRepository) => repository.tag('v1', { force: true, annotated: true })],
+    [
+      'is replaced by a plain one',
+      (repository: GitRepository, commit: string) => repository.tag('v1', { force: true, target: commit }),
+    ],
+    ['is deleted', (repository: GitRepository) => repository.deleteRef('refs/tags/v1')],
+  ] as const) {
+    test(`keeps its earlier signature if it ${fate} while its key isn't trusted`, async (t) => {
+      const { repository, repo, plain: commit, sandbox } = await prepare(t);
+      const ann = await sshSigner(t);
+      await trust(sandbox, { key: ann.publicKey });
+      await signedTag(repository, ann, 'v1');
+      const sync = () => sandbox.sync({ repo, commit, ref: 'v1', verify: 'tag' });
+      await sync();
+      await repository.commit({ files: { a: 'moved' } });
+      await change(repository, commit);
+      await trust(sandbox, { key: (await sshSigner(t)).publicKey });
+      await assert.rejects(sync(), { code: 'git.signature' });
+      await trust(sandbox, { key: ann.publicKey });
+      await sync();
+    });
+  }
+
+  test("is reported as unsigned, with the reason why it can't be fetched again", async (t) => {
+    const { sandbox, second, sync } = await playOffline(t, 'tag');
+    await trust(sandbox, { ann: (await sshSigner(t)).publicKey });
+    await assert.rejects(sync(second, 'v2'), { code: 'git.signature', reason: 'SignatureInvalid', message: /fetch/ });
+  });
+});
 
 suite('with no git server, signatures', { skip: skipSsh }, () => {
   test('let a gateway switch between signed commits, as long as the key is trusted', async (t) => {
