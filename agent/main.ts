@@ -75,7 +75,7 @@ async function main(): Promise<void> {
   const inspector = new Inspector({
     identity,
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
-    tidy: (resource) => tidyAfterInspection({ resource, dependencies }),
+    tidy: (resource, signal) => tidyAfterInspection({ resource, dependencies, signal }),
     show: (inspection) => reports.showInspection(inspection),
     serverTime: () => clock.at(performance.now()).getTime(),
     onDue: () => loop.onChoreDue(),
@@ -123,7 +123,7 @@ async function main(): Promise<void> {
     lastGood: () => lastGood(dependencies),
     chores: [inspector, previewer, treePreparer, treeKeeper],
     access,
-    announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
+    announcer: new Announcer({ report: (finding, about) => reports.say(finding, about), metrics, log: syncLog }),
     log: syncLog,
   });
   const onResource = (resource: WatchedResource | undefined) => {

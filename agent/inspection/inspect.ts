@@ -12,8 +12,8 @@ export async function inspect(question: Question, scope: InspectionScope): Promi
 }
 
 /** Removes content fetched from Git LFS: repeated inspections must not fill the clone volume. */
-export async function tidyAfterInspection({ dependencies, resource }: Omit<InspectionScope, 'signal'>): Promise<void> {
+export async function tidyAfterInspection({ dependencies, resource, signal }: InspectionScope): Promise<void> {
   const { applied } = await dependencies.manifestFile.read();
   // Keeps the downloads of a sync that still fails.
-  if (applied !== undefined && applied.commit === resource.commit) await tidyLfs(dependencies);
+  if (applied !== undefined && applied.commit === resource.commit) await tidyLfs(dependencies, signal);
 }

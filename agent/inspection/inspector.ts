@@ -6,14 +6,14 @@ import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import type { Chore } from '../sync/sync-loop-options.ts';
+import type { Chore } from '../sync/chores.ts';
 
 export interface InspectorOptions {
   identity: Identity;
   /** Inspects without changing anything. */
   inspect: (question: Question, resource: WatchedResource, signal: AbortSignal) => Promise<Answer>;
   /** Removes leftovers of an inspection, after its result was handed over. */
-  tidy: (resource: WatchedResource) => Promise<void>;
+  tidy: (resource: WatchedResource, signal: AbortSignal) => Promise<void>;
   /** Writes the result to the pod's report, or removes it. */
   show: (inspection: SyncReportStatus['inspection']) => void;
   /** Time of the API server (ms since the epoch), which the expiry of questions refers to. */
@@ -71,8 +71,8 @@ export class Inspector implements Chore {
     const answer = await this.#answer(question, resource, signal);
     if (answer) await this.#say(answer, question);
     if (question.kind === 'drift' || signal.aborted) return;
-    await this.#options.tidy(resource).catch((err) => {
-      this.#options.log.warn({ err }, 'clone not tidied after an inspection');
+    await this.#options.tidy(resource, signal).catch((err) => {
+      if (!signal.aborted) this.#options.log.warn({ err }, 'clone not tidied after an inspection');
     });
   }
 

@@ -9,8 +9,9 @@ import { hasProblem, isUnchanged } from '../plan/summarize-preview.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
+import type { Chore } from '../sync/chores.ts';
 import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from '../sync/delays.ts';
-import type { AccessFacts, Chore } from '../sync/sync-loop-options.ts';
+import type { AccessFacts } from '../sync/sync-loop-options.ts';
 
 export interface PreviewerOptions {
   judge: (resource: WatchedResource | undefined) => PreviewVerdict;

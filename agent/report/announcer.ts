@@ -7,8 +7,8 @@ import type { Finding } from './reports.ts';
 import type { SyncOutcome } from './sync-outcome.ts';
 
 export interface AnnouncerOptions {
-  /** Schedules the report; doesn't wait for the API server. */
-  report: (finding: Finding) => Promise<void>;
+  /** Schedules the report; doesn't wait for the API server. `isAboutHealth`: only the gateway's health has changed. */
+  report: (finding: Finding, about: { isAboutHealth: boolean }) => Promise<void>;
   metrics: AgentMetrics;
   log: Logger;
 }
@@ -36,7 +36,7 @@ export class Announcer {
     if (figures.syncPeriod !== undefined) metrics.onPeriod(figures.syncPeriod);
     if (line) log[line.level](line.fields, line.message);
     if ('plan' in outcome) this.#warnOfContent(outcome);
-    if (report) await this.#options.report(report);
+    if (report) await this.#options.report(report, { isAboutHealth: outcome.kind === 'verified' });
   }
 
   /** Warns once per commit. */

@@ -57,6 +57,8 @@ export class Reports {
   #status: SyncReportStatus;
   #inspection: SyncReportStatus['inspection'];
   #preview: GatewayPreview | undefined;
+  /** Resolves when the last finding was handed to the writer. */
+  #saying = Promise.resolve();
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
@@ -73,9 +75,17 @@ export class Reports {
     return new Reports(first, options);
   }
 
-  async say(finding: Finding): Promise<void> {
-    this.#status = await statusOf(finding, this.#options);
-    this.#write();
+  /**
+   * Writes findings in the order of the calls. If a finding is only about the gateway's health, the release remains that
+   * of the last report, because files might be moving.
+   */
+  async say(finding: Finding, { isAboutHealth = false } = {}): Promise<void> {
+    this.#saying = this.#saying.then(async () => {
+      const status = await statusOf(finding, this.#options);
+      this.#status = isAboutHealth ? { ...status, ...releaseOf(this.#status) } : status;
+      this.#write();
+    });
+    await this.#saying;
   }
 
   /** Adds the result of an inspection to the report, or removes it. */
@@ -112,6 +122,14 @@ export class Reports {
     await this.#ended;
   }
 }
+
+const releaseOf = ({ ref, commit, time, revision, unchangedAt }: SyncReportStatus) => ({
+  ref,
+  commit,
+  time,
+  revision,
+  unchangedAt,
+});
 
 /** Neither a missing label nor a damaged manifest may prevent a report: the sync reports those. */
 async function statusOf(finding: Finding, { identity, labelsFile, manifestFile }: ReportsOptions) {

@@ -1,32 +1,46 @@
-/** Maximum number of consecutive times that housekeeping yields to a change of the resource. */
+import type { Logger } from '../../shared/log.ts';
+import type { Chore } from './chores.ts';
+
+/** Maximum number of consecutive times that housekeeping yields to another commit. */
 const MAX_YIELDS = 5;
 
-/** Runs housekeeping after syncs. It yields to a change of the resource, such as a rollback, and is then due again. */
-export class Housekeeping {
+/** Runs housekeeping after syncs. If it was interrupted, it is due again. */
+export class Housekeeping implements Chore {
   readonly #tidy: (signal: AbortSignal) => Promise<void>;
+  readonly #log: Logger;
+  #isScheduled = false;
   #isDue = false;
   #yields = 0;
 
-  constructor(tidy: (signal: AbortSignal) => Promise<void>) {
+  constructor(tidy: (signal: AbortSignal) => Promise<void>, log: Logger) {
     this.#tidy = tidy;
+    this.#log = log;
   }
 
-  /** Schedules a run after another commit was delivered or fetched. */
+  get dueMs(): number {
+    return this.#isDue ? 0 : Number.POSITIVE_INFINITY;
+  }
+
+  /** Schedules a run after the next sync, because another commit is delivered or fetched. */
   onCommit(): void {
-    this.#isDue = true;
+    this.#isScheduled = true;
   }
 
-  /** Runs it if it is due. Throws its error unless one of the signals aborted: the agent stops, or the resource changed. */
-  async run({ stopping, changed }: { stopping: AbortSignal; changed: AbortSignal }): Promise<void> {
+  /** Makes a scheduled run due. */
+  onSyncEnd(): void {
+    this.#isDue ||= this.#isScheduled;
+    this.#isScheduled = false;
+  }
+
+  async run(signal: AbortSignal, urgent: AbortSignal): Promise<void> {
     if (!this.#isDue) return;
-    const ending = this.#yields < MAX_YIELDS ? AbortSignal.any([stopping, changed]) : stopping;
+    const ending = this.#yields < MAX_YIELDS ? signal : urgent;
     try {
       if (!ending.aborted) await this.#tidy(ending);
-    } catch (error) {
-      if (!ending.aborted) throw error;
-    } finally {
-      this.#isDue = ending.aborted;
-      this.#yields = ending.aborted ? this.#yields + 1 : 0;
+    } catch (err) {
+      if (!ending.aborted) this.#log.warn({ err }, 'clone not tidied');
     }
+    this.#isDue = ending.aborted;
+    this.#yields = ending.aborted ? this.#yields + 1 : 0;
   }
 }

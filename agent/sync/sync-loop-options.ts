@@ -4,6 +4,7 @@ import type { Applied } from '../plan/manifest.ts';
 import type { Announcer } from '../report/announcer.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent, Surroundings } from '../resource/judge-resource.ts';
+import type { Chore } from './chores.ts';
 
 /** Components that a sync loop works with. */
 export interface SyncLoopOptions {
@@ -17,7 +18,7 @@ export interface SyncLoopOptions {
   reload: (intent: Intent) => Promise<boolean>;
   /** Checks the gateway's health in the background. */
   verifier: Verifier;
-  /** Housekeeping after a sync or a fetch of another commit: it can take minutes, and stops if the signal aborts. */
+  /** Housekeeping after a sync of another commit: it can take minutes, and stops if the signal aborts. */
   tidy: (signal: AbortSignal) => Promise<void>;
   /** Returns the release that is completely in the data volume, if any. */
   lastGood: () => Promise<Applied | undefined>;
@@ -26,14 +27,6 @@ export interface SyncLoopOptions {
   access: AccessFacts;
   announcer: Announcer;
   log: Logger;
-}
-
-/** Work between syncs, such as inspections for users and previews. */
-export interface Chore {
-  /** Milliseconds until it is due. */
-  readonly dueMs: number;
-  /** Does it if it is due; if the signal aborts it, it is due again. */
-  run: (signal: AbortSignal) => Promise<void>;
 }
 
 /** State of the files with credentials for the git server, and with trusted keys. */

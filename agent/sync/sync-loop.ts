@@ -8,10 +8,11 @@ import { describeFailure } from '../report/describe-failure.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
+import { Chores } from './chores.ts';
 import { CurrentSync } from './current-sync.ts';
 import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from './delays.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { idleFinding, intentAfter, isSameWork } from './in-force.ts';
+import { idleFinding, intentAfter, isSameWork, standingOf } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
 
 /** Delay while nothing changes; the loop can run more often. */
@@ -33,11 +34,14 @@ export class SyncLoop {
   /** Number of consecutive failures of any intent; dry runs aren't counted. */
   #failedSyncs = 0;
   #wake = new AbortController();
-  /** Aborted when the gateway's health has changed since the last report, or a user queries its files. */
-  #interrupt = new AbortController();
+  /** Aborted when the gateway must not keep its release, for example because of a pause or a rollback. */
+  #halt = new AbortController();
+  /** Aborted when a chore is due. */
+  #choreDue = new AbortController();
   #mayStart = false;
   readonly #current = new CurrentSync();
   readonly #housekeeping: Housekeeping;
+  readonly #chores: Chores;
   /** Scheduled time of the next fetch. */
   #fetchAt: number | undefined;
   /** State of the access files during the last sync that was denied access. */
@@ -45,7 +49,8 @@ export class SyncLoop {
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
-    this.#housekeeping = new Housekeeping(options.tidy);
+    this.#housekeeping = new Housekeeping(options.tidy, options.log);
+    this.#chores = new Chores([this.#housekeeping, ...options.chores]);
   }
 
   /** Whether the gateway can start: the files are delivered, or remain unchanged on purpose. */
@@ -73,6 +78,7 @@ export class SyncLoop {
     const { verifier } = this.#options;
     this.#current.onVerdict(verdict);
     if (verdict.kind !== 'unsettled') verifier.keepOnly(verdict.kind === 'act' ? verdict.intent : undefined);
+    if (this.#intent && standingOf(this.#intent, verdict) === 'withdrawn') this.#halt.abort();
     this.#wake.abort();
   }
 
@@ -88,7 +94,7 @@ export class SyncLoop {
 
   /** Interrupts the pause because a chore is due. */
   onChoreDue(): void {
-    this.#interrupt.abort();
+    this.#choreDue.abort();
   }
 
   /** Schedules housekeeping after the next sync, because a chore has fetched a commit. */
@@ -100,6 +106,7 @@ export class SyncLoop {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#wake = new AbortController();
+      this.#halt = new AbortController();
       const pauseMs = await this.#turn(signal);
       await this.#rest(pauseMs, signal);
     }
@@ -107,25 +114,26 @@ export class SyncLoop {
   }
 
   /**
-   * Waits until the next turn. In the meantime, reports changes of the gateway's health and does chores. Returns
-   * early if access files have changed after the git server denied access.
+   * Waits until the next turn, and does chores in the meantime. Returns early if access files have changed after the git
+   * server denied access.
    */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
-    const { chores, access } = this.#options;
+    const { access } = this.#options;
+    const ending = AbortSignal.any([signal, this.#wake.signal]);
+    const urgent = AbortSignal.any([signal, this.#halt.signal]);
     const accessMs = this.#refusedStamp === undefined ? Number.POSITIVE_INFINITY : ACCESS_CHECK_MS;
-    const isOver = () => signal.aborted || this.#wake.signal.aborted;
     do {
-      const restMs = Math.min(until - performance.now(), ...chores.map(({ dueMs }) => dueMs), accessMs);
-      await this.#pause(restMs, AbortSignal.any([signal, this.#interrupt.signal]));
-      if (this.#interrupt.signal.aborted && !isOver()) await this.#announceVerification();
-      for (const chore of chores) if (!isOver()) await chore.run(AbortSignal.any([signal, this.#wake.signal]));
+      const restMs = Math.min(until - performance.now(), this.#chores.dueMs, accessMs);
+      await this.#pause(restMs, AbortSignal.any([signal, this.#choreDue.signal]));
+      this.#choreDue = new AbortController();
+      await this.#chores.run({ until, ending, urgent });
       if (this.#refusedStamp !== undefined && this.#refusedStamp !== (await access.stamp())) return;
-    } while (performance.now() < until && !isOver());
+    } while (performance.now() < until && !ending.aborted);
   }
 
+  /** Reports the gateway's health at once, even during a sync or a chore, which can take an hour. */
   async #announceVerification(): Promise<void> {
-    this.#interrupt = new AbortController();
     const intent = this.#intent;
     const { verifier, announcer } = this.#options;
     if (intent) await announcer.announce({ kind: 'verified', intent, verification: verifier.stateOf(intent) });
@@ -177,11 +185,13 @@ export class SyncLoop {
       if (access.isMissedBy(error)) this.#refusedStamp = stamp;
       return await this.#onFailure(intent, error, performance.now() - started);
     }
-    if (this.#current.end(false) === 'withdrawn') return 0;
+    const standing = this.#current.end(false);
+    // The gateway is notified with the next sync. Without one, this sync is completed.
+    if (standing === 'withdrawn' && intentAfter(this.#verdict, intent)) return 0;
     await this.#onSynced({ ...outcome, durationMs: performance.now() - started });
     if (outcome.isWithoutGit) return this.#nextCheckMs(intent);
     if (isNew) this.#housekeeping.onCommit();
-    await this.#tidy(signal);
+    this.#housekeeping.onSyncEnd();
     return this.#nextCheckMs(intent);
   }
 
@@ -223,14 +233,8 @@ export class SyncLoop {
   /** Starts the verification unless the intent is obsolete. Until the first check, the state is `Running`. */
   #verify(intent: Intent): Verification | undefined {
     const { verifier } = this.#options;
-    if (!this.#wake.signal.aborted) verifier.begin(intent, () => this.#interrupt.abort());
+    if (!this.#wake.signal.aborted) verifier.begin(intent, () => void this.#announceVerification());
     return verifier.stateOf(intent) ?? (intent.verification && { state: 'Running' });
-  }
-
-  async #tidy(stopping: AbortSignal): Promise<void> {
-    await this.#housekeeping.run({ stopping, changed: this.#wake.signal }).catch((error) => {
-      this.#options.log.warn({ err: error }, 'clone not tidied');
-    });
   }
 
   /**

@@ -1,6 +1,6 @@
 import { type RetiredTree, removeRetired, retiredTrees } from '../volume/retired-trees.ts';
+import type { Chore } from './chores.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
-import type { Chore } from './sync-loop-options.ts';
 
 /** Time for which readers can finish with an earlier tree (ms). */
 const KEEP_MS = 10_000;

@@ -1,6 +1,6 @@
 import { prepareTrees } from '../volume/prepare-trees.ts';
+import type { Chore } from './chores.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
-import type { Chore } from './sync-loop-options.ts';
 
 type PreparerDependencies = Pick<SyncDependencies, 'root' | 'lock' | 'manifestFile' | 'log'>;
 

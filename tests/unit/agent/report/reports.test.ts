@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { pino } from 'pino';
 import * as v from 'valibot';
-import { reportStatus } from '../../../../agent/report/reports.ts';
+import { Reports, reportStatus } from '../../../../agent/report/reports.ts';
 import { fetchDelay } from '../../../../agent/sync/delays.ts';
 import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
 
@@ -44,6 +45,26 @@ suite('reportStatus', () => {
     assert.ok(v.safeParse(syncReportStatusSchema, status).success);
     assert.equal(status.duration, '1.23s');
   });
+});
+
+test('reports appear in the order of their findings, and the health of the gateway is reported while files move', async () => {
+  const written: { state: string; commit?: string; verification?: string }[] = [];
+  const release = Promise.withResolvers<typeof applied>();
+  // Files move during the third call.
+  const releases = [applied, release.promise, undefined];
+  const client = { mergePatch: async (_: string, { status }: { status: never }) => written.push(status) };
+  const options = { client, identity, offsetMs: () => 0, labelsFile: undefined, log: pino({ level: 'silent' }) };
+  const reports = await Reports.start({
+    ...options,
+    manifestFile: { readApplied: async () => await releases.shift() },
+  } as never);
+  const synced = reports.say({ state: 'Synced', verification: 'Running' });
+  const failed = reports.say({ state: 'Synced', verification: 'Failed' }, { isAboutHealth: true });
+  release.resolve({ ...applied, commit: 'def' });
+  await Promise.all([synced, failed]);
+  await reports.stop();
+  const { commit, verification } = written.at(-1) ?? {};
+  assert.deepEqual([commit, verification], ['def', 'Failed']);
 });
 
 suite('the delays of fetches', () => {

@@ -62,7 +62,8 @@ export async function loopOf(
     access = { isMissedBy: () => false, stamp: async () => '' },
     tidy = async () => {},
     reload = async () => true,
-  }: Partial<Pick<SyncLoopOptions, 'chores' | 'access' | 'tidy' | 'reload'>> = {},
+    metrics = new AgentMetrics('0.0.0'),
+  }: Partial<Pick<SyncLoopOptions, 'chores' | 'access' | 'tidy' | 'reload'>> & { metrics?: AgentMetrics } = {},
 ): Promise<SyncLoop> {
   const loop: SyncLoop = new SyncLoop({
     profileName: 'default',
@@ -78,7 +79,7 @@ export async function loopOf(
     lastGood: async () => undefined,
     chores,
     access,
-    announcer: new Announcer({ report: async (finding) => report(finding), metrics: new AgentMetrics('0.0.0'), log }),
+    announcer: new Announcer({ report: async (finding) => report(finding), metrics, log }),
     log,
   });
   return loop;

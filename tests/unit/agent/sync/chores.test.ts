@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { suite, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Finding } from '../../../../agent/report/reports.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import { Chores } from '../../../../agent/sync/chores.ts';
+import type { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
+import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
+
+/** A resource whose files are checked in each second. */
+function checkedResource(generation = 1, paused = false): WatchedResource {
+  const resource = resourceOf({ port: 1 }, generation, generation);
+  const sync = { ...resource.spec.sync, profiles: { default: { mappings: [mapping], syncPeriod: 1 } } };
+  return { ...resource, spec: { ...resource.spec, sync, paused } };
+}
+
+/** Work that doesn't end by itself. */
+const endless = async (signal: AbortSignal) => {
+  if (!signal.aborted) await once(signal, 'abort');
+};
+
+/** Returns the order of events if the gateway fails its check while something else is in progress. */
+async function storyWith(t: TestContext, busy: 'a chore' | 'housekeeping' | 'the next sync'): Promise<string[]> {
+  const stop = new AbortController();
+  const story: string[] = [];
+  const hasFailed = Promise.withResolvers<void>();
+  const limit = AbortSignal.timeout(20_000);
+  const work = async (signal: AbortSignal) => {
+    await Promise.race([hasFailed.promise, endless(AbortSignal.any([signal, limit]))]);
+    story.push('end');
+    stop.abort();
+  };
+  let syncs = 0;
+  const sync: Parameters<typeof loopOf>[1] = async (_, _intent, signal) => {
+    syncs += 1;
+    if (syncs === 2 && busy === 'the next sync') await work(signal);
+    return synced;
+  };
+  const report = ({ verification }: Finding) => {
+    if (verification !== 'Failed') return;
+    story.push('Failed');
+    hasFailed.resolve();
+  };
+  const chore = { dueMs: 0, run: work };
+  const loop = await loopOf(t, sync, report, {
+    chores: busy === 'a chore' ? [chore] : [],
+    tidy: busy === 'housekeeping' ? work : async () => {},
+  });
+  const verify = { requests: [{ path: '/health' }], for: '1s', interval: '2s', failureThreshold: 2 };
+  const { spec } = resourceOf({ port: 1, verify }, 1, 1);
+  const resource = checkedResource();
+  loop.onResource({ ...resource, spec: { ...resource.spec, gateway: spec.gateway } });
+  await loop.run(AbortSignal.any([stop.signal, t.signal]));
+  return story;
+}
+
+suite('a failed health check', { concurrency: true }, () => {
+  for (const busy of ['a chore', 'housekeeping', 'the next sync'] as const) {
+    test(`is reported while ${busy} is in progress`, async (t) => {
+      assert.deepEqual((await storyWith(t, busy)).slice(0, 2), ['Failed', 'end']);
+    });
+  }
+});
+
+suite('a check of the files', { concurrency: true }, () => {
+  for (const busy of ['a chore', 'housekeeping'] as const) {
+    test(`interrupts ${busy} that doesn't end`, async (t) => {
+      const stop = new AbortController();
+      let syncs = 0;
+      const sync = async () => {
+        syncs += 1;
+        if (syncs === 2) stop.abort();
+        return synced;
+      };
+      const chore = { dueMs: 0, run: endless };
+      const loop = await loopOf(t, sync, () => {}, {
+        chores: busy === 'a chore' ? [chore] : [],
+        tidy: busy === 'housekeeping' ? endless : async () => {},
+      });
+      loop.onResource(checkedResource());
+      await loop.run(AbortSignal.any([stop.signal, t.signal, AbortSignal.timeout(30_000)]));
+      assert.equal(syncs, 2);
+    });
+  }
+
+  test('lets a slow chore end at last', async () => {
+    const limits: number[] = [];
+    const neededMs = 900;
+    let isDone = false;
+    const chore = {
+      get dueMs() {
+        return isDone ? Number.POSITIVE_INFINITY : 0;
+      },
+      run: async (signal: AbortSignal) => {
+        const began = performance.now();
+        await Promise.race([endless(signal), new Promise((resolve) => setTimeout(resolve, neededMs))]);
+        isDone = !signal.aborted;
+        limits.push(performance.now() - began);
+      },
+    };
+    const chores = new Chores([chore], { minMs: 100 });
+    const going = new AbortController().signal;
+    while (!isDone) await chores.run({ until: performance.now(), ending: going, urgent: going });
+    assert.ok(limits.length > 1, 'it was interrupted');
+    for (const [index, limit] of limits.slice(1, -1).entries()) assert.ok(limit > (limits[index] ?? 0), `${limits}`);
+  });
+});
+
+suite('a pause', () => {
+  test('interrupts housekeeping that no longer yields to commits', async (t) => {
+    const stop = new AbortController();
+    const story: string[] = [];
+    let generation = 1;
+    const tidy = async (signal: AbortSignal) => {
+      generation += 1;
+      loop.onResource({ ...checkedResource(generation), commit: String(generation).repeat(40) });
+      if (signal.aborted) throw signal.reason;
+      loop.onResource(checkedResource(generation + 1, true));
+      story.push(signal.aborted ? 'yields' : 'continues');
+      stop.abort();
+    };
+    const loop: SyncLoop = await loopOf(
+      t,
+      async () => synced,
+      () => {},
+      { tidy },
+    );
+    loop.onResource(checkedResource());
+    await loop.run(AbortSignal.any([stop.signal, t.signal]));
+    assert.deepEqual(story, ['yields']);
+  });
+
+  test('interrupts a chore, and is reported', async (t) => {
+    const stop = new AbortController();
+    let hasBegun = false;
+    const chore = {
+      dueMs: 0,
+      run: async (signal: AbortSignal) => {
+        hasBegun = true;
+        await endless(signal);
+      },
+    };
+    const states: string[] = [];
+    const report = ({ state }: Finding) => {
+      states.push(state);
+      if (state === 'Paused') stop.abort();
+    };
+    const loop = await loopOf(t, async () => synced, report, { chores: [chore] });
+    loop.onResource(checkedResource());
+    const running = loop.run(AbortSignal.any([stop.signal, t.signal]));
+    while (!hasBegun) await setImmediate();
+    loop.onResource(checkedResource(2, true));
+    await running;
+    assert.deepEqual(states, ['Synced', 'Paused']);
+  });
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { AgentMetrics } from '../../../../agent/metrics.ts';
+import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
+
+const resource = resourceOf({ port: 1 }, 1, 1);
+const withSpec = (spec: object): WatchedResource => ({
+  ...resource,
+  generation: 2,
+  observedGeneration: 2,
+  spec: { ...resource.spec, ...spec } as WatchedResource['spec'],
+});
+const profiles = (profile: object) => ({ sync: { profiles: { default: { mappings: [mapping], ...profile } } } });
+
+const withdrawals: [string, WatchedResource | undefined, string][] = [
+  ['a pause', withSpec({ paused: true }), 'Paused'],
+  ['a pause of the profile', withSpec(profiles({ paused: true })), 'Paused'],
+  ['the deletion of the resource', undefined, 'Pending'],
+  ['the removal of the profile', withSpec({ sync: { profiles: { other: { mappings: [mapping] } } } }), 'Error'],
+];
+
+suite('a sync whose files moved', () => {
+  for (const [what, next, state] of withdrawals) {
+    test(`is completed after ${what}: the gateway is notified, and the sync reported and counted`, async (t) => {
+      const stop = new AbortController();
+      const metrics = new AgentMetrics('0.0.0');
+      const story: string[] = [];
+      const loop = await loopOf(
+        t,
+        async (self, _, signal) => {
+          self.onResource(next);
+          story.push(`sync, ${signal.aborted ? 'aborted' : 'valid'}`);
+          return synced;
+        },
+        (finding) => {
+          story.push(finding.state);
+          if (finding.state === state) stop.abort();
+        },
+        { reload: async () => story.push('reload') > 0, metrics },
+      );
+      loop.onResource(resource);
+      await loop.run(AbortSignal.any([stop.signal, t.signal]));
+      assert.deepEqual(story, ['sync, aborted', 'reload', 'Synced', state]);
+      assert.match(await metrics.registry.metrics(), /^sync_agent_syncs_total\{result="success"\} 1$/m);
+    });
+  }
+});
