@@ -1,19 +1,19 @@
-import type { KubeConfig } from '@kubernetes/client-node';
+import { parseDuration } from '../../shared/domain/duration.ts';
 import { isNamespaceName } from '../../shared/domain/object-name.ts';
-import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { version } from '../../shared/version.ts';
-import { loadKubeconfig } from './kubeconfig.ts';
+import { type KubeconfigPlaces, loadKubeconfig } from './kubeconfig.ts';
+import { chooseLogin, type LoginOptions } from './login.ts';
 import { EXIT, Problem } from './problem.ts';
 import { proxyFor } from './proxy.ts';
+import { UserCredentials } from './user-credentials.ts';
 
-/** Options of kubectl that select the cluster and the user. */
-export interface AccessOptions {
+/** Options of kubectl that select the cluster, the user, and the namespace. */
+export interface AccessOptions extends LoginOptions {
   kubeconfig?: string | undefined;
-  context?: string | undefined;
   namespace?: string | undefined;
+  'request-timeout'?: string | undefined;
 }
 
 /** Access to a cluster with the permissions of the caller. */
@@ -21,12 +21,21 @@ export interface Access {
   client: KubernetesClient;
   /** The specified namespace, or else the context's namespace. */
   namespace: string;
+  /** Name of the context, with the options that replace a part of it. */
   context: string;
   server: string;
   /** The proxy, without credentials. */
   proxy: string | undefined;
   /** Time of the API server in milliseconds since the epoch, estimated from its responses. */
   serverTime: () => number;
+}
+
+/** Parts of the host that an access needs. */
+export interface AccessHost extends KubeconfigPlaces {
+  /** Only on a terminal, where a credential plugin can ask as well. */
+  confirm?: unknown;
+  /** Shows the messages of a credential plugin. */
+  note?: ((text: string) => void) | undefined;
 }
 
 /** Describes the target of a command. */
@@ -37,38 +46,15 @@ export const placeOf = ({ context, namespace }: Pick<Access, 'context' | 'namesp
  * Creates access from the specified kubeconfig, or else from `kubeconfigs`, a list in the format of `KUBECONFIG`. Uses
  * proxies as kubectl does, and sends nothing yet. Throws {@link Problem}.
  */
-export function connect(
-  { kubeconfig, context, namespace }: AccessOptions,
-  { kubeconfigs, environment = {} }: { kubeconfigs?: string | undefined; environment?: Environment | undefined },
-): Access {
-  const config = loadKubeconfig(kubeconfig, kubeconfigs);
-  const contexts = config.getContexts().map(({ name }) => name);
-  if (context !== undefined && !contexts.includes(context))
-    throw new Problem(
-      `context ${context} not found in the kubeconfig: choose one of ${contexts.join(', ') || 'none'}`,
-      EXIT.unavailable,
-    );
-  if (context !== undefined) config.setCurrentContext(context);
-  const current = config.getCurrentContext();
-  const cluster = config.getCurrentCluster();
-  if (!cluster)
-    throw new Problem(
-      `the kubeconfig has no current context: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
-      EXIT.unavailable,
-    );
-  // Plain http, such as to kubectl proxy, has no certificate; the library rejects it without this option.
-  if (cluster.server.startsWith('http:')) Object.assign(cluster, { skipTLSVerify: true });
-  const user = config.getContextObject(current)?.user;
-  if (user && !config.getCurrentUser())
-    throw new Problem(
-      `user ${user} of the context ${current} not found in the kubeconfig: add it, or choose another context`,
-      EXIT.unavailable,
-    );
-  const chosen = namespace ?? config.getContextObject(current)?.namespace ?? 'default';
+export function connect(options: AccessOptions, host: AccessHost): Access {
+  const { kubeconfig, namespace, cluster, as } = options;
+  const { environment = {}, confirm, note = () => {} } = host;
+  const callTimeoutMs = requestTimeoutOf(options);
+  const login = chooseLogin(loadKubeconfig(kubeconfig, host), options);
+  const chosen = namespace ?? login.namespace ?? 'default';
   if (!isNamespaceName(chosen)) throw new Problem(`${chosen} is not a valid name of a namespace`, EXIT.usage);
-  const credentials = new ApiCredentials(config);
-  const proxy = proxyFor(credentials.server, cluster.proxyUrl, environment);
-  setExecInfo(config);
+  const proxy = proxyFor(login.server, login.cluster['proxy-url'], environment);
+  const credentials = new UserCredentials(login, { environment, hasTerminal: confirm !== undefined, note });
   const clock = new ServerClock();
   return {
     serverTime: () => clock.at(performance.now()).getTime(),
@@ -76,23 +62,19 @@ export function connect(
       userAgent: `kubectl-stoker/${version}`,
       onServerTime: (date, started) => clock.observe(date, started),
       proxy: proxy?.href,
+      callTimeoutMs,
     }),
     namespace: chosen,
-    context: current,
-    server: cluster.server,
+    context: [login.context, cluster && `cluster ${cluster}`, as && `as ${as}`].filter(Boolean).join(', '),
+    server: login.cluster.server,
     proxy: proxy?.origin,
   };
 }
 
-/** Passes credential plugins the same environment as client-go (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
-function setExecInfo(config: KubeConfig): void {
-  const { exec } = (config.getCurrentUser() ?? {}) as { exec?: ExecConfig };
-  if (!exec) return;
-  const info = { kind: 'ExecCredential', apiVersion: exec.apiVersion, spec: { interactive: false } };
-  exec.env = [...(exec.env ?? []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }];
-}
-
-interface ExecConfig {
-  apiVersion?: string;
-  env?: { name: string; value: string }[] | null;
+/** Returns the timeout of a call (ms); a number without a unit is in seconds, as in kubectl. Throws {@link Problem}. */
+function requestTimeoutOf({ 'request-timeout': timeout }: AccessOptions): number | undefined {
+  if (timeout === undefined) return undefined;
+  const timeoutMs = parseDuration(/^\d+$/.test(timeout) ? `${timeout}s` : timeout);
+  if (timeoutMs !== undefined) return timeoutMs;
+  throw new Problem('--request-timeout must be a duration such as 30s or 2m, or a number of seconds', EXIT.usage);
 }

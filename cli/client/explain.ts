@@ -1,6 +1,7 @@
-import { messageOf } from '../../shared/errors.ts';
+import { codeOf, messageOf } from '../../shared/errors.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { Access } from './connect.ts';
+import { PluginError } from './credential-plugin.ts';
 import { EXIT, Problem } from './problem.ts';
 
 /** Attempted action for messages, such as `list GatewaySyncs in the namespace gateways`. */
@@ -14,6 +15,8 @@ export interface Attempt {
 /** Runs an action on the cluster, and converts errors to messages with a remedy. Throws {@link Problem}. */
 export async function attempt<T>(access: Access, what: Attempt, action: () => Promise<T>): Promise<T> {
   try {
+    // A user may have to log in, which must not count as a part of the call's time.
+    await access.client.authenticate();
     return await action();
   } catch (error) {
     throw error instanceof Problem ? error : explain(error, access, what);
@@ -28,6 +31,8 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
   if (!(error instanceof ApiError))
     return fail(`cannot ${doing} at ${server}${proxy ? ` through the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`);
   const { status, message, objectName } = error;
+  if (status === 403 && /cannot impersonate/.test(message))
+    return fail(`not allowed to impersonate: request the verb impersonate, or remove --as${as}: ${message}`);
   if (status === 401) return fail(`the cluster rejected your credentials: log in again, or choose another user${as}`);
   if (status === 403) {
     const isOwn = /is forbidden: User /.test(message);
@@ -68,13 +73,12 @@ const CODES: Record<string, string> = {
 /** Checks whether an error is temporary: the API server restarts or is busy, or the connection was lost. */
 export function isPassing({ cause }: Problem): boolean {
   if (cause instanceof ApiError) return cause.status === 429 || cause.status >= 500;
-  const { code = '', syscall = '' } = (cause ?? {}) as { code?: string; syscall?: string };
-  return code in CODES && !syscall.startsWith('spawn');
+  return codeOf(cause) in CODES;
 }
 
 function wordsOf(error: unknown): string {
-  const { code = '', syscall = '', path = '' } = error as NodeJS.ErrnoException;
-  if (syscall.startsWith('spawn')) return `cannot run the credential plugin ${path} of the kubeconfig`;
+  const code = codeOf(error);
+  if (error instanceof PluginError) return messageOf(error);
   if (code === 'ERR_PROXY_TUNNEL')
     return `the proxy did not connect: ${/HTTP\/\S+ [ -~]+$/.exec(messageOf(error)) ?? 'no response'}`;
   if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate is not trusted (${code})`;

@@ -1,60 +1,109 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
+import * as v from 'valibot';
+import { parse } from 'yaml';
 import { messageOf } from '../../shared/errors.ts';
+import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import { EXIT, Problem } from './problem.ts';
 
-/** Loads the specified file, or else the files of a list, or else the default file. Throws {@link Problem}. */
-export function loadKubeconfig(file: string | undefined, list = ''): KubeConfig {
-  const files = list.split(path.delimiter).filter(Boolean);
-  const config = attemptToLoad(() => {
-    if (file !== undefined) return loadFile(file);
-    if (files.length > 0) return mergeFiles(files);
-    const usual = new KubeConfig();
-    usual.loadFromDefault();
-    return usual;
-  });
-  // The library returns this default if no file exists.
-  const isDefault =
-    config.getCurrentCluster()?.server === 'http://localhost:8080' && config.getCurrentUser()?.name === 'user';
-  const isEmpty = config.getContexts().length + config.getClusters().length === 0;
-  if (isDefault || isEmpty)
-    throw new Problem(
-      'no kubeconfig found: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
-      EXIT.unavailable,
-    );
-  return config;
+/** A named cluster, user, or context of a kubeconfig. */
+export interface Entry {
+  name: string;
+  /** Its content, which is checked when it is used. */
+  value: unknown;
+  /** Directory that its paths are relative to. */
+  directory: string;
 }
 
-function attemptToLoad(load: () => KubeConfig): KubeConfig {
-  try {
-    return load();
-  } catch (error) {
-    throw new Problem(`cannot read the kubeconfig: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
-  }
+/** The merged kubeconfig. */
+export interface Kubeconfig {
+  currentContext: string | undefined;
+  contexts: Entry[];
+  clusters: Entry[];
+  users: Entry[];
 }
 
-/** Merges files as kubectl does: missing files are skipped, and the first value wins. */
-function mergeFiles(files: readonly string[]): KubeConfig {
-  const configs = files.filter((file) => existsSync(file)).map(loadFile);
-  const merged = new KubeConfig();
-  merged.loadFromOptions({
-    clusters: firstOfEach(configs.flatMap((config) => config.getClusters())),
-    users: firstOfEach(configs.flatMap((config) => config.getUsers())),
-    contexts: firstOfEach(configs.flatMap((config) => config.getContexts())),
-    currentContext: configs.map((config) => config.getCurrentContext()).find(Boolean),
-  });
-  return merged;
+/** Locations of kubeconfigs. */
+export interface KubeconfigPlaces {
+  /** Value of `KUBECONFIG`. */
+  kubeconfigs?: string | undefined;
+  environment?: Environment | undefined;
 }
 
-function firstOfEach<T extends { name: string }>(entries: readonly T[]): T[] {
+/**
+ * Loads the specified file, or else the files of `KUBECONFIG`, the default file, or the service account of this pod, as
+ * kubectl does. Throws {@link Problem}.
+ */
+export function loadKubeconfig(file: string | undefined, places: KubeconfigPlaces): Kubeconfig {
+  const listed = (places.kubeconfigs ?? '').split(path.delimiter).filter(Boolean);
+  const files = listed.length > 0 ? listed : [path.join(homedir(), '.kube/config')];
+  const config = file === undefined ? merge(files.filter((each) => existsSync(each)).map(loadFile)) : loadFile(file);
+  if (config.contexts.length + config.clusters.length > 0) return config;
+  const own = file === undefined ? ofThisPod(places.environment ?? {}) : undefined;
+  if (own) return own;
+  throw new Problem('no kubeconfig found: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl', EXIT.unavailable);
+}
+
+const entriesSchema = v.nullish(v.array(v.looseObject({ name: v.string() })), []);
+
+const fileSchema = v.object({
+  'current-context': v.nullish(v.string()),
+  contexts: entriesSchema,
+  clusters: entriesSchema,
+  users: entriesSchema,
+});
+
+/** Merges files as kubectl does: the first value wins. */
+function merge(configs: readonly Kubeconfig[]): Kubeconfig {
+  return {
+    currentContext: configs.map(({ currentContext }) => currentContext).find(Boolean),
+    contexts: firstOfEach(configs.flatMap(({ contexts }) => contexts)),
+    clusters: firstOfEach(configs.flatMap(({ clusters }) => clusters)),
+    users: firstOfEach(configs.flatMap(({ users }) => users)),
+  };
+}
+
+function firstOfEach(entries: readonly Entry[]): Entry[] {
   return entries.filter(({ name }, index) => entries.findIndex((entry) => entry.name === name) === index);
 }
 
-/** Loads a file. Its paths are relative to its directory. */
-function loadFile(file: string): KubeConfig {
-  const config = new KubeConfig();
-  // The library rejects an empty file.
-  if (readFileSync(file, 'utf8').trim() !== '') config.loadFromFile(file);
-  return config;
+function loadFile(file: string): Kubeconfig {
+  const directory = path.resolve(path.dirname(file));
+  const entriesOf = (entries: readonly { name: string }[], key: string): Entry[] =>
+    entries.map((entry) => ({
+      name: entry.name,
+      value: Object.entries(entry).find(([name]) => name === key)?.[1],
+      directory,
+    }));
+  try {
+    const content = v.parse(fileSchema, parse(readFileSync(file, 'utf8'), { merge: true, logLevel: 'silent' }) ?? {});
+    return {
+      currentContext: content['current-context'] ?? undefined,
+      contexts: entriesOf(content.contexts, 'context'),
+      clusters: entriesOf(content.clusters, 'cluster'),
+      users: entriesOf(content.users, 'user'),
+    };
+  } catch (error) {
+    throw new Problem(`cannot read the kubeconfig ${file}: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
+  }
+}
+
+/** Files of a pod's service account (https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/). */
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Returns a kubeconfig for the service account of this pod; undefined outside of a pod. */
+function ofThisPod(environment: Environment): Kubeconfig | undefined {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = environment;
+  if (!host || !port || !existsSync(`${ACCOUNT}/token`)) return undefined;
+  const namespaceFile = `${ACCOUNT}/namespace`;
+  const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : undefined;
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const entry = (name: string, value: object): Entry => ({ name, value, directory: ACCOUNT });
+  return {
+    currentContext: 'in-cluster',
+    contexts: [entry('in-cluster', { cluster: 'in-cluster', user: 'in-cluster', namespace })],
+    clusters: [entry('in-cluster', { server, 'certificate-authority': 'ca.crt' })],
+    users: [entry('in-cluster', { tokenFile: 'token' })],
+  };
 }

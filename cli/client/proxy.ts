@@ -26,7 +26,7 @@ export function proxyFor(server: URL, proxyUrl: string | undefined, environment:
 const loopback = new Networks(['127.0.0.0/8', '::1/128']);
 
 /** Checks whether a server is this machine. Go uses no proxy for such names. */
-function isThisMachine({ hostname }: URL): boolean {
+export function isThisMachine({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   return host === 'localhost' || loopback.has(host);
 }

@@ -73,6 +73,30 @@ export const accessArgs = {
     valueHint: 'FILE',
     description: 'Path of the kubeconfig. Default: $KUBECONFIG, then ~/.kube/config.',
   },
+  cluster: {
+    type: 'string',
+    valueHint: 'NAME',
+    description: 'Cluster of the kubeconfig. Default: the cluster of the context.',
+  },
+  user: { type: 'string', valueHint: 'NAME', description: 'User of the kubeconfig. Default: the user of the context.' },
+  as: { type: 'string', valueHint: 'USER', description: 'User to impersonate.' },
+  'as-group': {
+    type: 'string',
+    isRepeatable: true,
+    valueHint: 'GROUP',
+    description: 'Group to impersonate. Repeat it for several.',
+  },
+  'as-uid': { type: 'string', valueHint: 'UID', description: 'UID to impersonate.' },
+  token: {
+    type: 'string',
+    valueHint: 'TOKEN',
+    description: 'Bearer token. Other users of this machine can see it in the list of processes.',
+  },
+  'request-timeout': {
+    type: 'string',
+    valueHint: 'TIME',
+    description: 'Timeout of each request, such as 30s; 0 for none. Default: 15s, and 30s without data of a list.',
+  },
 } as const satisfies ArgsDef;
 
 /** Options of commands that print results. */

@@ -1,4 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { shellWord } from '../../shared/domain/shell-quote.ts';
 import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
@@ -50,8 +51,17 @@ export async function carryOut({ args, host, effectOf, details, next = progressO
 const progressOf = ({ name }: Order['args']) => ({ command: `status ${name}`, does: 'shows the progress' });
 
 /** Returns a command line for the same cluster and namespace. */
-function commandWith(command: string, { kubeconfig, context, namespace }: AccessOptions): string {
-  const options = Object.entries({ '-n': namespace, '--context': context, '--kubeconfig': kubeconfig });
-  const given = options.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
+function commandWith(command: string, args: AccessOptions): string {
+  const options = Object.entries({
+    '-n': args.namespace,
+    '--context': args.context,
+    '--kubeconfig': args.kubeconfig,
+    '--cluster': args.cluster,
+    '--user': args.user,
+    '--as': args.as,
+    '--as-group': args['as-group'],
+    '--as-uid': args['as-uid'],
+  });
+  const given = options.flatMap(([name, value = []]) => [value].flat().map((each) => `${name} ${shellWord(each)}`));
   return ['kubectl stoker', command, ...given].join(' ');
 }

@@ -39,7 +39,9 @@ const draw = ({ value, description }: Candidate): string => (description ? `${va
 async function readSafely(key: string, given: Given, host: Host): Promise<Candidate[]> {
   const timeout = sleep(TIMEOUT_MS, [], { ref: false });
   try {
-    const candidates = await Promise.race([valuesFor(key, given, host), timeout]);
+    // A credential plugin must neither ask nor write on the command line that is being typed.
+    const silent = { ...host, confirm: undefined, note: () => {} };
+    const candidates = await Promise.race([valuesFor(key, given, silent), timeout]);
     const safe = candidates.filter(({ value }) => SAFE.test(value));
     return safe.map(({ value, description = '' }) => (SAFE.test(description) ? { value, description } : { value }));
   } catch {

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { connect } from '../client/connect.ts';
+import { type Access, connect } from '../client/connect.ts';
 import { loadKubeconfig } from '../client/kubeconfig.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { historyView } from '../fleet/orders.ts';
@@ -20,11 +20,14 @@ type Reader = (given: Given, host: Host) => Promise<Candidate[]> | Candidate[];
 
 const namespaces: Reader = (given, host) => namesAt(given, host, () => corePath('namespaces'));
 
+function entriesIn(key: 'contexts' | 'clusters' | 'users'): Reader {
+  return ({ kubeconfig }, host) => loadKubeconfig(kubeconfig, host)[key].map(({ name }) => ({ value: name }));
+}
+
 const READERS: Record<string, Reader> = {
-  context: ({ kubeconfig }, { kubeconfigs }) =>
-    loadKubeconfig(kubeconfig, kubeconfigs)
-      .getContexts()
-      .map(({ name }) => ({ value: name })),
+  context: entriesIn('contexts'),
+  cluster: entriesIn('clusters'),
+  user: entriesIn('users'),
   namespace: namespaces,
   'operator-namespace': namespaces,
   name: (given, host) => namesAt(given, host, gatewaySyncPath),
@@ -36,8 +39,14 @@ const READERS: Record<string, Reader> = {
       .map(({ to, ref }) => ({ value: to, description: ref })),
 };
 
+/** Only the last group counts, because the words of a command line that is being typed are kept by name. */
+function accessWith(given: Given, host: Host): Access {
+  const group = given['as-group'];
+  return connect({ ...given, 'as-group': group === undefined ? undefined : [group] }, host);
+}
+
 async function namesAt(given: Given, host: Host, pathIn: (namespace: string) => string): Promise<Candidate[]> {
-  const { client, namespace } = connect(given, host);
+  const { client, namespace } = accessWith(given, host);
   const query = { limit: MAX_NAMES };
   const list = await client.get<{ items: { metadata: { name: string } }[] }>(pathIn(namespace), {
     accept: METADATA_LIST,
@@ -46,4 +55,5 @@ async function namesAt(given: Given, host: Host, pathIn: (namespace: string) => 
   return list.items.map(({ metadata: { name } }) => ({ value: name }));
 }
 
-const read = (given: Given, host: Host): Promise<GatewaySync> => getGatewaySync(connect(given, host), given.name ?? '');
+const read = (given: Given, host: Host): Promise<GatewaySync> =>
+  getGatewaySync(accessWith(given, host), given.name ?? '');

@@ -4,7 +4,7 @@ import {
   DEFAULT_TIMEOUT_MS,
   KubernetesClient,
 } from '../../shared/io/kubernetes/client.ts';
-import type { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
+import type { CredentialSource } from '../../shared/io/kubernetes/credentials.ts';
 
 /** A write refused because this replica isn't the leader, or is about to hand over. */
 class FencedError extends Error {
@@ -26,7 +26,7 @@ export class FencedClient extends KubernetesClient {
   readonly #writes = new Set<Promise<unknown>>();
   #isSealed = false;
 
-  constructor(credentials: ApiCredentials, { writeWithinMs, ...options }: FencedClientOptions) {
+  constructor(credentials: CredentialSource, { writeWithinMs, ...options }: FencedClientOptions) {
     super(credentials, options);
     this.#writeWithinMs = writeWithinMs;
   }

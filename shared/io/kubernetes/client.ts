@@ -7,7 +7,7 @@ import { answerTo, NoAnswerError } from '../http/answer-to.ts';
 import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
-import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './credentials.ts';
+import { type CallCredentials, type CredentialSource, unlessUntrusted } from './credentials.ts';
 import { deadlineAfter, SilenceError } from './deadline.ts';
 import { readText } from './read-answer.ts';
 
@@ -40,6 +40,8 @@ export interface ClientOptions {
   userAgent: string;
   /** Maximum number of connections, without watches. */
   maxSockets?: number;
+  /** Timeout of each call, and of silence in a list (ms), instead of the defaults; 0: none. */
+  callTimeoutMs?: number | undefined;
   /** URL of a proxy. */
   proxy?: string | undefined;
   /** Called after every call, for metrics. `code` is the HTTP status, or 0 without a response. */
@@ -53,7 +55,7 @@ export interface ClientOptions {
  * server sent them.
  */
 export class KubernetesClient {
-  readonly #credentials: ApiCredentials;
+  readonly #credentials: CredentialSource;
   readonly #options: ClientOptions;
   /** URL of the API server. Its path, for servers behind a gateway, is a prefix of API paths. */
   readonly #address: RequestOptions;
@@ -61,7 +63,7 @@ export class KubernetesClient {
   /** Watches hold their connections for minutes, and must not use up the connections of calls. */
   readonly #watches: Connections;
 
-  constructor(credentials: ApiCredentials, options: ClientOptions) {
+  constructor(credentials: CredentialSource, options: ClientOptions) {
     this.#credentials = credentials;
     this.#options = options;
     this.#address = urlToHttpOptions(credentials.server);
@@ -69,12 +71,21 @@ export class KubernetesClient {
     this.#watches = new Connections(Number.POSITIVE_INFINITY, options.proxy);
   }
 
+  get callTimeoutMs(): number | undefined {
+    return this.#options.callTimeoutMs;
+  }
+
+  /** Gets credentials, which can take long if a user has to log in. Throws the error of their source. */
+  async authenticate(): Promise<void> {
+    await this.#credentials.get();
+  }
+
   /**
    * Sends one request and returns the parsed response. The timeout covers all attempts until the last byte. Throws
    * {@link ApiError}, or the error of a broken connection.
    */
   async request<T>(request: ApiRequest): Promise<T> {
-    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const timeoutMs = this.callTimeoutMs ?? request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timeUp = () => new CodedError(`no complete response within ${timeoutMs} ms`, 'ETIMEDOUT');
     const { signal, timer } = deadlineAfter(timeoutMs, timeUp, request.signal);
     try {
@@ -154,14 +165,14 @@ export class KubernetesClient {
     const response = await this.#attempt(request, connections, access).catch(unlessUntrusted);
     if (response && response.statusCode !== 401) return response;
     response?.resume();
-    return await this.#attempt(request, connections, await this.#credentials.get(true));
+    return await this.#attempt(request, connections, await this.#credentials.get(access));
   }
 
   /** Sends a request, and retries once if it was lost because the server had just closed the connection. */
   async #attempt(
     request: ApiRequest,
     connections: Connections,
-    access: AccessOptions,
+    access: CallCredentials,
     isRepeated = false,
   ): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal, refusal } = request;

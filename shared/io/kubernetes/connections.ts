@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { AccessOptions } from './credentials.ts';
+import type { CallCredentials } from './credentials.ts';
 
 /** Kept-alive connections to one server, opened again when the TLS credentials change. */
 export class Connections {
@@ -16,7 +16,7 @@ export class Connections {
   }
 
   /** Returns the agent for requests with these credentials. */
-  agentFor(isSecure: boolean, { tls, fingerprint }: AccessOptions): HttpAgent {
+  agentFor(isSecure: boolean, { tls, fingerprint }: CallCredentials): HttpAgent {
     if (this.#agent && this.#fingerprint === fingerprint) return this.#agent;
     this.closeIdle();
     const proxy = this.#proxy;

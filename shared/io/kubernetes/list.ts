@@ -47,7 +47,8 @@ async function readPage<T>(
 ): Promise<ListMetadata> {
   const splitter = new ListSplitter();
   const pacer = new Pacer();
-  for await (const chunk of client.chunks({ method: 'GET', path, ...options }, IDLE_TIMEOUT_MS)) {
+  const idleTimeoutMs = client.callTimeoutMs ?? IDLE_TIMEOUT_MS;
+  for await (const chunk of client.chunks({ method: 'GET', path, ...options }, idleTimeoutMs)) {
     for (const json of splitter.push(chunk)) {
       onObject(JSON.parse(json) as T);
       if (pacer.isDue) await pacer.rest();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { connect } from '../../../cli/client/connect.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
@@ -135,6 +136,42 @@ test('kubectl stoker accepts a kubeconfig for kubectl proxy, over plain http', a
 
   assert.match(output, /plant/, notes);
 });
+
+for (const apiVersion of ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'])
+  test(`a credential plugin of ${apiVersion} gets the same from kubectl stoker as from kubectl`, async (t) => {
+    const { kubeconfig, binaries } = await connectCluster();
+    const config = parse(await readFile(kubeconfig, 'utf8'));
+    const directory = await temporaryDirectory(t, 'kubeconfig-');
+    const extension = { audience: 'plant', nested: { list: [1, null, 'x'] } };
+    const [{ cluster }] = config.clusters;
+    cluster.extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
+    cluster['disable-compression'] = true;
+    const env = [
+      { name: 'ANSWER', value: JSON.stringify({ apiVersion, kind: 'ExecCredential', status: { token: 'x' } }) },
+    ];
+    const exec = {
+      apiVersion,
+      command: './login',
+      args: ['a b'],
+      env,
+      provideClusterInfo: true,
+      interactiveMode: 'Never',
+    };
+    config.users[0].user = { exec };
+    const script = '#!/bin/sh\necho "$1 $KUBERNETES_EXEC_INFO" >> "$(dirname "$0")/infos"\necho "$ANSWER"\n';
+    await writeFile(path.join(directory, 'login'), script, { mode: 0o700 });
+    const file = path.join(directory, 'config');
+    await writeFile(file, JSON.stringify(config));
+
+    await run(binaries.kubectl, ['get', 'pods', '--kubeconfig', file]).catch(() => undefined);
+    const infos = async () => (await readFile(path.join(directory, 'infos'), 'utf8')).trim().split('\n');
+    const [ofKubectl = ''] = await infos();
+    const { length } = await infos();
+    await runCli(['status', '--kubeconfig', file], { environment: process.env });
+
+    const ownOf = (line = '') => [line.slice(0, 4), JSON.parse(line.slice(4))];
+    assert.deepEqual(ownOf((await infos())[length]), ownOf(ofKubectl));
+  });
 
 test('every query and every command names the context and the namespace', async (t) => {
   const [{ kubeconfig }, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { connect } from '../../../cli/client/connect.ts';
+import { loadKubeconfig } from '../../../cli/client/kubeconfig.ts';
+import { chooseLogin } from '../../../cli/client/login.ts';
+import { UserCredentials } from '../../../cli/client/user-credentials.ts';
+import type { Host } from '../../../cli/terminal/host.ts';
+import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+const V1 = 'client.authentication.k8s.io/v1';
+
+/** A server that lists nothing, with the headers of its requests, in pairs. */
+async function startServer(
+  t: TestContext,
+  accepts: (headers: IncomingHttpHeaders) => boolean = () => true,
+  delayMs = 0,
+) {
+  const requests: string[][] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.rawHeaders);
+    response.writeHead(accepts(request.headers) ? 200 : 401, { 'Content-Type': 'application/json' });
+    const end = () => response.end(JSON.stringify({ kind: 'List', items: [], metadata: { resourceVersion: '1' } }));
+    setTimeout(end, delayMs);
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  return { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
+
+const valuesOf = (headers: readonly string[] | undefined, name: string): string[] =>
+  (headers ?? []).filter((_, index, all) => index % 2 === 1 && all[index - 1]?.toLowerCase() === name.toLowerCase());
+
+const status = (file: string, flags: readonly string[] = [], host: Partial<Host> = {}) =>
+  runCli(['status', '--kubeconfig', file, ...flags], { environment: { PATH: process.env.PATH }, ...host });
+
+const sourceOf = (file: string) =>
+  new UserCredentials(chooseLogin(loadKubeconfig(file, {}), {}), { hasTerminal: false, note: () => {} });
+
+/** A credential plugin next to its kubeconfig, which records its runs and prints a new token each time. */
+async function installPlugin(t: TestContext, server: string, exec: object = {}, cluster: object = {}) {
+  const given = { apiVersion: V1, interactiveMode: 'Never', command: './bin/login', ...exec };
+  const file = await kubeconfigWith(t, { server, ...cluster }, { exec: given });
+  const directory = path.join(path.dirname(file), 'bin');
+  await mkdir(directory);
+  const runs = path.join(directory, 'runs');
+  await writeFile(runs, '');
+  const credential = JSON.stringify({ apiVersion: V1, kind: 'ExecCredential', status: { token: 'token-COUNT' } });
+  const script = `#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" >> ${runs}\nn=$(wc -l < ${runs} | tr -d ' ')\necho '${credential}' | sed "s/COUNT/$n/"\n`;
+  await writeFile(path.join(directory, 'login'), script, { mode: 0o700 });
+  const infos = async () =>
+    (await readFile(runs, 'utf8'))
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return { file, directory, infos };
+}
+
+suite('the user of a kubeconfig', () => {
+  test('impersonates with all of its fields', async (t) => {
+    const { server, requests } = await startServer(t);
+    const file = await kubeconfigWith(
+      t,
+      { server },
+      {
+        token: 'x',
+        as: 'jürgen',
+        'as-uid': '42',
+        'as-groups': ['crew', 'night, shift'],
+        'as-user-extra': { 'example.com/Scopes%': ['a', 'b'] },
+      },
+    );
+    await status(file);
+    const [headers] = requests;
+    assert.deepEqual(valuesOf(headers, 'Impersonate-User'), [Buffer.from('jürgen').toString('latin1')]);
+    assert.deepEqual(valuesOf(headers, 'Impersonate-Uid'), ['42']);
+    assert.deepEqual(valuesOf(headers, 'Impersonate-Group'), ['crew', 'night, shift']);
+    assert.deepEqual(valuesOf(headers, 'Impersonate-Extra-example.com%2FScopes%25'), ['a', 'b']);
+  });
+
+  test('is replaced by options', async (t) => {
+    const { server, requests } = await startServer(t);
+    const file = await kubeconfigWith(t, { server }, { token: 'x', as: 'ada', 'as-groups': ['crew'] });
+    await status(file, ['--token', 'y', '--as', 'bob', '--as-group', 'one', '--as-group=two', '--as-uid', '7']);
+    const [headers] = requests;
+    assert.deepEqual(valuesOf(headers, 'Authorization'), ['Bearer y']);
+    assert.deepEqual(valuesOf(headers, 'Impersonate-User'), ['bob']);
+    assert.deepEqual(valuesOf(headers, 'Impersonate-Group'), ['one', 'two']);
+    assert.deepEqual(valuesOf(headers, 'Impersonate-Uid'), ['7']);
+  });
+
+  test('and the cluster can be chosen by name, before the command too', async (t) => {
+    const { server, requests } = await startServer(t);
+    const file = await kubeconfigWith(t, { server: 'http://127.0.0.1:1' }, { token: 'x' });
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    config.clusters.push({ name: 'other', cluster: { server } });
+    config.users.push({ name: 'ada', user: { token: 'of-ada' } });
+    await writeFile(file, JSON.stringify(config));
+    await runCli(['--user', 'ada', '--cluster', 'other', 'status', '--kubeconfig', file]);
+    assert.deepEqual(valuesOf(requests[0], 'Authorization'), ['Bearer of-ada']);
+    for (const flags of [
+      ['--user', 'eve'],
+      ['--cluster', 'none'],
+    ])
+      assert.equal((await status(file, flags)).status, 3);
+  });
+
+  test('reads its token from a file next to the kubeconfig, before any other token', async (t) => {
+    const { server, requests } = await startServer(t);
+    const file = await kubeconfigWith(t, { server }, { tokenFile: 'token', token: 'old' });
+    await writeFile(path.join(path.dirname(file), 'token'), 'from-file\n');
+    await status(file);
+    assert.deepEqual(valuesOf(requests[0], 'Authorization'), ['Bearer from-file']);
+    await status(file, ['--token', 'given']);
+    assert.deepEqual(valuesOf(requests.at(-1), 'Authorization'), ['Bearer given']);
+  });
+
+  test('sends no credentials over plain http to another machine', async (t) => {
+    const file = await kubeconfigWith(t, { server: 'http://api.example' }, { token: 'x', as: 'ada' });
+    const { headers } = await sourceOf(file).get();
+    assert.deepEqual(Object.keys(headers), ['Impersonate-User']);
+  });
+});
+
+suite('a kubeconfig that cannot be used as kubectl would is refused, with the field', () => {
+  const token = { token: 'x' };
+  const exec = { apiVersion: V1, command: 'login', interactiveMode: 'Never' };
+  const rows: [field: string, cluster: object, user: object][] = [
+    ['auth-provider', {}, { 'auth-provider': { name: 'oidc', config: {} } }],
+    ['token-file', {}, { ...token, 'token-file': '/token' }],
+    ['a-new-field', {}, { ...token, 'a-new-field': true }],
+    ['a-new-field', { 'a-new-field': true }, token],
+    ['exec.a-new-field', {}, { exec: { ...exec, 'a-new-field': 'x' } }],
+    ['exec.apiVersion', {}, { exec: { ...exec, apiVersion: 'client.authentication.k8s.io/v1alpha1' } }],
+    ['exec.command', {}, { exec: { ...exec, command: '' } }],
+    ['exec.interactiveMode', {}, { exec: { ...exec, interactiveMode: 'Sometimes' } }],
+    ['token', {}, { token: 5 }],
+    ['token', {}, { token: 'x', username: 'ada', password: 'y' }],
+    ['as-groups', {}, { ...token, 'as-groups': ['crew'] }],
+    ['as-uid', {}, { ...token, 'as-uid': '4' }],
+    ['as-user-extra', {}, { ...token, 'as-user-extra': { a: ['b'] } }],
+    ['client-key', {}, { 'client-certificate-data': 'eA==' }],
+    ['client-certificate', {}, { 'client-certificate-data': 'eA==', 'client-certificate': 'x', 'client-key': 'y' }],
+    ['certificate-authority', { 'certificate-authority': 'x', 'certificate-authority-data': 'eA==' }, token],
+    ['certificate-authority-data', { 'certificate-authority-data': '%%%' }, token],
+    ['insecure-skip-tls-verify', { 'certificate-authority-data': 'eA==', 'insecure-skip-tls-verify': true }, token],
+    ['server', { server: '' }, token],
+    ['server', { server: 'https://' }, token],
+  ];
+  for (const [field, cluster, user] of rows)
+    test(`${field} (${JSON.stringify({ ...cluster, ...user })})`, async (t) => {
+      const file = await kubeconfigWith(t, { server: 'https://127.0.0.1:1', ...cluster }, user);
+      const { status: exit, notes, output } = await status(file);
+      assert.deepEqual([exit, output], [3, '']);
+      assert.match(notes, new RegExp(`(^|[ "])${field}\\b(?!-)`));
+    });
+
+  test('but not if it only belongs to another user, has no effect, or is empty', async (t) => {
+    const { server } = await startServer(t);
+    const extensions = [{ name: 'minikube', extension: { 'last-update': 'today' } }];
+    const cluster = { server, 'disable-compression': true, extensions, 'tls-server-name': null };
+    const file = await kubeconfigWith(t, cluster, { extensions, username: null, 'auth-provider': null });
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    config.users.push({ name: 'other', user: { 'auth-provider': { name: 'gcp' } } });
+    await writeFile(file, JSON.stringify(config));
+    assert.equal((await status(file)).status, 1);
+  });
+});
+
+suite('--request-timeout', () => {
+  for (const [timeout, exit] of [
+    ['100ms', 3],
+    ['soon', 64],
+    ['0', 1],
+    ['60', 1],
+  ] as const)
+    test(`${timeout} ends with the exit status ${exit} for a server that takes 300 ms`, async (t) => {
+      const { server } = await startServer(t, () => true, 300);
+      const file = await kubeconfigWith(t, { server }, { token: 'x' });
+      assert.equal((await status(file, ['--request-timeout', timeout])).status, exit);
+    });
+});
+
+suite('a credential plugin', () => {
+  test('is found next to its kubeconfig, and gets the cluster only if it asks for it', async (t) => {
+    const { server, requests } = await startServer(t);
+    const config = { audience: 'plant', nested: [1, { a: null }] };
+    const cluster = {
+      'tls-server-name': 'api.plant',
+      'certificate-authority': 'ca.crt',
+      'proxy-url': '',
+      'disable-compression': true,
+      extensions: [
+        { name: 'other', extension: 1 },
+        { name: 'client.authentication.k8s.io/exec', extension: config },
+      ],
+    };
+    const shy = await installPlugin(t, server);
+    await status(shy.file);
+    assert.deepEqual(await shy.infos(), [{ kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } }]);
+    const curious = await installPlugin(t, server, { provideClusterInfo: true }, cluster);
+    await appendFile(path.join(path.dirname(curious.file), 'ca.crt'), 'CA');
+    await status(curious.file);
+    const [info] = await curious.infos();
+    assert.deepEqual(info.spec.cluster, {
+      server,
+      'tls-server-name': 'api.plant',
+      'certificate-authority-data': Buffer.from('CA').toString('base64'),
+      'disable-compression': true,
+      config,
+    });
+    assert.deepEqual(valuesOf(requests.at(-1), 'Authorization'), ['Bearer token-1']);
+  });
+
+  test('runs again once after its credential was rejected, however many requests were', async (t) => {
+    const { server } = await startServer(t, ({ authorization }) => authorization !== 'Bearer token-1');
+    const { file, infos } = await installPlugin(t, server);
+    const { client } = connect({ kubeconfig: file }, { environment: { PATH: process.env.PATH } });
+    await Promise.all(Array.from({ length: 8 }, () => client.get('/version')));
+    await client.get('/version');
+    assert.equal((await infos()).length, 2);
+  });
+
+  test('runs again after its credential has expired', async (t) => {
+    const { server, requests } = await startServer(t);
+    const { file, directory, infos } = await installPlugin(t, server);
+    const { client } = connect({ kubeconfig: file }, { environment: { PATH: process.env.PATH } });
+    const script = await readFile(path.join(directory, 'login'), 'utf8');
+    const expired = script.replace('"status":{', `"status":{"expirationTimestamp":"2020-01-01T00:00:00Z",`);
+    await writeFile(path.join(directory, 'login'), expired, { mode: 0o700 });
+    await client.get('/version');
+    await client.get('/version');
+    assert.equal((await infos()).length, 2);
+    assert.deepEqual(valuesOf(requests.at(-1), 'Authorization'), ['Bearer token-2']);
+  });
+
+  test('can print a client certificate instead of a token', async (t) => {
+    const { file, directory } = await installPlugin(t, 'https://127.0.0.1:1');
+    const status = { clientCertificateData: 'CERTIFICATE', clientKeyData: 'KEY' };
+    const answer = JSON.stringify({ apiVersion: V1, kind: 'ExecCredential', status });
+    await writeFile(path.join(directory, 'login'), `#!/bin/sh\necho '${answer}'\n`, { mode: 0o700 });
+    const { headers, tls } = await sourceOf(file).get();
+    assert.deepEqual([headers, tls], [{}, { cert: 'CERTIFICATE', key: 'KEY' }]);
+  });
+
+  test('does not run if the kubeconfig or an option has a token', async (t) => {
+    const { server, requests } = await startServer(t);
+    const { file, infos } = await installPlugin(t, server);
+    await status(file, ['--token', 'mine']);
+    assert.deepEqual(await infos(), []);
+    assert.deepEqual(valuesOf(requests[0], 'Authorization'), ['Bearer mine']);
+  });
+
+  test('that is missing is reported with its installHint', async (t) => {
+    const { server } = await startServer(t);
+    const hint = 'Install it:\n  brew install login\u001b[1m';
+    const { file } = await installPlugin(t, server, { command: 'no-such-login', installHint: hint });
+    const { status: exit, notes } = await status(file);
+    assert.equal(exit, 3);
+    assert.match(notes, /no-such-login.*Install it: brew install login/);
+    assert.ok(!notes.includes('\u001b'));
+  });
+
+  test('that needs a terminal is refused without one, and is not started', async (t) => {
+    const { server } = await startServer(t);
+    const { file, infos } = await installPlugin(t, server, { interactiveMode: 'Always' });
+    assert.equal((await status(file)).status, 3);
+    assert.deepEqual(await infos(), []);
+  });
+
+  for (const [interactiveMode, isTerminal, interactive] of [
+    ['Always', true, true],
+    ['IfAvailable', true, true],
+    ['IfAvailable', false, false],
+    ['Never', true, false],
+  ] as const)
+    test(`is ${interactive ? '' : 'not '}interactive with ${interactiveMode} ${isTerminal ? 'on' : 'without'} a terminal`, async (t) => {
+      const { server } = await startServer(t);
+      const { file, infos } = await installPlugin(t, server, { interactiveMode });
+      await status(file, [], isTerminal ? { confirm: async () => true } : {});
+      assert.deepEqual(
+        (await infos()).map(({ spec }) => spec.interactive),
+        [interactive],
+      );
+    });
+
+  const credential = { apiVersion: V1, kind: 'ExecCredential', status: { token: 'x' } };
+  const answers: Record<string, unknown> = {
+    'no JSON': 'Logged in.',
+    'another version': { ...credential, apiVersion: 'client.authentication.k8s.io/v1beta1' },
+    'no status': { ...credential, status: undefined },
+    'an empty status': { ...credential, status: {} },
+    'a certificate without a key': { ...credential, status: { clientCertificateData: 'x' } },
+    'a token that cannot be sent': { ...credential, status: { token: 'x\ny' } },
+  };
+  for (const [what, answer] of Object.entries(answers))
+    test(`that prints ${what} fails, and the output is not shown`, async (t) => {
+      const { server, requests } = await startServer(t);
+      const { file, directory } = await installPlugin(t, server);
+      const output = typeof answer === 'string' ? answer : JSON.stringify(answer);
+      await writeFile(path.join(directory, 'login'), `#!/bin/sh\ncat <<'END'\n${output}\nEND\n`, { mode: 0o700 });
+      const { status: exit, notes } = await status(file);
+      assert.equal(exit, 3);
+      assert.match(notes, /credential plugin/);
+      assert.ok(!notes.includes('Logged in.'));
+      assert.deepEqual(requests, []);
+    });
+
+  test('that fails is reported with its messages, which appear while it runs', async (t) => {
+    const { server } = await startServer(t);
+    const { file, directory } = await installPlugin(t, server);
+    await writeFile(path.join(directory, 'login'), '#!/bin/sh\necho "open https://login" >&2; exit 4\n', {
+      mode: 0o700,
+    });
+    const { status: exit, notes } = await status(file);
+    assert.equal(exit, 3);
+    assert.match(notes, /^open https:\/\/login\nerror: .*open https:\/\/login$/m);
+  });
+});
