@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar, type ObservedPod, podIdentity } from '../watch/observed-pod.ts';
 import type { Evictor } from './evictor.ts';
-import { listUnmadePods } from './unmade-pods.ts';
+import { listUnmadePods, type UnmadePods } from './unmade-pods.ts';
 
 export interface MissingSidecarsOptions {
   client: KubernetesClient;
@@ -97,7 +97,7 @@ export class MissingSidecars {
         const podsOf = groupByResource(names, [...pods.values()]);
         const gatewaysOf = groupByResource(names, [...labelled, ...listed]);
         const isWithout = names.some((name) => gatewaysOf.get(name)?.length === 0);
-        const unmadeOf = groupByResource(names, isWithout ? await listUnmadePods(client, namespace, signal) : []);
+        const unmadeOf = groupByResource(names, isWithout ? await this.#listUnmade(namespace, signal) : []);
         for (const { name, spec } of own) {
           const key = `${namespace}/${name}`;
           const { missing = [], unasked = [] } = Object.groupBy(podsOf.get(name) ?? [], ({ sidecar }) => sidecar);
@@ -112,6 +112,16 @@ export class MissingSidecars {
         if (signal.aborted) return;
         this.#options.log.warn({ err: error, namespace }, 'failed to list pods without a sidecar');
       }
+    }
+  }
+
+  /** A missing permission for workloads must not hide pods without the sidecar. */
+  async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadePods[]> {
+    try {
+      return await listUnmadePods(this.#options.client, namespace, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.warn({ err: error, namespace }, 'failed to list workloads without pods');
+      return [];
     }
   }
 

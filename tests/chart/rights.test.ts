@@ -35,6 +35,7 @@ const reconciling = [
   ...all('list watch', 'pods'),
   'get secrets',
   ...all('get create delete', 'controllerrevisions.apps'),
+  ...['replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'].map((kind) => `list ${kind}`),
   'create events',
 ];
 
