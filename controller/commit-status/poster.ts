@@ -39,8 +39,6 @@ interface Entry {
 
 interface Planned extends NextPost {
   destination: Destination;
-  /** Identifies the credentials for which the server counts requests. */
-  credentials: string;
 }
 
 /** Consecutive failed attempts. */
@@ -58,8 +56,6 @@ interface Trouble {
 const LIMITS: HostLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
 /** First delays before a retry (ms), which double, and the maximum. `final` requires a change by a user. */
 const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
-/** Maximum credentials whose pauses are kept, because tenants choose them. */
-const MAX_PAUSES = 1_000;
 /** Maximum commits per resource whose last post is remembered. */
 const MAX_RECORDS = 8;
 const UNEXPECTED = {
@@ -77,8 +73,6 @@ export class StatusPoster {
   readonly #options: PosterOptions;
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #limiter = new HostLimiter(LIMITS);
-  /** Credentials that exceeded a rate limit, and when they can be used again. */
-  readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
   readonly #stopping = new AbortController();
 
   constructor(options: PosterOptions) {
@@ -131,7 +125,7 @@ export class StatusPoster {
   }
 
   /** Returns the next post, and the delay before it (ms). */
-  #next({ wanted: post, wantedSince, records, trouble, gatewaySync }: Entry): Planned | undefined {
+  #next({ wanted: post, wantedSince, records, trouble }: Entry): Planned | undefined {
     if (!post) return undefined;
     const now = performance.now();
     const { destination, wanted } = post;
@@ -142,10 +136,8 @@ export class StatusPoster {
       (before && nextPost(before, former, 0)) ??
       nextPost(records.get(postKey(destination, wanted)), wanted, now - wantedSince);
     if (!next) return undefined;
-    const credentials = credentialsOf(gatewaySync, destination);
     const retryAt = trouble?.about === postKey(destination, next.status) ? trouble.retryAt : 0;
-    const pausedUntil = this.#pausedUntil.get(credentials) ?? 0;
-    return { ...next, destination, credentials, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
+    return { ...next, destination, inMs: Math.max(0, next.inMs, retryAt - now) };
   }
 
   #schedule(key: ObjectKey, entry: Entry): void {
@@ -165,7 +157,7 @@ export class StatusPoster {
     } else {
       const { hostname: host } = new URL(next.destination.api);
       const { namespace } = entry.gatewaySync;
-      entry.call = { host, namespace, requests: 1, run: () => this.#attempt(key, entry) };
+      entry.call = { host, namespace, run: () => this.#attempt(key, entry) };
       this.#limiter.add(entry.call, false);
     }
   }
@@ -203,11 +195,9 @@ export class StatusPoster {
     const since = before?.since ?? now;
     const waitMs = retryMs(failure, failures);
     entry.trouble = { about, failures, since, retryAt: now + waitMs, isFinal };
-    if (failure instanceof TransientError && failure.retryAfterMs !== undefined)
-      this.#pausedUntil.set(next.credentials, now + waitMs);
     this.#options.onAttempt(isFinal ? 'refused' : 'failure');
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
-    const isWorthAWord = isFinal || now - since >= PATIENCE_MS;
+    const isWorthAWord = isFinal || waitMs >= PATIENCE_MS || now - since >= PATIENCE_MS;
     if (isWorthAWord) {
       const { reason, message } = isTyped(failure) ? failure : UNEXPECTED;
       this.#setProblem(key, entry, { reason, message: `the commit status can't be posted: ${message}` });
@@ -251,11 +241,6 @@ function isOther(before: WantedPost | undefined, after: WantedPost | undefined):
 }
 
 const postKey = ({ target }: Pick<Destination, 'target'>, { commit }: { commit: string }) => `${commit} ${target}`;
-
-/** Identifies the credentials for which a server counts requests. */
-function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Destination): string {
-  return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
-}
 
 /** Delay before the retry after the n-th failure, from 1 (ms). `chance` is from 0 to 1. */
 export function retryMs(failure: Error, n: number, chance = Math.random()): number {

@@ -1,7 +1,7 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
 import { clip } from '../../shared/domain/clip.ts';
-import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
+import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
 import { shorten } from '../../shared/domain/shorten.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Destination } from './destination.ts';
@@ -140,9 +140,12 @@ export function judgeAnswer(
   const transient = (message: string, reason: 'GitRateLimited' | 'GitUnreachable') =>
     new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
   if (isTooOften(status, retryAfterMs))
-    return transient(`${HOST} is rate limiting requests (${status}); retrying later`, 'GitRateLimited');
+    return transient(
+      `${HOST} is rate limiting requests (${status}); ${retryingAt(retryAfterMs, now)}`,
+      'GitRateLimited',
+    );
   if (status >= 500 || status === 408 || status === 409)
-    return transient(`${HOST} returned ${status}; retrying`, 'GitUnreachable');
+    return transient(`${HOST} returned ${status}; ${retryingAt(retryAfterMs, now)}`, 'GitUnreachable');
   if (status === 401) return tokenRefused(status);
   if (status === 403 || status === 404)
     return terminal(

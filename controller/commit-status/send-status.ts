@@ -35,23 +35,27 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     app: TokenRequest,
   ) {
     const { secretRef } = git.commitStatus ?? {};
-    if (secretRef) return authorizationFor(await readSecret(client, namespace, secretRef), provider) ?? invalidToken();
+    if (secretRef) {
+      const secret = await readSecret(client, namespace, secretRef);
+      return { authorization: authorizationFor(secret, provider) ?? invalidToken() };
+    }
     if (!githubApps) throw githubAppDisabled();
-    return `Bearer ${(await githubApps.token(app)).token}`;
+    const { token, account } = await githubApps.token(app);
+    return { authorization: `Bearer ${token}`, account };
   }
 
   return async (gatewaySync, { destination, status }, signal) => {
     const { namespace, spec } = gatewaySync;
     const { caSecretRef } = spec.git;
     const app: TokenRequest = { namespace, git: spec.git, mayWrite: 'statuses' };
-    const authorization = await authorizationOf(gatewaySync, destination.provider, app);
+    const authorized = await authorizationOf(gatewaySync, destination.provider, app);
     const ca = caSecretRef && (await readSecret(client, namespace, caSecretRef));
     const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
     if (withinMs <= 0 || signal.aborted) throw fenced();
     const { url, body } = statusRequest(destination, status);
     // After a process wakes up, requests that wait for a connection are sent before timers fire.
     const refusal = () => (writeWithinMs() > 0 ? undefined : fenced());
-    const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
+    const options = { ...authorized, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
     const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
       throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : error;
     });

@@ -16,7 +16,7 @@ export type QueryResult =
       kind: 'error';
       error: TransientError | TerminalError;
       lastGood: AdvertisedRefs | undefined;
-      /** Time from the query to a useful retry (ms). */
+      /** Time until a useful retry (ms). */
       retryAfterMs: number;
     };
 

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
@@ -10,6 +9,7 @@ import { type Credentials, explainRedirectLoop, redirectError } from '../../shar
 import { type AnswerLimit, bytesOf } from '../../shared/io/http/bytes-of.ts';
 import { GuardedHttp, type GuardedRequest } from '../../shared/io/http/guarded-http.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
+import { Pauses } from './pauses.ts';
 
 /** Time without data that ends a query (ms), if its time limit is longer. */
 const STALL_MS = 300_000;
@@ -25,12 +25,19 @@ const MAX_SOCKETS = 32;
 export interface GitHttpOptions {
   /** Value of the `Authorization` header; sent to the origin of the first URL only. */
   authorization?: string | undefined;
+  /** Identifies the account that the server counts requests for, if the value of the header changes. */
+  account?: string | undefined;
   /** CA bundle (PEM) of the host. */
   ca?: string | undefined;
   signal: AbortSignal;
+  /** Waits until the host can get another request. */
+  turn?: Turn | undefined;
   /** Called right before the request is sent; an error ends it. */
   refusal?: GuardedRequest['refusal'];
 }
+
+/** Waits for the turn of a request; called before each of them. */
+export type Turn = () => Promise<void>;
 
 /** A response of a host's API. */
 export interface JsonAnswer {
@@ -53,9 +60,13 @@ export interface GitHttpAnswer {
   body: AsyncIterable<Buffer>;
 }
 
-/** HTTP to git servers: follows the redirects that git follows, limits responses, and keeps no messages of the host. */
+/**
+ * HTTP to git servers: follows the redirects that git follows, limits responses, keeps no messages of the host, and sends
+ * nothing while a host has requested a pause.
+ */
 export class GitHttp {
   readonly #http: GuardedHttp;
+  readonly #pauses = new Pauses();
 
   /** `environment` has the variables that name proxies. */
   constructor(environment: NodeJS.ProcessEnv, guard: AddressGuard) {
@@ -71,16 +82,17 @@ export class GitHttp {
   async get(url: URL, options: GitHttpOptions): Promise<GitHttpAnswer> {
     let from = url;
     const credentials = credentialsOf(options);
-    const next = (to: URL) => {
+    const next = async (to: URL) => {
       const isWithin = options.authorization ? to.origin === url.origin : to.hostname === url.hostname;
       if (!isWithin || (from.protocol === 'https:' && to.protocol !== 'https:')) throw redirectError(credentials, to);
       from = to;
+      await this.#admit(to, options);
       return requestOf(options, {});
     };
     const { url: target, response } = await this.#http.follow(url, next).catch((error: unknown) => {
       throw failure(explainRedirectLoop(error, credentials), options);
     });
-    checkStatus(response, credentials);
+    this.#checkStatus(target, response, options);
     return answerOf(target, response, options);
   }
 
@@ -93,7 +105,7 @@ export class GitHttp {
       'Content-Encoding': isLong ? 'gzip' : undefined,
     });
     const response = await this.#send(url, options, { payload, headers });
-    checkStatus(response, credentialsOf(options));
+    this.#checkStatus(url, response, options);
     return answerOf(url, response, options);
   }
 
@@ -103,8 +115,10 @@ export class GitHttp {
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
     const response = await this.#send(url, options, { payload, headers });
     const chunks: Buffer[] = [];
+    const { headers: sent, statusCode: status = 0 } = response;
+    this.#pauses.begin(url, accountOf(options), { status, headers: sent });
     for await (const chunk of typedBytesOf(response, MAX_JSON, options.signal)) chunks.push(chunk);
-    return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
+    return { status, headers: sent, body: Buffer.concat(chunks) };
   }
 
   close(): void {
@@ -112,12 +126,32 @@ export class GitHttp {
   }
 
   async #send(url: URL, options: GitHttpOptions, content: Content): Promise<IncomingMessage> {
+    await this.#admit(url, options);
     const request = requestOf(options, content);
     return await this.#http.send(url, request).catch((error: unknown) => {
       throw failure(error, options);
     });
   }
+
+  /** Waits for the turn of a request. Throws if the host has requested a pause. */
+  async #admit(url: URL, options: GitHttpOptions): Promise<void> {
+    this.#pauses.check(url, accountOf(options));
+    await options.turn?.();
+  }
+
+  #checkStatus(url: URL, response: IncomingMessage, options: GitHttpOptions): void {
+    const { headers, statusCode: status = 0 } = response;
+    if (status < 400) return;
+    response.destroy(); // the body isn't read
+    const pause = this.#pauses.begin(url, accountOf(options), { status, headers });
+    if (pause) throw pause;
+    if (status < 500) throw gitErrorOf(`error: ${status}`, { credentials: credentialsOf(options) });
+    const message = `the git server returned ${status}; retrying`;
+    throw new TransientError(message, { code: `git.http${status}`, reason: 'GitUnreachable' });
+  }
 }
+
+const accountOf = ({ account, authorization }: GitHttpOptions): string | undefined => account ?? authorization;
 
 function requestOf(
   { authorization, ca, signal, refusal }: GitHttpOptions,
@@ -144,20 +178,6 @@ function requestOf(
 /** The kind of credentials that a git server receives. */
 export const credentialsOf = ({ authorization }: Pick<GitHttpOptions, 'authorization'>): Credentials =>
   authorization ? 'token' : 'none';
-
-function checkStatus(response: IncomingMessage, credentials: Credentials): void {
-  const status = response.statusCode ?? 0;
-  if (status < 400) return;
-  response.destroy(); // the body isn't read
-  const waitMs = pauseMs(response.headers, Date.now());
-  const isLimit = isTooOften(status, waitMs);
-  if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`, { credentials });
-  throw new TransientError(`the git server returned ${status}; retrying`, {
-    code: `git.http${status}`,
-    reason: isLimit ? 'GitRateLimited' : 'GitUnreachable',
-    retryAfterMs: waitMs,
-  });
-}
 
 function answerOf(url: URL, response: IncomingMessage, options: GitHttpOptions): GitHttpAnswer {
   if ((response.statusCode ?? 0) >= 300) {

@@ -162,7 +162,7 @@ export class GitTokenKeeper {
     const waitMs = (before?.retryAt ?? 0) - performance.now();
     if (waitMs > 0) return waitMs;
     const { namespace } = request;
-    const call = { host: tokenHostOf(request), namespace, requests: 1, run: () => this.#fetch(tokenKey, request) };
+    const call = { host: tokenHostOf(request), namespace, run: () => this.#fetch(tokenKey, request) };
     this.#attempts.set(tokenKey, {
       kind: 'running',
       failingSince: before?.failingSince,

@@ -2,8 +2,7 @@ import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
+import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
 import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
@@ -15,6 +14,8 @@ import { readSecret } from './read-secret.ts';
 export interface InstallationToken {
   token: string;
   expiresAt: number;
+  /** Identifies the installation, for which GitHub counts the requests with all of its tokens. */
+  account: string;
 }
 
 /** The App and the repository of a token. */
@@ -39,9 +40,6 @@ const JWT_SECONDS = { before: 60, after: 480 };
 /** GitHub makes keys of 2,048 bits, with 1,700 characters. */
 const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
 
-/** Maximum installations whose pauses are kept, because tenants choose them. */
-const MAX_PAUSES = 1_000;
-
 /**
  * Installation tokens of GitHub Apps, requested once and kept until shortly before they expire;
  * https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
@@ -51,8 +49,6 @@ export class GithubApps {
   readonly #http: Pick<GitHttp, 'postJson'>;
   readonly #tokens = new Map<string, InstallationToken>();
   readonly #pending = new Map<string, Promise<InstallationToken>>();
-  /** When installations that exceeded GitHub's rate limit can send requests again. */
-  readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
 
   constructor(client: KubernetesClient, http: Pick<GitHttp, 'postJson'>) {
     this.#client = client;
@@ -98,31 +94,26 @@ export class GithubApps {
     if (!app) throw new Error('the resource has no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
-    const asker = limitKeyOf(app, pem);
-    const pausedMs = (this.#pausedUntil.get(asker) ?? 0) - performance.now();
-    if (pausedMs > 0) throw rateLimitError('GitHub is rate limiting requests; retrying later', pausedMs);
+    const account = accountOf(app, pem);
     const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
     const answer = await this.#http.postJson(
       new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
       { repositories: [repositoryNameOf(git.repo)], permissions },
-      { authorization: `Bearer ${await signJwt(app.appId, pem)}`, ca, signal: AbortSignal.timeout(TIMEOUT_MS) },
+      {
+        authorization: `Bearer ${await signJwt(app.appId, pem)}`,
+        account: `app ${account}`,
+        ca,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      },
     );
-    const waitMs = pauseMs(answer.headers, Date.now());
-    if (isTooOften(answer.status, waitMs)) {
-      if (waitMs !== undefined) this.#pausedUntil.set(asker, performance.now() + waitMs);
-      throw rateLimitError(`GitHub returned ${answer.status} to a request for a token; retrying`, waitMs);
-    }
-    return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
+    return { ...readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read'), account };
   }
 }
-
-const rateLimitError = (message: string, retryAfterMs: number | undefined) =>
-  new TransientError(message, { code: 'githubApp.rateLimited', reason: 'GitRateLimited', retryAfterMs });
 
 type App = NonNullable<NonNullable<TokenRequest['git']['auth']>['githubApp']>;
 
 /** GitHub counts per installation. The key is included, so that clients without it can't delay others. */
-const limitKeyOf = (app: App, pem: string): string =>
+const accountOf = (app: App, pem: string): string =>
   JSON.stringify([apiOf(app), app.appId, app.installationId, createHash('sha256').update(pem).digest('base64')]);
 
 const isGood = ({ expiresAt }: InstallationToken) => Date.now() < expiresAt - RENEW_BEFORE_MS;
@@ -141,13 +132,13 @@ export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWri
   return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef, mayWrite]);
 }
 
-function readToken({ status, headers, body }: JsonAnswer, rights: string): InstallationToken {
+function readToken({ status, headers, body }: JsonAnswer, rights: string): Omit<InstallationToken, 'account'> {
+  const retryAfterMs = pauseMs(headers, Date.now());
+  const message = `GitHub returned ${status} to a request for a token; ${retryingAt(retryAfterMs, Date.now())}`;
+  if (isTooOften(status, retryAfterMs))
+    throw new TransientError(message, { code: 'githubApp.rateLimited', reason: 'GitRateLimited', retryAfterMs });
   if (status >= 500)
-    throw new TransientError(`GitHub returned ${status} to a request for a token; retrying`, {
-      code: 'githubApp.unavailable',
-      reason: 'GitUnreachable',
-      retryAfterMs: pauseMs(headers, Date.now()),
-    });
+    throw new TransientError(message, { code: 'githubApp.unavailable', reason: 'GitUnreachable', retryAfterMs });
   if (status !== 201) throw refused(`GitHub returned ${status}`, rights);
   const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);
   if (!answer) throw refused('the response contains no token', rights);

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Turns } from '../../shared/domain/turns.ts';
 import { CallDeadline, type TimedCall } from './call-deadline.ts';
 import { CallPlaces } from './call-places.ts';
+import type { Turn } from './git-http.ts';
 import { SlowPlaces } from './slow-places.ts';
 
 /** Limits for calls to git servers. */
@@ -20,10 +22,8 @@ export interface HostLimits {
 /** A call to a host, such as a query; it is identified by its object. */
 export interface HostCall extends TimedCall {
   readonly host: string;
-  /** Requests that it costs the host. */
-  readonly requests: number;
-  /** Makes the call, and ends when the signal aborts or earlier. Must not reject. */
-  run(signal: AbortSignal): Promise<void>;
+  /** Makes the call, and ends when the signal aborts or earlier. Waits for the turn of each request. Must not reject. */
+  run(signal: AbortSignal, turn: Turn): Promise<void>;
 }
 
 interface Host {
@@ -123,19 +123,31 @@ export class HostLimiter {
   }
 
   async #run(host: Host, call: HostCall): Promise<void> {
-    const { namespace, requests } = call;
-    this.#rate.count(host.name, performance.now(), requests);
+    const { namespace } = call;
+    this.#rate.count(host.name, performance.now());
     host.places.take(namespace);
     this.#places.take(namespace);
     const deadline = new CallDeadline(call, [host.slowPlaces, this.#slowPlaces]);
     this.#running.set(call, deadline);
-    await call.run(deadline.signal);
+    await call.run(deadline.signal, this.#turnsOf(host, deadline.signal));
     if (this.#running.get(call) === deadline) this.#running.delete(call); // it may have started again
     deadline.clear();
     host.places.release(namespace);
     this.#places.release(namespace);
     this.#dispatchHeld();
     this.#dispatch(host);
+  }
+
+  /** The first request of a call is counted when it starts. Each further one is counted, and waits for its time. */
+  #turnsOf({ name }: Host, signal: AbortSignal): Turn {
+    let isFirst = true;
+    return async () => {
+      const now = performance.now();
+      const waitMs = isFirst ? 0 : this.#rate.waitMs(name, now);
+      if (!isFirst) this.#rate.count(name, now);
+      isFirst = false;
+      if (waitMs > 0) await sleep(Math.ceil(waitMs), undefined, { signal, ref: false });
+    };
   }
 
   /** Starts calls that waited for a place over all hosts. */

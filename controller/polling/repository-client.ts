@@ -21,7 +21,7 @@ import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
 import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
-import type { GitHttp, GitHttpOptions } from './git-http.ts';
+import type { GitHttp, GitHttpOptions, Turn } from './git-http.ts';
 import { type GithubApps, githubAppDisabled } from './github-app.ts';
 import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
@@ -52,6 +52,12 @@ export interface RepositorySource {
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
 }
 
+/** When a query ends, and when it can send a request. */
+interface QueryLimits {
+  signal: AbortSignal;
+  turn: Turn | undefined;
+}
+
 /** Queries one repository, and remembers its endpoint. Throws typed errors with messages for a condition. */
 export class RepositoryClient {
   readonly #tools: QueryTools;
@@ -65,14 +71,15 @@ export class RepositoryClient {
 
   /**
    * Returns the refs of a query, and its commit under its own hash if that exists. The signal ends everything, from the
-   * lookup of the host to the last byte.
+   * lookup of the host to the last byte. Each request waits for its turn.
    */
-  async query(query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+  async query(query: RefQuery, signal: AbortSignal, turn?: Turn): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl(this.#source.git.repo);
     const isHttp = repository.transport === 'http';
+    const limits = { signal, turn };
     try {
-      const result = isHttp ? this.#byHttp(repository, query, signal) : this.#byGit(repository, query, signal);
+      const result = isHttp ? this.#byHttp(repository, query, limits) : this.#byGit(repository, query, limits);
       return await beforeAbort(signal, result);
     } catch (error) {
       if (signal.aborted) throw timedOut();
@@ -80,16 +87,18 @@ export class RepositoryClient {
     }
   }
 
-  async #byHttp(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+  async #byHttp(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<AdvertisedRefs> {
     const { url } = repository;
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
     if (git.caSecretRef && url.startsWith('http:')) throw caWithoutTls();
     const token = await beforeAbort(signal, this.#token());
     const options: GitHttpOptions = {
-      authorization: token ? authorizationOf(repository, token) : undefined,
+      authorization: token ? authorizationOf(repository, token.token) : undefined,
+      account: token?.account,
       ca: git.caSecretRef && (await beforeAbort(signal, readSecret(client, namespace, git.caSecretRef))),
       signal,
+      turn,
     };
     try {
       const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
@@ -106,16 +115,16 @@ export class RepositoryClient {
     }
   }
 
-  async #token(): Promise<string | undefined> {
+  async #token(): Promise<{ token: string; account?: string } | undefined> {
     const { namespace, git } = this.#source;
     const { client, githubApps } = this.#tools;
-    if (git.auth?.token) return readSecret(client, namespace, git.auth.token.secretRef);
+    if (git.auth?.token) return { token: await readSecret(client, namespace, git.auth.token.secretRef) };
     if (!git.auth?.githubApp) return undefined;
     if (!githubApps) throw githubAppDisabled();
-    return (await githubApps.token(this.#source)).token;
+    return await githubApps.token(this.#source);
   }
 
-  async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
+  async #byGit(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<AdvertisedRefs> {
     const { guard, scratch, keys } = this.#tools;
     const { transport } = repository;
     const targets = await beforeAbort(signal, targetsOf(repository, guard));
@@ -124,17 +133,18 @@ export class RepositoryClient {
     return withFiles(keys, contents, async ({ key, knownHosts }) => {
       const files = { sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey };
       return await untilConnected(targets, ({ sshHost, ...target }) =>
-        this.#runGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }),
+        this.#runGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }, turn),
       );
     }).catch((error: unknown) => {
       throw transport === 'git' ? retryable(error) : error;
     });
   }
 
-  async #runGit(query: RefQuery, remote: RemoteAccess): Promise<AdvertisedRefs> {
+  async #runGit(query: RefQuery, remote: RemoteAccess, turn: Turn = async () => {}): Promise<AdvertisedRefs> {
     const { git } = this.#tools;
-    const refs = hasRefs(query) ? await lsRemote(git, remote, query) : new Map();
-    return await withCommit(refs, query, (commit) => fetchesCommit(git, remote, commit));
+    const inTurn = <T>(run: () => Promise<T>): Promise<T> => turn().then(run);
+    const refs = hasRefs(query) ? await inTurn(() => lsRemote(git, remote, query)) : new Map();
+    return await withCommit(refs, query, (commit) => inTurn(() => fetchesCommit(git, remote, commit)));
   }
 
   async #sshFiles(): Promise<{ key: string; knownHosts?: string }> {

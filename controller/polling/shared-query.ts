@@ -7,6 +7,7 @@ import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import { type AdvertisedRefs, TAG_COUNT } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
 import { SLOW_AFTER_MS } from './call-deadline.ts';
+import type { Turn } from './git-http.ts';
 import { tooManyComparisons } from './host-errors.ts';
 import type { HostCall, HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient } from './repository-client.ts';
@@ -58,8 +59,8 @@ type Result = { startedAt: number; covered: Covered } & (
 
 /** Full names of refs, and ranges of versions. */
 interface Asked {
-  prefixes: ReadonlySet<string>;
-  ranges: ReadonlySet<string>;
+  prefixes: readonly string[];
+  ranges: readonly string[];
 }
 
 interface Subscriber extends Interest {
@@ -94,11 +95,6 @@ export class SharedQuery implements HostCall {
     return this.#options.namespace;
   }
 
-  /** Requests to the host: one for the refs, and at most one more for a commit. */
-  get requests(): number {
-    return this.#options.commit === undefined ? 1 : 2;
-  }
-
   get timeoutMs(): number {
     let longest = 0;
     for (const { timeoutMs = SLOW_AFTER_MS } of this.#subscribers.values()) longest = Math.max(longest, timeoutMs);
@@ -128,7 +124,9 @@ export class SharedQuery implements HostCall {
     if (!subscriber) throw new Error(`${key} has not subscribed`);
     if (this.#result && suffices(this.#result, subscriber)) {
       subscriber.waitingSince = undefined;
-      return this.#resultFor(subscriber, this.#result);
+      const result = this.#resultFor(subscriber, this.#result);
+      if (result.kind === 'refs') return result;
+      return { ...result, retryAfterMs: Math.max(0, this.#result.startedAt + result.retryAfterMs - performance.now()) };
     }
     const now = performance.now();
     subscriber.waitingSince ??= now;
@@ -154,7 +152,7 @@ export class SharedQuery implements HostCall {
   }
 
   /** Sends the query for all subscribers; never rejects. Called by the limiter. */
-  async run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal, turn: Turn): Promise<void> {
     const startedAt = performance.now();
     this.#state = { kind: 'running', deadline: startedAt + this.timeoutMs };
     this.#schedulePoll();
@@ -162,7 +160,9 @@ export class SharedQuery implements HostCall {
     const prefixes = new Set(subscribers.flatMap((subscriber) => subscriber.prefixes));
     const ranges = new Set(subscribers.flatMap(({ range }) => range ?? []));
     const before = this.#result;
-    const after = await this.#send({ prefixes, ranges }, startedAt, signal);
+    const { client, commit } = this.#options;
+    const asked = { prefixes: [...prefixes], ranges: [...ranges], commit };
+    const after = await this.#resultOf(asked, startedAt, client.query(asked, signal, turn));
     this.#state = { kind: 'idle' };
     if (this.isUnused) return;
     const outcome = after.kind === 'refs' ? 'success' : 'failure';
@@ -184,17 +184,16 @@ export class SharedQuery implements HostCall {
     this.#queue(true);
   }
 
-  async #send({ prefixes, ranges }: Asked, startedAt: number, signal: AbortSignal): Promise<Result> {
-    const { client, commit } = this.#options;
+  async #resultOf({ prefixes, ranges }: Asked, startedAt: number, answer: Promise<AdvertisedRefs>): Promise<Result> {
     const covered = new Set([...prefixes, ...ranges]);
     try {
-      const refs = await client.query({ prefixes: [...prefixes], ranges: [...ranges], commit }, signal);
+      const refs = await answer;
       // A tag that was chosen needs no query of its own once it is followed.
       return {
         kind: 'refs',
         refs,
         startedAt,
-        covered: ranges.size > 0 ? new Set([...covered, ...refs.keys()]) : covered,
+        covered: ranges.length > 0 ? new Set([...covered, ...refs.keys()]) : covered,
       };
     } catch (thrown) {
       const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
@@ -238,17 +237,21 @@ export class SharedQuery implements HostCall {
     if (waitMs === Number.POSITIVE_INFINITY) return;
     if (hasManyTags(refsOf(this.#result))) waitMs = Math.max(waitMs, MANY_TAGS.intervalMs);
     if (this.#result.kind === 'error') waitMs = Math.max(waitMs, this.#result.retryAfterMs);
-    const due = this.#result.startedAt + waitMs * (0.95 + Math.random() * 0.1);
+    const { startedAt } = this.#result;
+    const due = Math.max(startedAt + waitMs * (0.95 + Math.random() * 0.1), retryAt(this.#result));
     const leftMs = Math.max(0, due - performance.now());
     this.#poll = setTimeout(() => this.#queue(false), timerMs(leftMs)).unref();
   }
 }
 
+/** When an error is due for a retry (ms of a monotonic clock); 0 for refs. */
+const retryAt = (result: Result): number => (result.kind === 'error' ? result.startedAt + result.retryAfterMs : 0);
+
 /** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
 function suffices(result: Result, { prefixes, range, event, eventAt, waitingSince }: Subscriber): boolean {
   const { startedAt, covered } = result;
   if (event !== undefined && startedAt < eventAt) return false;
-  const isCurrent = result.kind === 'refs' || performance.now() < startedAt + result.retryAfterMs;
+  const isCurrent = result.kind === 'refs' || performance.now() < retryAt(result);
   const isAwaited = waitingSince !== undefined && startedAt >= waitingSince;
   return (isCurrent || isAwaited) && hasAll(covered, { prefixes, range });
 }

@@ -34,6 +34,10 @@ export function pauseMs(headers: Record<string, string | string[] | undefined>, 
   return Number.isFinite(reset) ? boundedWaitMs(Math.max(1, Math.ceil(reset - now / 1000)) * 1000) : undefined;
 }
 
+/** The end of a message about a wait that a server requested (ms). `now` is in epoch milliseconds. */
+export const retryingAt = (waitMs: number | undefined, now: number): string =>
+  waitMs === undefined ? 'retrying' : `retrying at ${wholeSeconds(now + waitMs)}`;
+
 /** Maximum jitter (ms). */
 const MAX_SPREAD_MS = 60_000;
 

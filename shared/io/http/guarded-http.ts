@@ -151,10 +151,13 @@ export class GuardedHttp {
   }
 
   /** Sends a request and follows redirects. `next` returns the request for a new URL, or throws. */
-  async follow(start: URL, next: (url: URL) => GuardedRequest): Promise<{ url: URL; response: IncomingMessage }> {
+  async follow(
+    start: URL,
+    next: (url: URL) => GuardedRequest | Promise<GuardedRequest>,
+  ): Promise<{ url: URL; response: IncomingMessage }> {
     let url = start;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      const response = await this.send(url, next(url));
+      const response = await this.send(url, await next(url));
       const { statusCode = 0, headers } = response;
       if (statusCode < 300 || statusCode >= 400 || headers.location === undefined) return { url, response };
       response.destroy();

@@ -99,21 +99,6 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     await untilSent('a pending', 'a pending');
   });
 
-  test('pauses only users of credentials that the server has throttled', async (t) => {
-    const { poster, sent, untilSent } = arrange(t, async ({ name }) => {
-      if (name !== 'plant') return;
-      throw new TransientError('too often', { code: 'x', reason: 'GitRateLimited', retryAfterMs: 60_000 });
-    });
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
-    await untilSent('a pending');
-    poster.want('ns/two', resource(), wantOf('b', 'pending'));
-    poster.want('other/one', { ...resource(), namespace: 'other', name: 'x' }, wantOf('c', 'pending'));
-    await untilSent('a pending', 'c pending');
-    poster.want('ns/three', resource(), wantOf('d', 'pending', 'https://elsewhere.test/api/v1'));
-    await untilSent('a pending', 'c pending', 'd pending');
-    assert.ok(!sent.includes('b pending'));
-  });
-
   test("doesn't delay another commit or an edit because of earlier errors", async (t) => {
     const { poster, untilSent } = arrange(t, async () => {
       throw new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' });

@@ -74,38 +74,6 @@ suite('after a refusal, GitHub', () => {
     });
   }
 
-  test('is queried for other installations and keys, but not for the same ones', async () => {
-    const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const pem = Buffer.from(otherKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
-    const client = clientWith({
-      get: async (path: string) => ({ data: { key: path.includes('stranger') ? pem : key } }),
-    });
-    let calls = 0;
-    const postJson = async () => {
-      calls += 1;
-      return { status: 403, headers: { 'retry-after': '600' }, body: Buffer.from('{}') };
-    };
-    const apps = new GithubApps(client, { postJson });
-    const ask = (namespace: string, repo: string, installationId = 2) => {
-      const githubApp = { appId: 1, installationId, privateKeySecretRef: { name: 'app', key: 'key' } };
-      return apps.token({ namespace, git: { repo: `https://github.com/plant/${repo}.git`, auth: { githubApp } } }).then(
-        () => assert.fail('it has a token'),
-        (error) => error,
-      );
-    };
-    for (const namespace of ['stranger', 'default', 'another'])
-      for (let n = 0; n < 10; n += 1) {
-        const error = await ask(namespace, `repository-${n}`);
-        assert.ok(error instanceof TransientError, String(error));
-        assert.equal(error.reason, 'GitRateLimited');
-        const asked = error.retryAfterMs ?? 0;
-        assert.ok(asked > 570_000 && asked <= 600_000, String(asked));
-      }
-    assert.equal(calls, 2, 'once for each key');
-    await ask('default', 'repository-1', 3);
-    assert.equal(calls, 3, 'another installation');
-  });
-
   test('counts as having rejected the App if it names no limit', async () => {
     const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute() };
     await assert.rejects(tokenOf(key, { status: 403, headers }), TerminalError);

@@ -8,10 +8,9 @@ import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 function makeCalls() {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const call = (namespace: string, name: string, { host = 'one', requests = 1 } = {}): HostCall => ({
+  const call = (namespace: string, name: string, { host = 'one' } = {}): HostCall => ({
     host,
     namespace,
-    requests,
     run: () =>
       new Promise<void>((resolve) => {
         begun.push(name);
@@ -105,7 +104,7 @@ suite('on one git server', () => {
     const begunAt: number[] = [];
     const started = performance.now();
     const run = async () => void begunAt.push(performance.now() - started);
-    for (let index = 0; index < 30; index += 1) limiter.add({ host: 'one', namespace: 'x', requests: 1, run }, false);
+    for (let index = 0; index < 30; index += 1) limiter.add({ host: 'one', namespace: 'x', run }, false);
     // On a busy machine, some of the next second start before the last one is added.
     assert.ok(begunAt.length >= 20 && begunAt.length < 25, `${begunAt.length} began at once`);
     await until(() => begunAt.length === 30, { describe: 'the rest' });
@@ -125,11 +124,34 @@ suite('on one git server', () => {
     await until(() => begun.includes('second'), { timeout: 5_000, describe: 'the second call has started' });
   });
 
-  test('the rate counts the requests that a call costs', () => {
+  test('the rate counts each request of a call, when it is sent', async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
-    const { begun, call } = makeCalls();
-    for (let index = 0; index < 30; index += 1) limiter.add(call('x', `${index}`, { requests: 5 }), false);
-    assert.equal(begun.length, 4);
+    let sent = 0;
+    const started = performance.now();
+    const run: HostCall['run'] = async (_, turn) => {
+      for (let request = 0; request < 3; request += 1) {
+        await turn();
+        sent += 1;
+        const allowed = 20 + ((performance.now() - started) / 1_000) * 20;
+        assert.ok(sent <= allowed + 1, `${sent} of ${allowed}`);
+      }
+    };
+    for (let index = 0; index < 12; index += 1) limiter.add({ host: 'one', namespace: 'x', run }, false);
+    await until(() => sent === 36, { describe: 'all are sent', interval: 5 });
+  });
+
+  test('a call that waits for the turn of a request is aborted at its time limit', async () => {
+    const limiter = new HostLimiter({ ...limits, perSecond: 1 });
+    let error: Error | undefined;
+    const run: HostCall['run'] = async (_, turn) => {
+      await turn();
+      await turn().catch((thrown: Error) => {
+        error = thrown;
+      });
+    };
+    limiter.add({ host: 'one', namespace: 'x', timeoutMs: 50, run }, false);
+    await until(() => error, { describe: 'the wait has ended' });
+    assert.equal(error?.name, 'AbortError');
   });
 
   test("a removed call isn't made", async () => {
@@ -198,7 +220,6 @@ suite('across all git servers', () => {
     const call = (namespace: string, timeoutMs?: number): HostCall => ({
       host: namespace,
       namespace,
-      requests: 1,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       run: (signal) => {
         begun.push(namespace);
@@ -226,7 +247,6 @@ suite('across all git servers', () => {
     const running: HostCall = {
       host: 'one',
       namespace: 'x',
-      requests: 1,
       run: async (signal) => void signals.push(signal),
     };
     limiter.add(running, true);
@@ -250,7 +270,6 @@ async function holdAgainst(t: TestContext, timeoutMs: number): Promise<string[]>
   const silent: HostCall = {
     host: 'silent.test',
     namespace: 'evil',
-    requests: 1,
     timeoutMs,
     run: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
   };
@@ -258,7 +277,6 @@ async function holdAgainst(t: TestContext, timeoutMs: number): Promise<string[]>
   const slow: HostCall = {
     host: 'slow.test',
     namespace: 'good',
-    requests: 1,
     timeoutMs: 120_000,
     run: (signal) =>
       new Promise((resolve) => {

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
+import { LruMap } from '../../shared/domain/lru-map.ts';
+import { TransientError } from '../../shared/errors.ts';
+
+/** The part of a response that can request a pause. */
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+}
+
+interface Pause {
+  status: number;
+  /** Time of a monotonic clock (ms). */
+  endsAt: number;
+  message: string;
+}
+
+/** Maximum pauses that are kept, because tenants choose the servers and the credentials. */
+const MAX_PAUSES = 1_000;
+/** Pause after a 429 that doesn't state one (ms), as GitHub recommends. */
+const UNSTATED_MS = 60_000;
+
+/**
+ * Pauses that git servers request. A pause is for one origin and one account, for all resources and causes. Without
+ * credentials, it is for all namespaces, because the server counts requests per address. It lasts for at most an hour.
+ */
+export class Pauses {
+  readonly #pauses = new LruMap<string, Pause>(MAX_PAUSES);
+
+  /** Throws a {@link TransientError} if the server has requested a pause that isn't over. */
+  check({ origin }: URL, account: string | undefined): void {
+    const pause = this.#pauses.get(keyOf(origin, account));
+    const leftMs = pause ? pause.endsAt - performance.now() : 0;
+    if (pause && leftMs > 0) throw errorOf(pause, leftMs);
+  }
+
+  /** Begins the pause that a response requests, and returns its error; undefined if it requests none. */
+  begin({ origin }: URL, account: string | undefined, answer: Answer): TransientError | undefined {
+    const waitMs = requestedMs(answer);
+    if (waitMs === undefined) return undefined;
+    const { status } = answer;
+    const message = `the git server returned ${status}; ${retryingAt(waitMs, Date.now())}`;
+    const pause = { status, endsAt: performance.now() + waitMs, message };
+    this.#pauses.set(keyOf(origin, account), pause);
+    return errorOf(pause, waitMs);
+  }
+}
+
+function requestedMs({ status, headers }: Answer): number | undefined {
+  const statedMs = pauseMs(headers, Date.now());
+  if (status >= 500) return statedMs;
+  return isTooOften(status, statedMs) ? (statedMs ?? UNSTATED_MS) : undefined;
+}
+
+const errorOf = ({ status, message }: Pause, retryAfterMs: number): TransientError =>
+  new TransientError(message, {
+    code: `git.http${status}`,
+    reason: status < 500 ? 'GitRateLimited' : 'GitUnreachable',
+    retryAfterMs,
+  });
+
+/** Secrets aren't kept. */
+const keyOf = (origin: string, account = ''): string =>
+  JSON.stringify([origin, account && createHash('sha256').update(account).digest('base64')]);
