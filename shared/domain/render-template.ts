@@ -35,7 +35,7 @@ export function renderTemplate(
       problems.add('{{', start, unclosed(text.slice(start)));
       break;
     }
-    const inner = innerOf(text.slice(start + 2, close));
+    const inner = text.slice(start + 2, close).trim();
     const key = field.exec(inner)?.[1];
     const value = key === undefined ? literal(inner) : values.get(key);
     if (value === undefined) problems.add(quote(inner), start, complaint(text.slice(start, close + 2), key));
@@ -55,13 +55,6 @@ export function renderTemplate(
   if (length + text.length - end > maxLength) problems.add('length', end, tooLong(maxLength));
   if (problems.result) return problems.result;
   return { kind: 'rendered', text: [...joined, ...pieces, text.slice(end)].join(''), keys: [...keys].sort() };
-}
-
-/** The expression without surrounding white space and hyphens. */
-function innerOf(body: string): string {
-  const start = body.startsWith('-') ? 1 : 0;
-  const end = body.length > start && body.endsWith('-') ? -1 : undefined;
-  return body.slice(start, end).trim();
 }
 
 /** A hash of the values of these keys, so that a file is rendered again only after one of its values changed. */

@@ -11,10 +11,11 @@ export const SYNTAX_BOUNDS = {
   bytes: 8 * 1024 ** 2,
   /** Levels of nested objects and arrays. */
   depth: 64,
-  /** Keys and values of a JSON file, because V8 can't abort a parse when memory runs out. */
+  /**
+   * Keys and values of a JSON file, because V8 can't abort a parse when memory runs out, and those that the aliases of a
+   * YAML file add, because programs that read it copy them.
+   */
   parts: 500_000,
-  /** Aliases in a YAML file. */
-  aliases: 100,
 };
 
 export const TOO_DEEP = `nested deeper than ${SYNTAX_BOUNDS.depth} levels`;

@@ -8,27 +8,31 @@ import {
   LineCounter,
   type Node,
   Parser,
+  type Scalar,
   type YAMLMap,
 } from 'yaml';
 import { placeOf, SYNTAX_BOUNDS, type SyntaxProblem, TOO_DEEP } from './syntax-problem.ts';
+import { YamlLexer } from './yaml-lexer.ts';
+import { yamlWords } from './yaml-words.ts';
 
 /** Control characters that YAML 1.2 allows nowhere, not even in quotes (c-printable, and nb-json in quotes). */
 const CONTROL = /[^\P{Cc}\t\n\r\u{7f}-\u{9f}]/u;
 
 /** Describes the first syntax error of YAML 1.2 with any number of documents. Tags can have any name. */
-export function yamlProblem(text: string): SyntaxProblem | undefined {
+export function yamlProblem(marked: string): SyntaxProblem | undefined {
+  // The library finds a wrong indentation after a byte order mark.
+  const text = marked.replace(/^\u{feff}/u, '');
   const control = text.search(CONTROL);
   if (control >= 0) return { ...placeOf(text, control), what: "control characters aren't allowed" };
   const lines = new LineCounter();
   // The library compares every key of a map with all others, which takes minutes for a large map.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });
-  let aliases = 0;
-  for (const document of composer.compose(new Parser(lines.addNewLine).parse(text))) {
-    const [error] = document.errors;
-    const found = error ? { offset: error.pos[0], what: describe(error) } : undefined;
-    const walk = new Walk(aliases);
+  const walk = new Walk();
+  for (const document of composer.compose(tokensOf(text, lines))) {
+    const error = document.errors.find(({ message }) => !isAccepted(message));
+    const found = error && { offset: error.pos[0], what: yamlWords(error) };
     const problem = found ?? walk.findProblem(document.contents, 1);
-    aliases = walk.aliases;
+    walk.endDocument();
     if (!problem) continue;
     const { line, col } = lines.linePos(problem.offset);
     return { line: Math.max(1, line), column: Math.max(1, col), what: problem.what };
@@ -36,45 +40,59 @@ export function yamlProblem(text: string): SyntaxProblem | undefined {
   return undefined;
 }
 
-/** Returns the message without the part that quotes the file, which might contain a secret. */
-function describe({ message, code }: { message: string; code: string }): string {
-  if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP;
-  const unquoted = message.replace(/^The .* tag has/s, 'The tag has');
-  const words = code === 'MISSING_CHAR' ? message : unquoted.replace(/(:\s| \\).*$/s, '');
-  return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
+function* tokensOf(text: string, lines: LineCounter) {
+  const parser = new Parser();
+  lines.addNewLine(0);
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) lines.addNewLine(end + 1);
+  for (const lexeme of new YamlLexer().lex(text)) yield* parser.next(lexeme);
+  yield* parser.end();
 }
+
+/** Common programs accept a comment right after a quote or bracket, unlike YAML 1.2. */
+const isAccepted = (message: string): boolean => message.startsWith('Comments must be separated');
 
 /** YAML allows such keys, but few programs do, and a template that wasn't rendered looks like one: `{{ .Vars.x }}`. */
 const COLLECTION_KEY = "a key can't be a map or list; put quotes around text that begins with { or [";
+
+const TOO_MANY_ADDED = `aliases add more than ${SYNTAX_BOUNDS.parts} keys and values`;
 
 interface Problem {
   offset: number;
   what: string;
 }
 
-/** Walks through a document, and finds problems that composing it doesn't. */
+/** Walks through the documents of a file, and finds problems that composing them doesn't. */
 class Walk {
-  /** Number of aliases, with those of earlier documents. */
-  aliases: number;
-  readonly #anchors = new Set<string>();
-
-  constructor(aliases: number) {
-    this.aliases = aliases;
-  }
+  /** Keys and values, with those that aliases add. */
+  #size = 0;
+  /** Keys and values that aliases add. */
+  #added = 0;
+  /** The size of each anchor's value. */
+  readonly #anchors = new Map<string, number>();
 
   findProblem(node: unknown, depth: number): Problem | undefined {
     if (isPair(node)) return this.findProblem(node.key, depth) ?? this.findProblem(node.value, depth);
-    if (isAlias(node)) return this.#countAlias(node);
+    if (isAlias(node)) return this.#addAlias(node);
+    const before = this.#size;
+    this.#size += 1;
     const problem = isCollection(node) ? this.#findInside(node, depth) : undefined;
-    if (!problem && (isCollection(node) || isScalar(node)) && node.anchor) this.#anchors.add(node.anchor);
-    return problem;
+    if (problem || !(isCollection(node) || isScalar(node)) || !node.anchor) return problem;
+    this.#anchors.set(node.anchor, this.#size - before);
+    return undefined;
   }
 
-  #countAlias({ source, range }: Node & { source: string }): Problem | undefined {
+  /** Anchors are valid in their document. */
+  endDocument(): void {
+    this.#anchors.clear();
+  }
+
+  #addAlias({ source, range }: Node & { source: string }): Problem | undefined {
     const offset = range?.[0] ?? 0;
-    this.aliases += 1;
-    if (this.aliases > SYNTAX_BOUNDS.aliases) return { offset, what: `more than ${SYNTAX_BOUNDS.aliases} aliases` };
-    return this.#anchors.has(source) ? undefined : { offset, what: 'alias without an anchor before it' };
+    const size = this.#anchors.get(source);
+    if (size === undefined) return { offset, what: 'alias without an anchor before it' };
+    this.#size += size;
+    this.#added += size;
+    return this.#added > SYNTAX_BOUNDS.parts ? { offset, what: TOO_MANY_ADDED } : undefined;
   }
 
   #findInside(node: Node & { items: unknown[] }, depth: number): Problem | undefined {
@@ -92,13 +110,15 @@ class Walk {
   }
 }
 
-/** Returns the first scalar key that occurs a second time. */
+/** Returns the first scalar key that occurs a second time. Programs merge several maps with `<<`. */
 function repeatedKey({ items }: YAMLMap): Node | undefined {
   const keys = new Set<unknown>();
   for (const { key } of items) {
-    if (!isScalar(key)) continue;
+    if (!isScalar(key) || isMergeKey(key)) continue;
     if (keys.has(key.value)) return key;
     keys.add(key.value);
   }
   return undefined;
 }
+
+const isMergeKey = ({ value, type }: Scalar): boolean => value === '<<' && type === 'PLAIN';
