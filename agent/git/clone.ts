@@ -22,7 +22,7 @@ import { faultOfFetch } from './find-fault.ts';
 import { ModuleStore } from './module-store.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { LIMIT_FILTER, NO_FILES } from './promisor.ts';
-import { readAuthor, readTag, type Tag } from './read-commit.ts';
+import { readAuthor, readTag, readTreeId, type Tag } from './read-commit.ts';
 import { diffTrees, hasFewEntries, listAbove, listTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
@@ -215,6 +215,11 @@ export class Clone {
   /** Returns the name and address of the commit's author. */
   async author(commit: string): Promise<string> {
     return await readAuthor(this.#git, this.repository.path, commit);
+  }
+
+  /** Returns the ID of the commit's tree. */
+  async treeId(commit: string): Promise<string> {
+    return await readTreeId(this.#git, this.repository.path, commit);
   }
 
   /** Lists the files of a commit below the sources; see {@link listTree}. */

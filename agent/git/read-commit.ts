@@ -26,6 +26,11 @@ export async function readAuthor(git: Git, gitDir: string, commit: string): Prom
   return text.slice(0, 200);
 }
 
+/** Returns the ID of a commit's tree. */
+export async function readTreeId(git: Git, gitDir: string, commit: string): Promise<string> {
+  return await read(git, gitDir, ['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`]);
+}
+
 async function read(git: Git, gitDir: string, args: string[]): Promise<string> {
   const options = { maxOutputBytes: MAX_TEXT_BYTES, limits: { memoryBytes: READING_BYTES } };
   return (await git.run([`--git-dir=${gitDir}`, ...args], options)).toString('utf8').trim();

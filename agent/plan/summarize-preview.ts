@@ -14,6 +14,8 @@ export interface PreviewedPlan {
   plan: Plan;
   contents: PreviewedContents;
   commit: string;
+  /** Git's ID of the commit's tree. Only readers of the repository have it. */
+  tree: string;
 }
 
 type Summary = Omit<GatewayPreview, 'commit' | 'revision'>;
@@ -28,18 +30,22 @@ export const isUnchanged = ({ digest }: Pick<GatewayPreview, 'digest'>): boolean
 export const hasProblem = (preview: Summary): boolean =>
   !isUnchanged(preview) && preview.added + preview.modified + preview.deleted === 0;
 
-/** Returns the preview of a plan. Plans with the same changes have the same digest. */
-export function summarizePreview({ plan, contents, commit }: PreviewedPlan): Summary {
+/**
+ * Returns the preview of a plan. Plans of a commit with the same changes have the same digest. It includes the tree's
+ * ID, because users who can read reports but not the repository could otherwise confirm guesses of a file's content.
+ */
+export function summarizePreview({ plan, contents, commit, tree }: PreviewedPlan): Summary {
   const links = linkChanges(plan);
   const { added, modified, deleted } = countFiles({ unchanged: 0, changes: [...links, ...plan.changes] });
   const changes = [...plan.changes].sort((a, b) => (a.path < b.path ? -1 : 1));
   const paths = describeChanges({ publications: plan.publications, changes }, BOUNDS.previewPaths);
+  const listed = [
+    ...links.map(({ kind, path }) => [path, kind, 'link']),
+    ...changes.map((change) => [change.path, change.kind, ...newContent(change, contents)]),
+  ];
   const always = changes.find((change) => 'file' in change && usesCommit(change.file, contents, commit))?.path;
   return withoutUndefined({
-    digest: digestOf([
-      ...links.map(({ kind, path }) => [path, kind, 'link']),
-      ...changes.map((change) => [change.path, change.kind, ...newContent(change, contents)]),
-    ]),
+    digest: listed.length > 0 ? digestOf([...listed, ['', 'tree', tree]]) : UNCHANGED,
     added,
     modified,
     deleted,

@@ -91,7 +91,8 @@ async function plan(intent: Intent | string, scope: Scope): Promise<Attempted<Pr
     const { result, desired, contents } = await planEverything(aim, dependencies);
     if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
     await checkFiles(result.plan, desired, aim, dependencies);
-    return { plan: result.plan, contents, commit: intent.commit };
+    const { commit } = intent;
+    return { plan: result.plan, contents, commit, tree: await dependencies.clone.treeId(commit) };
   });
 }
 

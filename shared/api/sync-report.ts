@@ -12,7 +12,7 @@ const previewSchema = object(
     commit: text('The commit that was planned.', 64),
     revision: text('Revision of spec.sync that was planned.', 64),
     digest: text(
-      'Hash of path, kind, and new content of every change. Gateways with the same digest get the same changes.',
+      "Hash of the commit's tree, and of path, kind, and new content of every change. Gateways with the same digest get the same changes.",
       64,
     ),
     added: count('Files that would be added.'),

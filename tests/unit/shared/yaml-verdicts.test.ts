@@ -25,11 +25,13 @@ suite('the check of YAML, compared with the programs that read it', () => {
     if (!isCommon && stricter === undefined) continue;
     test(`${isCommon ? 'accepts' : 'refuses'} ${what}`, () => {
       const problem = checkSyntax(Buffer.from(text), 'yaml');
-      assert.equal(problem === undefined, isCommon, problem?.what);
+      if (isCommon) assert.equal(problem, undefined);
+      else assert.ok(problem);
     });
   }
 
-  test('compares with what PyYAML and libyaml parse', { skip: hasPyYaml ? false : 'python3-yaml is missing' }, () => {
+  test('compares with what PyYAML and libyaml parse', (t) => {
+    if (!hasPyYaml) return t.skip('python3-yaml is missing');
     const input = JSON.stringify(YAML_CORPUS.map(({ text }) => text));
     const { stdout } = spawnSync('python3', ['-c', PARSE], { input, encoding: 'utf8' });
     const recorded = YAML_CORPUS.map(({ accepts }) => [accepts.includes('PyYAML'), accepts.includes('libyaml')]);

@@ -197,6 +197,17 @@ suite('a preview', () => {
     assert.notEqual(await digestOf('1', '3'), digest);
   });
 
+  test('has a digest that confirms no guess of a content without the rest of the repository', async (t) => {
+    const digestOf = async (other: string) => {
+      const changes = { 'config/pin': '1234', other };
+      const { preview } = await previewOf(t, { files: { 'config/pin': '0000' }, changes });
+      return preview.digest;
+    };
+    const digest = await digestOf('x');
+    assert.equal(await digestOf('x'), digest);
+    assert.notEqual(await digestOf('y'), digest);
+  });
+
   test('lists the first changes only', async (t) => {
     const changes = Object.fromEntries(
       Array.from({ length: 30 }, (_, i) => [`config/${String(i).padStart(2, '0')}`, '1']),

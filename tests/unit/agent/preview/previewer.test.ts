@@ -16,7 +16,7 @@ const TYPE = { code: 'x', reason: 'GitUnreachable' } as const;
 const never = new AbortController().signal;
 
 const emptyPlan = { changes: [], publications: [] } as unknown as Parameters<typeof summarizePreview>[0]['plan'];
-const nothing = summarizePreview({ plan: emptyPlan, contents: new Map(), commit: '' });
+const nothing = summarizePreview({ plan: emptyPlan, contents: new Map(), commit: '', tree: '' });
 
 const taskOf = (labels: Record<string, string> = {}, { commit, revision } = NEW): PreviewTask => {
   const stable = intentOf({ commit: OLD.commit, revision: OLD.revision });

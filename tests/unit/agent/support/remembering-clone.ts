@@ -61,6 +61,10 @@ export class RememberingClone extends LocalClone {
     return this.#memory.recall(['author', commit], () => super.author(commit));
   }
 
+  override treeId(commit: string) {
+    return this.#memory.recall(['treeId', commit], () => super.treeId(commit));
+  }
+
   override list(...[{ signal, ...request }, bounds]: Parameters<Clone['list']>) {
     return this.#memory.recall(['list', request], () => super.list({ ...request, signal }, bounds));
   }
