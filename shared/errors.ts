@@ -13,6 +13,13 @@ export class CodedError extends Error {
 /** The code of an error; empty if it has none. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null | undefined)?.code ?? '');
 
+/**
+ * Checks whether an error shows a bug in this program. Errors of connections, files, and API servers have a code, and a
+ * `SyntaxError` is from a response that isn't JSON.
+ */
+export const isBug = (error: unknown): boolean =>
+  error instanceof Error && codeOf(error) === '' && !(error instanceof SyntaxError);
+
 /** A stable, machine-readable code and the reason of the resulting condition. */
 export interface ErrorDetails {
   /** Stable, for programs and docs: `git.unreachable`. */

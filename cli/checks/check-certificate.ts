@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
 import { componentsOf } from './check-operator.ts';
 import { type Advice, type Findings, failed, ok, unseen } from './finding.ts';
-import { type Deployment, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import { type Deployment, releaseOf, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorSurvey } from './survey.ts';
 
 /** Key of the serving certificate in its Secret. Certificates are public, so this value can be read. */
@@ -38,10 +38,10 @@ export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findin
   const { service, configuration } = trust;
   const place = service && operator.places[service.namespace];
   if (!place) return [];
-  const release = configuration.metadata.labels?.[RELEASE];
+  const release = releaseOf(configuration);
   const names = componentsOf(operator, 'controller')
     .filter(({ metadata }) => metadata.namespace === service.namespace)
-    .filter(({ metadata }) => release === undefined || metadata.labels?.[RELEASE] === release)
+    .filter(({ metadata }) => release === undefined || releaseOf({ metadata }) === release)
     .flatMap((controller) => certificateSecretOf(controller) ?? []);
   return names.flatMap((name) => {
     const result = place.certificates[name];
@@ -55,7 +55,6 @@ export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findin
 }
 
 const CHECK = 'webhook/certificate';
-const RELEASE = 'app.kubernetes.io/instance';
 
 /** Returns the reason why the API server rejects a chain: the serving certificate first, then intermediates. */
 function faultOf(shown: X509Certificate[], { configuration, service, ...trust }: Trust) {

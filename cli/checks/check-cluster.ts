@@ -1,5 +1,5 @@
 import { API_VERSION, GATEWAY_SYNC, GROUP, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
-import { type Findings, failed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Findings, failed, ok, seenOr, unread, unseen, warning } from './finding.ts';
 import type { CustomResourceDefinition } from './objects.ts';
 import type { ClusterSurvey } from './survey.ts';
 
@@ -46,6 +46,7 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Findings
     );
   return [
     ok('crds/installed', `the CRDs serve ${API_VERSION}`),
+    unread('crds/served', `the resources of ${API_VERSION}`, resources),
     unseen('crds/schema', 'CustomResourceDefinitions', crds),
     seenOr(crds, []).flatMap(checkSchema),
   ];

@@ -10,7 +10,7 @@ import { componentsOf, watchedBy } from './check-operator.ts';
 import { bindsAgents } from './check-permissions.ts';
 import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
 import { checkRefused } from './check-refused.ts';
-import { type Findings, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Findings, failed, listed, ok, seenOr, unread, unseen, warning } from './finding.ts';
 import { fits, type Pod, type RoleBinding } from './objects.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -30,6 +30,8 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Findings
     checkResources(survey),
     unseen('namespace/pods', `the pods in ${name}`, survey.pods),
     unseen('namespace/reports', `the SyncReports in ${name}`, survey.reports),
+    unread('namespace/workloads', `the Deployments, StatefulSets, and DaemonSets in ${name}`, survey.workloads),
+    unread('namespace/network-policy', `the NetworkPolicies in ${name}`, survey.networkPolicies),
     checkSelector(survey, whole),
     checkBindings(survey, whole),
     checkReceiverPermissions(survey, whole),

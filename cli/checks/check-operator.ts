@@ -1,7 +1,6 @@
-import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { checkAuthentication, checkService } from './check-receiver.ts';
-import { type Finding, type Findings, failed, flatten, ok, seenOr, unseen, warning } from './finding.ts';
-import { componentOf, type Deployment, settingOf } from './objects.ts';
+import { type Finding, type Findings, failed, flatten, ok, seenOr, unread, unseen, warning } from './finding.ts';
+import { componentOf, type Deployment, leaseNameOf, releaseOf, settingOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
@@ -15,6 +14,9 @@ export const componentsOf = (survey: OperatorSurvey, component: 'controller' | '
 export const watchedBy = (controller: Deployment): string[] =>
   (settingOf(controller, 'WATCH_NAMESPACES') ?? '').split(',').filter(Boolean);
 
+const isSameRelease = (one: Deployment, other: Deployment): boolean =>
+  one.metadata.namespace === other.metadata.namespace && releaseOf(one) === releaseOf(other);
+
 const addressOf = ({ metadata }: Deployment) => `${metadata.namespace}/${metadata.name}`;
 
 /** Checks that controllers and receivers exist, run, and have the same version. */
@@ -23,18 +25,23 @@ export function checkOperator({ operator, version, now }: Survey): Findings {
   const receivers = componentsOf(operator, 'receiver');
   if (operator.deployments.kind === 'hidden')
     return unseen('operator/installed', 'the Deployments of the operator', operator.deployments);
-  if (controllers.length === 0) return absent(operator);
+  const lost = unread('operator/installed', 'the Deployments of the operator', operator.deployments);
+  if (controllers.length === 0) return [lost, absent(operator)];
   const place = ({ metadata }: Deployment) => operator.places[metadata.namespace];
   return [
+    lost,
     controllers.flatMap((controller) => [
       checkDeployment(controller, { place: place(controller), component: 'controller' }),
       checkLease(controller, { place: place(controller), now }),
       checkVersion(controller, version),
     ]),
     checkSeveral(controllers),
+    Object.entries(operator.places).map(([namespace, { pods }]) =>
+      unread('operator/pods', `the pods of the operator in ${namespace}`, pods),
+    ),
     receivers.flatMap((receiver) => [
       checkInstalledReceiver(receiver, place(receiver)),
-      checkVersion(receiver, versionOf(controllers[0])),
+      checkVersion(receiver, versionOf(controllers.find((controller) => isSameRelease(controller, receiver)))),
     ]),
     receivers.length === 0 ? ok('receiver/installed', 'no receiver is installed: changes are detected by polling') : [],
   ];
@@ -86,9 +93,8 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
       todo: `kubectl scale deployment ${metadata.name} -n ${metadata.namespace} --replicas=1`,
       page: INSTALLATION,
     });
-  const releaseOf = ({ labels = {} }: ObjectMeta) => labels['app.kubernetes.io/instance'];
   const own = (place ? seenOr(place.pods, []) : []).filter(
-    (pod) => componentOf(pod) === component && releaseOf(pod.metadata) === releaseOf(metadata),
+    (pod) => componentOf(pod) === component && releaseOf(pod) === releaseOf(deployment),
   );
   const troubles = own.flatMap((pod) => troublesOf(pod).map(({ says }) => `${pod.metadata.name}: ${says}`));
   const why = troubles.length > 0 ? `: ${troubles.slice(0, 2).join('; ')}` : '';
@@ -111,6 +117,7 @@ function checkLease(
   controller: Deployment,
   { place, now }: { place: OperatorPlace | undefined; now: number },
 ): Findings {
+  const name = leaseNameOf(controller);
   const where = `in ${controller.metadata.namespace}`;
   const page = 'explanation/architecture.md';
   if (settingOf(controller, 'LEADER_ELECTION') === 'false') {
@@ -122,17 +129,18 @@ function checkLease(
           page,
         });
   }
-  if (!place) return [];
-  if (place.lease.kind === 'hidden') return unseen('operator/leader', `the Lease ${where}`, place.lease);
-  const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = place.lease.value?.spec ?? {};
+  const lease = place?.leases[name];
+  if (!place || !lease) return [];
+  if (lease.kind === 'hidden') return unseen('operator/leader', `the Lease ${name} ${where}`, lease);
+  const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = lease.value?.spec ?? {};
   const todo = `see the log of the controller: kubectl logs deploy/${controller.metadata.name} -n ${controller.metadata.namespace}`;
   if (!holderIdentity)
-    return failed('operator/leader', `no controller leads ${where}: the Lease has no holder`, { todo, page });
+    return failed('operator/leader', `no controller leads ${where}: the Lease ${name} has no holder`, { todo, page });
   const ageMs = now - Date.parse(renewTime);
   if (!(ageMs <= leaseDurationSeconds * 1000 + SLACK_MS))
     return failed(
       'operator/leader',
-      `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
+      `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${name} ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
       { todo, page },
     );
   return [checkHolder(holderIdentity, place) ?? ok('operator/leader', `one controller leads: ${holderIdentity}`)];
@@ -169,7 +177,11 @@ function checkVersion(deployment: Deployment, other: string): Findings {
 function checkSeveral(controllers: readonly Deployment[]): Findings {
   const clashes = controllers.flatMap((one, index) =>
     controllers.slice(index + 1).flatMap((other) => {
-      if (one.metadata.namespace === other.metadata.namespace) return [];
+      // With the same Lease, only one of them leads.
+      const isElected = [one, other].every((each) => settingOf(each, 'LEADER_ELECTION') !== 'false');
+      const isSameLease =
+        one.metadata.namespace === other.metadata.namespace && leaseNameOf(one) === leaseNameOf(other);
+      if (isElected && isSameLease) return [];
       const mine = watchedBy(one);
       const theirs = watchedBy(other);
       const overlap = mine.length === 0 || theirs.length === 0 || mine.some((name) => theirs.includes(name));

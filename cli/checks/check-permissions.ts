@@ -1,7 +1,7 @@
-import { GATEWAY_SYNC, GROUP, SYNC_REPORT } from '../../shared/api/group.ts';
+import { AGENT_PERMISSIONS } from '../../shared/api/agent-permissions.ts';
 import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
 import { componentsOf } from './check-operator.ts';
-import { type Findings, failed, ok, unseen, warning } from './finding.ts';
+import { type Findings, failed, ok, unread, unseen, warning } from './finding.ts';
 import { type Role, settingOf } from './objects.ts';
 import type { ClusterSurvey, Survey } from './survey.ts';
 
@@ -9,14 +9,13 @@ const SECURITY = 'explanation/security.md';
 
 /** Checks the permissions of agents, and the policies that restrict each program. */
 export function checkPermissions(survey: Survey): Findings {
-  return [checkAgentRole(survey.cluster), checkPolicies(survey)];
+  const { receiverBindings } = survey.cluster;
+  return [
+    checkAgentRole(survey.cluster),
+    checkPolicies(survey),
+    unread('rights/receiver-bindings', 'the ClusterRoleBindings of receivers', receiverBindings),
+  ];
 }
-
-/** Permissions that agents require. */
-const NEEDED: readonly (readonly [plural: string, verbs: readonly string[]])[] = [
-  [GATEWAY_SYNC.plural, ['get', 'list', 'watch']],
-  [SYNC_REPORT.plural, ['get', 'create', 'update', 'patch']],
-];
 
 function checkAgentRole({ agentRole }: ClusterSurvey): Findings {
   const check = 'rights/cluster-role';
@@ -25,19 +24,21 @@ function checkAgentRole({ agentRole }: ClusterSurvey): Findings {
   if (!agentRole.value)
     return failed(check, `ClusterRole ${AGENT_CLUSTER_ROLE} not found: agents have no permissions`, advice);
   const role = agentRole.value;
-  const missing = NEEDED.flatMap(([plural, verbs]) =>
-    verbs.filter((verb) => !allows(role, plural, verb)).map((verb) => `${verb} ${plural}`),
+  const missing = AGENT_PERMISSIONS.flatMap(({ apiGroup, resource, verbs }) =>
+    verbs.filter((verb) => !allows(role, { apiGroup, resource, verb })).map((verb) => `${verb} ${resource}`),
   );
   if (missing.length === 0) return ok(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} has the required permissions`);
   return failed(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} does not allow ${missing.join(', ')}`, advice);
 }
 
-const allows = ({ rules }: Role, plural: string, verb: string): boolean =>
+/** Checks whether a role allows a verb for all objects of a kind. */
+const allows = ({ rules }: Role, wanted: { apiGroup: string; resource: string; verb: string }): boolean =>
   (rules ?? []).some(
-    ({ apiGroups = [], resources = [], verbs }) =>
-      apiGroups.some((group) => group === GROUP || group === '*') &&
-      resources.some((resource) => resource === plural || resource === '*') &&
-      (verbs.includes(verb) || verbs.includes('*')),
+    ({ apiGroups = [], resources = [], resourceNames = [], verbs }) =>
+      resourceNames.length === 0 &&
+      [wanted.apiGroup, '*'].some((group) => apiGroups.includes(group)) &&
+      [wanted.resource, '*'].some((resource) => resources.includes(resource)) &&
+      [wanted.verb, '*'].some((verb) => verbs.includes(verb)),
   );
 
 function checkPolicies(survey: Survey): Findings {

@@ -6,6 +6,7 @@ import { checkOperator } from './check-operator.ts';
 import { checkPermissions } from './check-permissions.ts';
 import { checkPod, gatewayPodsOf } from './check-pod.ts';
 import {
+  bugFinding,
   type Finding,
   type Findings,
   failed,
@@ -30,13 +31,13 @@ export function diagnose(survey: Survey): Diagnosis {
   const unseenThere = everywhere
     ? unseen('cluster/gatewaysyncs', 'the GatewaySyncs of all namespaces', everywhere)
     : [];
-  const cluster = section('Cluster', [checkCluster(survey.cluster), unseenThere]);
+  const cluster = section('Cluster', () => [checkCluster(survey.cluster), unseenThere]);
   const lacksCrds = cluster.findings.some(({ level, check }) => level === 'failed' && check.startsWith('crds/'));
   return diagnosisOf([
     cluster,
-    section('Operator', checkOperator(survey)),
-    section('Injection', checkInjection(survey)),
-    section('Permissions', checkPermissions(survey)),
+    section('Operator', () => checkOperator(survey)),
+    section('Injection', () => checkInjection(survey)),
+    section('Permissions', () => checkPermissions(survey)),
     ...(lacksCrds ? [] : survey.namespaces.flatMap((namespace) => sectionsOf(namespace, survey))),
   ]);
 }
@@ -44,8 +45,7 @@ export function diagnose(survey: Survey): Diagnosis {
 /** Diagnosis of an unreachable cluster. */
 export const unreachable = (says: string): Diagnosis =>
   diagnosisOf([
-    section(
-      'Cluster',
+    section('Cluster', () =>
       failed('cluster/reachable', says, {
         todo: 'check the kubeconfig: kubectl cluster-info',
         page: 'how-to/find-out-what-is-wrong.md',
@@ -53,7 +53,18 @@ export const unreachable = (says: string): Diagnosis =>
     ),
   ]);
 
-const section = (title: string, findings: Findings): Section => ({ title, findings: flatten(findings).map(shortened) });
+/** Runs the checks of a section. A bug in one of them is a finding, so that it doesn't hide the other sections. */
+function section(title: string, check: () => Findings): Section {
+  return { title, findings: flatten(attempt(check)).map(shortened) };
+}
+
+function attempt(check: () => Findings): Findings {
+  try {
+    return check();
+  } catch (error) {
+    return bugFinding('these checks failed', error);
+  }
+}
 
 function diagnosisOf(sections: Section[]): Diagnosis {
   const kept = sections.filter(({ findings }) => findings.length > 0);
@@ -79,9 +90,9 @@ function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const found = seenOr(namespace.gatewaySyncs, []);
   const wanted = found.filter(({ metadata }) => !namespace.asked || metadata.name === namespace.asked);
   return [
-    section(`Namespace ${name}`, checkNamespace(namespace, survey)),
+    section(`Namespace ${name}`, () => checkNamespace(namespace, survey)),
     ...wanted.map((each) =>
-      section(`GatewaySync ${name}/${each.metadata.name}`, checkGatewaySync(each, namespace, survey)),
+      section(`GatewaySync ${name}/${each.metadata.name}`, () => checkGatewaySync(each, namespace, survey)),
     ),
     ...podSections(namespace, survey),
   ];
@@ -93,11 +104,11 @@ const SHOWN = 3;
 function podSections(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const { name } = namespace;
   const sections = gatewayPodsOf(namespace).map((pod) =>
-    section(`Pod ${name}/${pod.metadata.name}`, checkPod(pod, namespace, survey)),
+    section(`Pod ${name}/${pod.metadata.name}`, () => checkPod(pod, namespace, survey)),
   );
   const isFine = ({ findings }: Section) => findings.every(({ level }) => level === 'ok');
   const fine = sections.filter(isFine);
   if (fine.length <= SHOWN) return sections;
   const says = `${fine.length} gateways have their sidecar, are ready, and report no problems`;
-  return [...sections.filter((each) => !isFine(each)), section(`Pods ${name}`, ok('pods/fine', says))];
+  return [...sections.filter((each) => !isFine(each)), section(`Pods ${name}`, () => ok('pods/fine', says))];
 }

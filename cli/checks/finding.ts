@@ -1,3 +1,5 @@
+import { isBug, messageOf } from '../../shared/errors.ts';
+
 /** `warning`: needs attention, or could not be checked. */
 export type Level = 'ok' | 'warning' | 'failed';
 
@@ -56,16 +58,43 @@ export function listed(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, LISTED).join(', ')} and ${more} more` : names.join(', ');
 }
 
-/** Result of a read; `hidden` if the caller isn't allowed to read it (`forbidden`) or the read failed. */
-export type ReadResult<T> = { kind: 'seen'; value: T } | { kind: 'hidden'; why: string };
+/** Something that could not be read, with the reason; `forbidden` if the caller isn't allowed to read it. */
+export interface Hidden {
+  kind: 'hidden';
+  why: string;
+  /** The error; undefined if it is forbidden. */
+  cause?: unknown;
+}
+
+/** Result of a read. Of several lists that are joined, some can be hidden. */
+export type ReadResult<T> = { kind: 'seen'; value: T; rest?: Hidden | undefined } | Hidden;
 
 export const seenOr = <T>(result: ReadResult<T>, fallback: T): T => (result.kind === 'seen' ? result.value : fallback);
 
 /** Reports that something could not be read; returns no finding if it could. */
 export function unseen(check: string, what: string, result: ReadResult<unknown>): Findings {
-  if (result.kind === 'seen') return [];
-  const page = 'how-to/find-out-what-is-wrong.md#permissions';
-  return result.why === 'forbidden'
-    ? warning(check, `not allowed to read ${what}`, { todo: 'ask an administrator to run this command', page })
-    : warning(check, `cannot read ${what}: ${result.why}`, { todo: 'try again', page });
+  if (result.kind === 'seen') return result.rest ? unseen(check, `some of ${what}`, result.rest) : [];
+  if (result.why !== 'forbidden') return unread(check, what, result);
+  return warning(check, `not allowed to read ${what}`, {
+    todo: 'ask an administrator to run this command',
+    page: 'how-to/find-out-what-is-wrong.md#permissions',
+  });
 }
+
+/** Reports that a read failed; returns no finding if it is only forbidden, because other findings depend little on it. */
+export function unread(check: string, what: string, result: ReadResult<unknown>): Findings {
+  if (result.kind === 'seen') return result.rest ? unread(check, `some of ${what}`, result.rest) : [];
+  if (result.why === 'forbidden') return [];
+  if (isBug(result.cause)) return bugFinding(`cannot read ${what}`, result.cause);
+  return warning(check, `cannot read ${what}: ${result.why}`, {
+    todo: 'try again',
+    page: 'how-to/find-out-what-is-wrong.md#parts-that-cannot-be-read',
+  });
+}
+
+/** Reports a bug in this program. */
+export const bugFinding = (says: string, error: unknown): Finding =>
+  failed('doctor/bug', `${says} because of a bug in kubectl stoker: ${messageOf(error)}`, {
+    todo: 'report it with this message; the other checks are not affected',
+    page: 'how-to/find-out-what-is-wrong.md#parts-that-cannot-be-read',
+  });

@@ -81,6 +81,14 @@ export const variableOf = ({ env = [] }: Container, name: string): string | unde
 export const settingOf = ({ spec }: Deployment, name: string): string | undefined =>
   variableOf(spec.template.spec.containers[0] ?? { name: '' }, name);
 
+/** Name of the Lease of a controller. Each release has its own. */
+export const leaseNameOf = (controller: Deployment): string =>
+  settingOf(controller, 'LEASE_NAME') || 'stoker-operator-controller';
+
+/** Release of the chart that an object belongs to. */
+export const releaseOf = ({ metadata }: { metadata: ObjectMeta }): string | undefined =>
+  metadata.labels?.['app.kubernetes.io/instance'];
+
 /** Component of the chart that an object belongs to: `controller` or `receiver`. */
 export const componentOf = ({ metadata }: { metadata: ObjectMeta }): string | undefined =>
   metadata.labels?.['app.kubernetes.io/component'];

@@ -58,7 +58,8 @@ export interface OperatorSurvey {
 
 export interface OperatorPlace {
   pods: ReadResult<Pod[]>;
-  lease: ReadResult<Lease | undefined>;
+  /** Leases of controllers, by name. */
+  leases: Record<string, ReadResult<Lease | undefined>>;
   services: ReadResult<Service[]>;
   endpoints: ReadResult<EndpointSlice[]>;
   networkPolicies: ReadResult<NetworkPolicy[]>;

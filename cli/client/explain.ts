@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from '../../shared/errors.ts';
+import { codeOf, isBug, messageOf } from '../../shared/errors.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { Access } from './connect.ts';
 import { PluginError } from './credential-plugin.ts';
@@ -28,6 +28,7 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
   const as = context ? ` (context ${context})` : '';
   const fail = (message: string, status: Problem['status'] = EXIT.unavailable) =>
     new Problem(message, status, { cause: error });
+  if (isBug(error)) return fail(`cannot ${doing} because of ${bugWords(error)}`, EXIT.failed);
   if (!(error instanceof ApiError))
     return fail(`cannot ${doing} at ${server}${proxy ? ` through the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`);
   const { status, message, objectName } = error;
@@ -59,6 +60,9 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
   return fail(`cannot ${doing}: the API server returned ${status}: ${message}`);
 }
 
+/** Where users report bugs. */
+const ISSUES = 'https://github.com/stoker-operator/stoker-operator/issues';
+
 const CODES: Record<string, string> = {
   ECONNREFUSED: 'nothing listens',
   ECONNRESET: 'the connection was lost',
@@ -76,7 +80,12 @@ export function isPassing({ cause }: Problem): boolean {
   return codeOf(cause) in CODES;
 }
 
-function wordsOf(error: unknown): string {
+/** Describes a bug with the place to report it. */
+export const bugWords = (error: unknown): string =>
+  `a bug in kubectl stoker: ${messageOf(error)}: report it at ${ISSUES}`;
+
+/** Returns the cause of an error of a connection. */
+export function wordsOf(error: unknown): string {
   const code = codeOf(error);
   if (error instanceof PluginError) return messageOf(error);
   if (code === 'ERR_PROXY_TUNNEL')

@@ -1,4 +1,5 @@
 import { docsAt } from '../../shared/docs-site.ts';
+import { isBug } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { type Diagnosis, diagnose, unreachable } from '../checks/diagnose.ts';
 import { connect } from '../client/connect.ts';
@@ -15,7 +16,7 @@ export const doctor = makeCommand({
   summary: 'Diagnose problems, from the CRDs to the sidecar of each pod',
   details: [
     'Checks the cluster, the operator, injection, and permissions, then the namespace with its GatewaySyncs and pods. Each finding is marked ✓ (passed), ! (needs attention or could not be checked), or ✗ (failed), with the next step and a link to the docs.',
-    "Exits with 1 if a check failed, and with 3 if the cluster is unreachable or denies access, even if only to GatewaySyncs. It only reads, with your own permissions. Other objects that you can't read are marked ! and are not failures. Values of Secrets are never shown.",
+    "Exits with 1 if a check failed, and with 3 if the cluster is unreachable or denies access, even if only to GatewaySyncs. It only reads, with your own permissions. Other objects that you can't read, and those that the API server doesn't return in time, are marked ! and are not failures. Values of Secrets are never shown.",
     'If you specify a name, only this GatewaySync and its pods are checked after the cluster.',
   ],
   examples: [
@@ -76,7 +77,8 @@ async function examine(access: ReturnType<typeof connect>, scope: Scope): Promis
     if (diagnosis.totals.failed > 0) return { diagnosis, status: EXIT.failed };
     return { diagnosis, status: isDenied && survey.namespaces.length > 0 ? EXIT.unavailable : EXIT.ok };
   } catch (error) {
-    if (error instanceof Problem) return { diagnosis: unreachable(error.message), status: error.status };
+    if (error instanceof Problem && !isBug(error.cause))
+      return { diagnosis: unreachable(error.message), status: error.status };
     throw error;
   }
 }

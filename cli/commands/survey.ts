@@ -11,21 +11,19 @@ import { type ReadResult, seenOr } from '../checks/finding.ts';
 import {
   componentOf,
   type Deployment,
-  settingOf,
+  leaseNameOf,
   type WebhookConfiguration,
   type Workload,
 } from '../checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, OperatorSurvey, Survey } from '../checks/survey.ts';
 import type { Access } from '../client/connect.ts';
 import { withCommands } from '../client/with-commands.ts';
-import { readCertificate, readList, readObject, readSecretKeys, tryRead } from './try-read.ts';
+import { hiddenBy, readCertificate, readList, readObject, readSecretKeys, tryRead } from './try-read.ts';
 
 const ADMISSION = 'admissionregistration.k8s.io/v1';
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const NETWORKING = 'networking.k8s.io/v1';
 
-/** Default name of the Lease. */
-const LEASE_NAME = 'stoker-operator-controller';
 /** Namespace of the chart in the docs, searched if the caller can't list all namespaces. */
 const USUAL_NAMESPACE = 'stoker-system';
 
@@ -37,15 +35,24 @@ export interface Scope {
   operatorNamespace?: string | undefined;
 }
 
-/** Reads the input of all checks. Throws if the cluster is unreachable. */
+/** Reads the input of all checks. Throws the first error if nothing of the cluster can be read. */
 export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> {
   const cluster = await surveyCluster(access);
+  const isUnreachable = Object.values(cluster).every(({ kind, cause }) => kind === 'hidden' && cause !== undefined);
+  if (isUnreachable && cluster.server.kind === 'hidden') throw cluster.server.cause;
   const [operator, places] = await Promise.all([
-    surveyOperator(access, scope, seenOr(cluster.webhooks, [])),
+    surveyOperator(access, scope, seenOr(cluster.webhooks, [])).catch(withoutOperator),
     surveyNamespaces(access, scope),
   ]);
   return { now: access.serverTime(), version, cluster, operator, ...places };
 }
+
+/** A survey of the operator that failed as a whole. */
+const withoutOperator = (error: unknown): OperatorSurvey => ({
+  deployments: hiddenBy(error),
+  searched: undefined,
+  places: {},
+});
 
 /** Waits for all values of an object. */
 async function allOf<T extends object>(reads: { [Key in keyof T]: Promise<T[Key]> }): Promise<T> {
@@ -55,14 +62,13 @@ async function allOf<T extends object>(reads: { [Key in keyof T]: Promise<T[Key]
 
 async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   const { client } = access;
-  // Alone and first: if it fails, nothing else is read.
-  const server = await tryRead(() => client.get<{ gitVersion: string }>('/version'));
   const discover = <T>(path: string, names: (found: T) => string[]) =>
     tryRead(async () => {
       const found = await unlessStatus(404, client.get<T>(path));
       return found ? names(found) : [];
     });
-  const rest = await allOf<Omit<ClusterSurvey, 'server'>>({
+  return await allOf<ClusterSurvey>({
+    server: tryRead(() => client.get<{ gitVersion: string }>('/version')),
     groupVersions: discover(`/apis/${GROUP}`, ({ versions }: { versions: { version: string }[] }) =>
       versions.map((each) => each.version),
     ),
@@ -80,7 +86,6 @@ async function surveyCluster(access: Access): Promise<ClusterSurvey> {
       query: { labelSelector: 'app.kubernetes.io/component=receiver' },
     }),
   });
-  return { server, ...rest };
 }
 
 async function surveyOperator(
@@ -96,10 +101,8 @@ async function surveyOperator(
   const everywhere = operatorNamespace ? undefined : await listDeployments(access, undefined);
   const named = operatorNamespace ? [operatorNamespace] : [...called, USUAL_NAMESPACE, access.namespace];
   const searched = everywhere?.kind === 'seen' ? undefined : [...new Set(named)];
-  const deployments =
-    searched === undefined && everywhere
-      ? everywhere
-      : joined(await Promise.all((searched ?? []).map((namespace) => listDeployments(access, namespace))));
+  const parts = await Promise.all((searched ?? []).map((namespace) => listDeployments(access, namespace)));
+  const deployments = joined(everywhere ? [everywhere, ...parts] : parts);
   const found = seenOr(deployments, []);
   const namespaces = new Set([...found.map(({ metadata }) => metadata.namespace), ...called]);
   const places = [...namespaces].map((namespace) => {
@@ -125,8 +128,11 @@ const listDeployments = (access: Access, namespace: string | undefined): Promise
 /** Joins the readable lists; hidden if none is readable. */
 function joined<T>(results: readonly ReadResult<T[]>[]): ReadResult<T[]> {
   const seen = results.flatMap((each) => (each.kind === 'seen' ? [each.value] : []));
-  const [hidden] = results.filter(({ kind }) => kind === 'hidden');
-  return seen.length === 0 && hidden ? hidden : { kind: 'seen', value: seen.flat() };
+  const hidden = results.filter((each) => each.kind === 'hidden');
+  const rest = hidden.find(({ cause }) => cause !== undefined) ?? hidden[0];
+  if (seen.length === 0 && rest) return rest;
+  // A caller who isn't allowed to read some of them sees which namespaces were searched.
+  return { kind: 'seen', value: seen.flat(), rest: rest?.cause === undefined ? undefined : rest };
 }
 
 function surveyPlace(access: Access, namespace: string, programs: readonly Deployment[]): Promise<OperatorPlace> {
@@ -136,10 +142,11 @@ function surveyPlace(access: Access, namespace: string, programs: readonly Deplo
     .filter((each) => componentOf(each) === 'receiver')
     .flatMap(({ spec }) => spec.template.spec.volumes ?? [])
     .flatMap(({ secret }) => secret?.secretName ?? []);
-  const lease = controllers.map((controller) => settingOf(controller, 'LEASE_NAME')).find(Boolean) ?? LEASE_NAME;
   return allOf<OperatorPlace>({
     pods: readList(access, corePath('pods', namespace), { query: PROGRAMS }),
-    lease: readObject(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, lease)),
+    leases: eachByName(controllers.map(leaseNameOf), (name) =>
+      readObject(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, name)),
+    ),
     services: readList(access, corePath('services', namespace)),
     endpoints: readList(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
     networkPolicies: readList(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
@@ -148,11 +155,13 @@ function surveyPlace(access: Access, namespace: string, programs: readonly Deplo
   });
 }
 
-/** Reads Secrets of a namespace into an object by name. */
+/** Reads objects by their names. */
+const eachByName = <T>(names: readonly string[], readOne: (name: string) => Promise<T>) =>
+  allOf<Record<string, T>>(Object.fromEntries([...new Set(names)].map((name) => [name, readOne(name)])));
+
+/** Reads Secrets of a namespace by their names. */
 const eachSecret = <T>(namespace: string, names: readonly string[], readOne: (path: string) => Promise<T>) =>
-  allOf<Record<string, T>>(
-    Object.fromEntries([...new Set(names)].map((name) => [name, readOne(corePath('secrets', namespace, name))])),
-  );
+  eachByName(names, (name) => readOne(corePath('secrets', namespace, name)));
 
 async function surveyNamespaces(
   access: Access,
@@ -169,7 +178,8 @@ async function surveyNamespaces(
 
 async function readGatewaySyncs(access: Access, namespace?: string): Promise<ReadResult<GatewaySync[]>> {
   const found = await readList<GatewaySync>(access, gatewaySyncPath(namespace));
-  return found.kind === 'hidden' ? found : { kind: 'seen', value: found.value.map(withCommands) };
+  if (found.kind === 'hidden') return found;
+  return await tryRead(async () => found.value.map(withCommands));
 }
 
 async function surveyNamespace(access: Access, name: string, asked: string | undefined): Promise<NamespaceSurvey> {

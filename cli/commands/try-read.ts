@@ -2,24 +2,31 @@ import { messageOf } from '../../shared/errors.ts';
 import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
 import { CERTIFICATE_KEY } from '../checks/check-certificate.ts';
-import type { ReadResult } from '../checks/finding.ts';
+import type { Hidden, ReadResult } from '../checks/finding.ts';
 import type { SecretKeys } from '../checks/objects.ts';
 import type { Access } from '../client/connect.ts';
+import { PluginError } from '../client/credential-plugin.ts';
+import { wordsOf } from '../client/explain.ts';
 
 const PAGE_SIZE = 250;
 
 /**
- * Runs a read; the result is `hidden` if it is forbidden or fails. Throws if the cluster is unreachable or rejects the
- * credentials.
+ * Runs a read; the result is `hidden` if it is forbidden or fails. Throws only if no other read can succeed either: the
+ * cluster rejects the credentials, or there are none.
  */
 export async function tryRead<T>(reading: () => Promise<T>): Promise<ReadResult<T>> {
   try {
     return { kind: 'seen', value: await reading() };
   } catch (error) {
-    if (isApiError(error, 403)) return { kind: 'hidden', why: 'forbidden' };
-    if (!isApiError(error) || isApiError(error, 401)) throw error;
-    return { kind: 'hidden', why: messageOf(error) };
+    if (isApiError(error, 401) || error instanceof PluginError) throw error;
+    return hiddenBy(error);
   }
+}
+
+/** Describes a read that failed. */
+export function hiddenBy(error: unknown): Hidden {
+  if (isApiError(error, 403)) return { kind: 'hidden', why: 'forbidden' };
+  return { kind: 'hidden', why: isApiError(error) ? messageOf(error) : wordsOf(error), cause: error };
 }
 
 /** Reads one object; undefined if it doesn't exist. */

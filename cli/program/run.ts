@@ -1,6 +1,7 @@
 import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { isBug, messageOf } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
+import { bugWords } from '../client/explain.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import type { Command } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
@@ -17,7 +18,8 @@ export async function runProgram(line: readonly string[], host: Host): Promise<E
     await complete(line.slice(1), host);
     return EXIT.ok;
   } catch (error) {
-    host.note(`error: ${plain(messageOf(error))}\n`);
+    const isUnexpected = !(error instanceof Problem) && isBug(error);
+    host.note(`error: ${plain(isUnexpected ? bugWords(error) : messageOf(error))}\n`);
     return error instanceof Problem ? error.status : EXIT.failed;
   }
 }

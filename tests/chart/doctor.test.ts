@@ -3,6 +3,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { diagnose } from '../../cli/checks/diagnose.ts';
 import type { ReadResult, Section } from '../../cli/checks/finding.ts';
+import { type Deployment, leaseNameOf } from '../../cli/checks/objects.ts';
 import type { OperatorPlace, Survey } from '../../cli/checks/survey.ts';
 import { makeAuthority } from '../../controller/certificates/make-certificate.ts';
 import { listValuesFiles, type Rendered, renderFile } from './support/render.ts';
@@ -44,7 +45,7 @@ function installed(objects: Rendered[]): Survey {
   }));
   const place: OperatorPlace = {
     pods: seen(pods),
-    lease: seen(lease),
+    leases: Object.fromEntries(components.map((each) => [leaseNameOf(each as unknown as Deployment), seen(lease)])),
     services: seen(services),
     endpoints: seen(endpoints),
     networkPolicies: seen(allOf('NetworkPolicy')),

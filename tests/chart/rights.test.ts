@@ -193,7 +193,7 @@ test('an agent can read GatewaySyncs and their revisions, and write reports, onl
   const client = await clientFor({ namespace, serviceAccount: account.name });
   const rights = [
     ...all('get list watch', 'gatewaysyncs.sync.io'),
-    ...all('get create update patch', 'syncreports.sync.io'),
+    ...all('get create patch', 'syncreports.sync.io'),
     'get controllerrevisions.apps',
   ];
   await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });

@@ -121,7 +121,8 @@ export function operatorObjects(caBundle: string): [string, object][] {
         metadata: { name: 'sync-agent' },
         rules: [
           { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
-          { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
+          { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'patch'] },
+          { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
         ],
       },
     ],

@@ -39,7 +39,7 @@ const namespace: NamespaceSurvey = {
 
 const place: OperatorPlace = {
   pods: seen([]),
-  lease: seen(undefined),
+  leases: {},
   services: seen([]),
   endpoints: seen([]),
   networkPolicies: seen([]),

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { serverSideApply } from '../../../../scripts/testbed/server-side-apply.ts';
+import { AGENT_PERMISSIONS } from '../../../../shared/api/agent-permissions.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -24,11 +25,11 @@ const NAME = 'gw';
 const POD = 'gateway-0';
 
 /** The permissions of the ClusterRole `sync-agent`, here in one namespace. */
-const rules = [
-  { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
-  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
-];
+const rules = AGENT_PERMISSIONS.map(({ apiGroup, resource, verbs }) => ({
+  apiGroups: [apiGroup],
+  resources: [resource],
+  verbs,
+}));
 
 /** A gateway pod as the API server has it, with directories instead of volumes, and the controller's work for it. */
 export interface GatewayPod {

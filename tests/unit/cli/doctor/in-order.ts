@@ -13,7 +13,7 @@ export const served = (from: string, host = 'stoker-webhook.stoker-system.svc') 
   makeServingCertificate(authority, [host], Date.parse(from)).certificate;
 export const seen = (value: unknown) => ({ kind: 'seen', value });
 export const forbidden = { kind: 'hidden', why: 'forbidden' };
-export const lost = { kind: 'hidden', why: 'the API server answered 500' };
+export const lost = { kind: 'hidden', why: 'the API server answered 500', cause: { code: 'api.500' } };
 export const EARLY = '2026-01-01T00:00:00Z';
 export const NOON = '2026-01-02T12:00:00Z';
 export const COMMIT = 'c0ffee11'.repeat(5);
@@ -105,7 +105,7 @@ export const inOrder = () => ({
       rules: [
         { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
         { apiGroups: ['*'], resources: ['*'], verbs: ['get'] },
-        { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['create', 'update', 'patch'] },
+        { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['create', 'patch'] },
         { apiGroups: ['apps'], resources: ['*'], verbs: ['*'] },
       ],
     }),
@@ -132,7 +132,11 @@ export const inOrder = () => ({
             spec: { containers: [] },
           },
         ]),
-        lease: seen({ spec: { holderIdentity: 'stoker-controller-0_1', renewTime: NOON, leaseDurationSeconds: 15 } }),
+        leases: {
+          'stoker-operator-controller': seen({
+            spec: { holderIdentity: 'stoker-controller-0_1', renewTime: NOON, leaseDurationSeconds: 15 },
+          }),
+        },
         services: seen(
           ['stoker-webhook', 'stoker-receiver'].map((name) => ({
             metadata: { name },
@@ -212,7 +216,9 @@ export function partsOf(survey: Loose) {
   const [configuration] = cluster.webhooks.value;
   const [webhook] = configuration.webhooks;
   const place = operator.places['stoker-system'];
+  const lease = place.leases['stoker-operator-controller'];
   return {
+    lease,
     survey,
     cluster,
     operator,

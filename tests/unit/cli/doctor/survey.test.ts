@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import type { Diagnosis } from '../../../../cli/checks/diagnose.ts';
+import { kubeconfigWith } from '../../../support/kubeconfig-with.ts';
+import { runCli } from '../../../support/run-cli.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const answerWith =
+  (body: unknown, status = 200): Answer =>
+  (_, response) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+const reset: Answer = ({ socket }) => socket.resetAndDestroy();
+const silence: Answer = () => {};
+const page: Answer = (_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>');
+
+/** Runs doctor on a server with empty lists, except for the paths that match a pattern. */
+async function examine(t: TestContext, faults: [RegExp, Answer][]) {
+  const usual = (path: string) =>
+    path === '/version' ? { gitVersion: 'v1.36.3' } : { items: [], versions: [], resources: [], metadata: {} };
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '', 'http://x').pathname;
+    const [, answer = answerWith(usual(path))] = faults.find(([pattern]) => pattern.test(path)) ?? [];
+    answer(request, response);
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file = await kubeconfigWith(t, { server: url }, { token: 'x' });
+  const line = ['doctor', '-o', 'json', '--kubeconfig', file, '--request-timeout', '500ms'];
+  const { output, status, notes } = await runCli(line);
+  const findings = (JSON.parse(output) as Diagnosis).sections.flatMap((section) => section.findings);
+  const whole = findings.map(({ check, level, says }) => `${level} ${check} ${says}`).join('\n');
+  return { status, notes, whole, checks: findings.map(({ check }) => check) };
+}
+
+const faults: Record<string, Answer> = {
+  'a reset connection': reset,
+  'a server that falls silent': silence,
+  'an error of the server': answerWith({ message: 'etcd is gone' }, 500),
+  'a page of a proxy': page,
+};
+
+suite('kubectl stoker doctor reads each part on its own', () => {
+  for (const [what, answer] of Object.entries(faults))
+    for (const [pattern, check] of [
+      [/^\/version$/, 'cluster/version'],
+      [/\/customresourcedefinitions$/, 'crds/schema'],
+      [/^\/apis\/sync.io$/, 'crds/served'],
+      [/\/mutatingwebhookconfigurations$/, 'webhook/installed'],
+      [/\/validatingadmissionpolicybindings$/, 'policies/bound'],
+      [/\/clusterroles\//, 'rights/cluster-role'],
+      [/\/clusterrolebindings$/, 'rights/receiver-bindings'],
+      [/^\/apis\/apps\/v1\/deployments$/, 'operator/installed'],
+      [/\/gateways\/gatewaysyncs$/, 'namespace/gatewaysyncs'],
+      [/\/gateways\/pods$/, 'namespace/pods'],
+      [/\/gateways\/events$/, 'namespace/denied'],
+      [/\/gateways\/(deployments|daemonsets)$/, 'namespace/workloads'],
+      [/\/gateways\/networkpolicies$/, 'namespace/network-policy'],
+    ] as const) {
+      test(`${what} for ${pattern.source} is a finding of this part`, async (t) => {
+        const served: [RegExp, Answer] = [/^\/apis\/sync.io$/, answerWith({ versions: [{ version: 'v1alpha1' }] })];
+        const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreports' }];
+        const known: [RegExp, Answer] = [/^\/apis\/sync.io\/v1alpha1$/, answerWith({ resources: kinds })];
+        const { whole, checks } = await examine(t, [[pattern, answer], served, known]);
+        assert.match(whole, new RegExp(`^warning ${check} cannot read `, 'm'));
+        assert.ok(!checks.includes('cluster/reachable') && !checks.includes('doctor/bug'), whole);
+        assert.equal(whole.match(/cannot read/g)?.length, 1, whole);
+      });
+    }
+
+  for (const [what, answer] of Object.entries(faults))
+    test(`${what} for everything is an unreachable cluster`, async (t) => {
+      const { status, checks } = await examine(t, [[/./, answer]]);
+      assert.deepEqual([status, checks], [3, ['cluster/reachable']]);
+    });
+
+  test('an object that breaks a check is a bug, and no other check is lost', async (t) => {
+    const webhooks = [{ metadata: { name: 'x' }, webhooks: [{ name: 'inject.sync.io' }] }];
+    const { status, checks } = await examine(t, [
+      [/\/mutatingwebhookconfigurations$/, answerWith({ items: webhooks, metadata: {} })],
+    ]);
+    assert.equal(status, 1);
+    assert.ok(checks.includes('doctor/bug') && checks.includes('cluster/version'), checks.join());
+    assert.ok(!checks.includes('cluster/reachable'), checks.join());
+  });
+});
