@@ -13,7 +13,7 @@ import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { createAnnotate } from './annotations/annotate.ts';
 import { AnnotationQueue } from './annotations/annotation-queue.ts';
-import { type AppOptions, createApp } from './app.ts';
+import { createApp } from './app.ts';
 import { missingSecrets } from './authentication/missing-secrets.ts';
 import { Replays } from './authentication/replays.ts';
 import { createReadSecrets, type SecretSources } from './authentication/secrets.ts';
@@ -33,8 +33,9 @@ const BODY_BUDGET_BYTES = 8 * 1024 * 1024;
 /** Signature checks for an address with too many failures, which an honest sender may share. */
 const SECOND_LOOKS = { perMinute: 6000, burst: 100 };
 const MAX_PATCHES = 50;
-/** Timeout of the first call to the API server (ms). */
-const FIRST_CALL_MS = 2000;
+/** Timeout and interval of requests for the API server's time (ms). */
+const TIME_CALL_MS = 2_000;
+const TIME_PERIOD_MS = 30_000;
 /** Maximum number of addresses with remembered failures; they need about 1 MB. */
 const MAX_ADDRESSES = 10_000;
 
@@ -57,9 +58,8 @@ async function run(config: Config, log: Logger): Promise<void> {
   const terminated = firstSignal();
   const state = { hasSecrets: (await missingSecrets(config.secrets)).length === 0, isEnding: false };
   const metrics = createMetrics();
-  const readSecrets = createReadSecrets(config.secrets);
-  metrics.setOpen(await reportSecrets(readSecrets, log));
-  const handler = await createHandler(config, { readSecrets, metrics, log });
+  metrics.setOpen(reportOpen(config.secrets, log));
+  const handler = await createHandler(config, metrics, log);
   const { port, tls, maxConnections, maxConnectionsPerAddress } = config;
   const limits = { maxConnections, maxConnectionsPerAddress, onDrop: () => metrics.countDropped() };
   const any = await anyAddress(log);
@@ -90,15 +90,11 @@ async function run(config: Config, log: Logger): Promise<void> {
   process.exit(0);
 }
 
-/** Logs problems with secrets, which would otherwise only show as refused deliveries. Returns whether authentication is off. */
-async function reportSecrets(readSecrets: AppOptions['readSecrets'], log: Logger): Promise<boolean> {
-  const { hmac, bearer } = await readSecrets({ namespace: '', name: '' });
-  const isOpen = hmac === undefined && bearer === undefined;
-  if (isOpen)
-    log.warn('authentication is off, so all clients can request a sync; configure an HMAC secret or a bearer token');
-  if (hmac?.length === 0) log.warn("the configured HMAC secret can't be read, so no signature is accepted");
-  if (bearer?.length === 0) log.warn("the configured bearer token can't be read, so no token is accepted");
-  return isOpen;
+/** Logs a warning if authentication is off, and returns whether it is. */
+function reportOpen({ hmac, bearer }: SecretSources, log: Logger): boolean {
+  if (hmac ?? bearer) return false;
+  log.warn('authentication is off, so all clients can request a sync; configure an HMAC secret or a bearer token');
+  return true;
 }
 
 async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promise<void> {
@@ -111,18 +107,18 @@ async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promis
   }
 }
 
-interface HandlerDependencies {
-  readSecrets: AppOptions['readSecrets'];
-  metrics: ReceiverMetrics;
-  log: Logger;
-}
-
-async function createHandler(
-  config: Config,
-  { readSecrets, metrics, log }: HandlerDependencies,
-): Promise<RequestListener> {
+async function createHandler(config: Config, metrics: ReceiverMetrics, log: Logger): Promise<RequestListener> {
   const { maxBodyBytes, maxFailuresPerMinute, trustedHops } = config;
-  const queue = await createQueue(metrics, log);
+  const { client, clock } = createClient(metrics);
+  await followServerTime(client, log);
+  const queue = new AnnotationQueue({
+    annotate: createAnnotate(client),
+    log: log.child({ component: 'queue' }),
+    clock,
+    concurrency: MAX_PATCHES,
+    onMerged: (deliveries) => metrics.countMerged(deliveries),
+    onRetried: () => metrics.countRetried(),
+  });
   metrics.watchQueue(() => queue.waiting);
   const logResponse = createLogResponse(log);
   const burst = Math.max(1, Math.floor(maxFailuresPerMinute / 6));
@@ -132,10 +128,11 @@ async function createHandler(
       maxBytes: maxBodyBytes,
       budgetBytes: Math.max(BODY_BUDGET_BYTES, 2 * maxBodyBytes),
     }),
-    readSecrets,
+    readSecrets: createReadSecrets(config.secrets),
     failures: new RateLimit({ perMinute: maxFailuresPerMinute, burst, maxKeys: MAX_ADDRESSES }),
     secondLooks: new RateLimit({ ...SECOND_LOOKS, maxKeys: MAX_ADDRESSES }),
     replays: new Replays(),
+    clock,
     trustedHops,
     queue,
     onResponse: (request) => {
@@ -145,7 +142,7 @@ async function createHandler(
   });
 }
 
-async function createQueue(metrics: ReceiverMetrics, log: Logger): Promise<AnnotationQueue> {
+function createClient(metrics: ReceiverMetrics): { client: KubernetesClient; clock: ServerClock } {
   const clock = new ServerClock();
   const client = new KubernetesClient(ApiCredentials.load(), {
     userAgent: `stoker-receiver/${version}`,
@@ -153,18 +150,17 @@ async function createQueue(metrics: ReceiverMetrics, log: Logger): Promise<Annot
     onCall: (method, code, seconds) => method === 'PATCH' && metrics.countPatch(code, seconds),
     onServerTime: (date, started) => clock.observe(date, started),
   });
-  // Every response contains the API server's time, which the first delivery already needs for its timestamp.
-  await client
-    .get('/version', { timeoutMs: FIRST_CALL_MS })
-    .catch((err) => log.warn({ err }, 'API server unreachable at startup'));
-  return new AnnotationQueue({
-    annotate: createAnnotate(client),
-    log: log.child({ component: 'queue' }),
-    clock,
-    concurrency: MAX_PATCHES,
-    onMerged: (deliveries) => metrics.countMerged(deliveries),
-    onRetried: () => metrics.countRetried(),
-  });
+  return { client, clock };
+}
+
+/**
+ * Sends a request now and at an interval, because every response contains the API server's time. The first delivery
+ * already needs it, and a signature that expired because of a wrong clock causes no other request.
+ */
+async function followServerTime(client: KubernetesClient, log: Logger): Promise<void> {
+  const observe = () => client.get('/version', { timeoutMs: TIME_CALL_MS });
+  await observe().catch((err) => log.warn({ err }, 'API server unreachable at startup'));
+  setInterval(() => void observe().catch(() => {}), TIME_PERIOD_MS).unref();
 }
 
 /** Resolves on the first SIGTERM or SIGINT; the second one ends the process at once. */

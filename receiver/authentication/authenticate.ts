@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'h3';
 import type { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { Body, ReadBody } from '../../shared/io/http/read-body.ts';
+import type { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { keyOf, type Target } from '../annotations/target.ts';
 import { type Outcome, type RefusalReason, refused } from '../routes/outcome.ts';
 import { headersOf, nodeRequestOf, remoteAddressOf, targetOf } from '../routes/request.ts';
@@ -19,6 +20,8 @@ export interface AuthenticateOptions {
   /** Signature checks for an address with too many failures, which an honest sender may share. */
   secondLooks: RateLimit;
   replays: Replays;
+  /** The API server's clock, because a wrong clock on this machine must not refuse deliveries. */
+  clock: Pick<ServerClock, 'at'>;
   /** Number of trusted proxies that append to `X-Forwarded-For`. */
   trustedHops: number;
 }
@@ -39,7 +42,7 @@ const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
  * bytes are authenticated.
  */
 export function authenticate(options: AuthenticateOptions): Middleware {
-  const { readBody, readSecrets, failures, secondLooks, replays, trustedHops } = options;
+  const { readBody, readSecrets, failures, secondLooks, replays, clock, trustedHops } = options;
   return async (event): Promise<Outcome | undefined> => {
     const now = performance.now();
     const target = targetOf(event);
@@ -61,8 +64,13 @@ export function authenticate(options: AuthenticateOptions): Middleware {
     const body = await readBody(request, { isTrusted });
     if (body.kind !== 'read')
       return refused(bodyRefusals[body.kind], body.kind === 'busy' ? { retryAfterMs: 1000 } : {});
-    const authorization = authorize({ headers, body: body.bytes, at: new Date() }, secrets);
-    if (!authorization) {
+    const checkedAt = clock.at(performance.now());
+    const authorization = authorize({ headers, body: body.bytes, at: checkedAt }, secrets);
+    if (authorization.kind === 'expired') {
+      body.release();
+      return expired(authorization.signedAt, checkedAt);
+    }
+    if (authorization.kind === 'unauthorized') {
       body.release();
       failures.count(client, now);
       return waitMs > 0 ? refused('TooManyFailures', { retryAfterMs: waitMs }) : refused('Unauthorized');
@@ -73,6 +81,16 @@ export function authenticate(options: AuthenticateOptions): Middleware {
     body.release();
     return { kind: 'ignored', reason: 'Replayed' };
   };
+}
+
+/**
+ * Refuses a delivery with a right signature that was made at another time. It doesn't count as a failure, because only
+ * the holder of a secret can make such a signature, and a copy of it doesn't help to guess one.
+ */
+function expired(signedAt: Date, checkedAt: Date): Outcome {
+  const times = `${signedAt.toISOString()}, and the API server's time is ${checkedAt.toISOString()}`;
+  const advice = 'send the delivery again, or correct the clock of the sender';
+  return refused('Expired', { error: `the signature is right, but it was made at ${times}; ${advice}` });
 }
 
 /** Allows reading a small body of known length despite failures, at a limited rate. */

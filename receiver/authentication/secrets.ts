@@ -3,6 +3,9 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { codeOf } from '../../shared/errors.ts';
 import type { Target } from '../annotations/target.ts';
 import type { Secrets } from './authorize.ts';
+import { hmacKeyOf } from './hmac-key.ts';
+import { type Prepare, SecretSet } from './secret-set.ts';
+import { tokenDigest } from './verify-token.ts';
 
 /** Source of the secrets of one method: a file or a value. */
 export type SecretSource = { file: string } | { value: string };
@@ -10,18 +13,6 @@ export type SecretSource = { file: string } | { value: string };
 export interface SecretSources {
   hmac?: SecretSource | undefined;
   bearer?: SecretSource | undefined;
-}
-
-/** The secrets of one method: global ones, and ones of single resources by `<namespace>.<name>`. */
-interface SecretSet {
-  global: readonly string[];
-  own: ReadonlyMap<string, readonly string[]>;
-  /** Number of secrets in the longest of these lists. */
-  most: number;
-}
-
-function secretSetOf(global: readonly string[], own: SecretSet['own'] = new Map()): SecretSet {
-  return { global, own, most: Math.max(1, global.length, ...[...own.values()].map(({ length }) => length)) };
 }
 
 /** Maximum age of secrets read from files (ms). */
@@ -38,50 +29,52 @@ export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
 /**
  * Creates a function that reads the current secrets. A resource with its own file, `<namespace>.<name>` in the directory
  * of a configured file, accepts only the secrets in it, and no global secret of either method. All files are read at
- * once for any resource, so that the duration reveals nothing about a resource.
+ * once for any resource, and each resource gets the same number of secrets, so that the duration reveals nothing about a
+ * resource.
  */
 export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Target) => Promise<Secrets> {
-  const readHmac = readerOf(hmac);
-  const readBearer = readerOf(bearer);
+  const readHmac = readerOf(hmac, hmacKeyOf);
+  const readBearer = readerOf(bearer, tokenDigest);
   return async ({ namespace, name }) => {
     const hmacs = await readHmac?.();
     const tokens = await readBearer?.();
     const key = `${namespace}.${name}`;
-    const ownHmac = hmacs?.own.get(key);
-    const ownToken = tokens?.own.get(key);
-    const maxSecrets = hmacs?.most ?? 0;
-    if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [], maxSecrets };
-    return { hmac: hmacs?.global, bearer: tokens?.global, maxSecrets };
+    const hasOwn = hmacs?.own.has(key) || tokens?.own.has(key);
+    const accepted = <T>(set: SecretSet<T>) => set.padded(hasOwn ? (set.own.get(key) ?? []) : set.global);
+    return { hmac: hmacs && accepted(hmacs), bearer: tokens && accepted(tokens) };
   };
 }
 
-function readerOf(source: SecretSource | undefined): (() => Promise<SecretSet>) | undefined {
+function readerOf<T>(source: SecretSource | undefined, prepare: Prepare<T>): (() => Promise<SecretSet<T>>) | undefined {
   if (!source) return undefined;
   if ('file' in source) {
-    const directory = new SecretDirectory(source.file);
+    const directory = new SecretDirectory(source.file, prepare);
     return () => directory.read();
   }
-  const known = Promise.resolve(secretSetOf(linesOf(source.value)));
-  return () => known;
+  const known = new SecretSet(linesOf(source.value).map(prepare), new Map(), prepare);
+  return async () => known;
 }
 
 /** A file with one secret per line, and the files in its directory that override it for single resources. */
-class SecretDirectory {
+class SecretDirectory<T> {
   readonly #directory: string;
   readonly #file: string;
-  #known: SecretSet = secretSetOf([]);
+  readonly #prepare: Prepare<T>;
+  #known: SecretSet<T>;
   #readAt = Number.NEGATIVE_INFINITY;
   #wasThere = false;
   /** Target of a mounted Secret's link when it was read. Kubernetes updates all files by changing the link. */
   #version: string | undefined;
   #reading: Promise<void> | undefined;
 
-  constructor(file: string) {
+  constructor(file: string, prepare: Prepare<T>) {
     this.#directory = dirname(file);
     this.#file = basename(file);
+    this.#prepare = prepare;
+    this.#known = new SecretSet([], new Map(), prepare);
   }
 
-  async read(): Promise<SecretSet> {
+  async read(): Promise<SecretSet<T>> {
     if (performance.now() - this.#readAt >= REFRESH_MS) {
       this.#reading ??= this.#refresh().finally(() => {
         this.#reading = undefined;
@@ -123,31 +116,34 @@ class SecretDirectory {
     const isTakenOut = !isThere && version !== undefined && names !== undefined;
     // Any other directory without the file is being replaced, so its other files weren't removed intentionally either.
     if (!isThere && !isTakenOut && (this.#wasThere || (!names && own.size > 0))) return undefined;
+    const readEach = (name: string, before: readonly T[] = []) =>
+      readSecretFile(join(directory, name), { before, prepare: this.#prepare });
     const [file, ...files] = await Promise.all([
-      isTakenOut ? NO_SECRETS : readSecretFile(join(directory, this.#file), global),
-      ...ownNames.map((name) => readSecretFile(join(directory, name), own.get(name))),
+      isTakenOut ? { secrets: [], isRead: true } : readEach(this.#file, global),
+      ...ownNames.map((name) => readEach(name, own.get(name))),
     ]);
-    const ownSecrets = files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const);
+    const ownSecrets = new Map(files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const));
     const isRead = [file, ...files].every((each) => each.isRead);
-    return { isThere, isRead, known: secretSetOf(file.secrets, new Map(ownSecrets)) };
+    return { isThere, isRead, known: new SecretSet(file.secrets, ownSecrets, this.#prepare) };
   }
 }
 
-interface SecretFile {
-  secrets: readonly string[];
+interface SecretFile<T> {
+  secrets: readonly T[];
   /** Whether these are the file's current secrets. */
   isRead: boolean;
 }
 
-const NO_SECRETS: SecretFile = { secrets: [], isRead: true };
-
 /** Reads a file. Keeps the previous secrets if it can't be read, unless access to it was denied. */
-async function readSecretFile(file: string, before: readonly string[] = []): Promise<SecretFile> {
+async function readSecretFile<T>(
+  file: string,
+  { before, prepare }: { before: readonly T[]; prepare: Prepare<T> },
+): Promise<SecretFile<T>> {
   try {
-    return { secrets: linesOf(await readFile(file, 'utf8')), isRead: true };
+    return { secrets: linesOf(await readFile(file, 'utf8')).map(prepare), isRead: true };
   } catch (error) {
     const isRefused = refusals.has(codeOf(error));
-    return isRefused ? NO_SECRETS : { secrets: before, isRead: false };
+    return isRefused ? { secrets: [], isRead: true } : { secrets: before, isRead: false };
   }
 }
 

@@ -1,5 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
+import { isForm, payloadOfForm } from '../sources/form-payload.ts';
+import type { HmacKey } from './hmac-key.ts';
+
+interface SignatureHeader {
+  name: string;
+  form: RegExp;
+}
 
 const withPrefix = /^sha256=([0-9a-f]{64})$/i;
 const bare = /^([0-9a-f]{64})$/i;
@@ -7,32 +14,47 @@ const bare = /^([0-9a-f]{64})$/i;
 /**
  * Headers that carry the HMAC-SHA256 of the body in hexadecimal digits.
  * https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries,
- * https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/#Secure-webhooks,
- * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/
+ * https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/#Secure-webhooks
  */
-const signatureHeaders = [
+const ofBody: readonly SignatureHeader[] = [
   { name: 'x-hub-signature-256', form: withPrefix },
   { name: 'x-hub-signature', form: withPrefix },
+];
+
+/**
+ * Headers that carry the HMAC-SHA256 of the JSON, which is the field `payload` of a form, and otherwise the body.
+ * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/,
+ * https://github.com/gogs/gogs/blob/main/internal/database/webhook.go
+ */
+const ofJson: readonly SignatureHeader[] = [
   { name: 'x-forgejo-signature', form: bare },
   { name: 'x-gitea-signature', form: bare },
   { name: 'x-gogs-signature', form: bare },
 ];
 
-/** Checks whether a header contains a signature of these bytes by one of the secrets. Ignores headers of other forms. */
-export function verifySignature(headers: DeliveryHeaders, body: Uint8Array, secrets: readonly string[]): boolean {
-  const given = signaturesIn(headers);
-  if (given.length === 0) return false;
-  const isRight = (secret: string) => {
-    const expected = createHmac('sha256', secret).update(body).digest();
-    return given.some((signature) => timingSafeEqual(signature, expected));
-  };
-  // All secrets are tried, so that the duration doesn't reveal which one matches.
-  return secrets.filter(isRight).length > 0;
+/** Checks whether a header contains a signature by one of the keys. Ignores headers of other forms. */
+export function verifySignature(headers: DeliveryHeaders, body: Buffer, keys: readonly HmacKey[]): boolean {
+  const isBodySigned = isSigned(body, signaturesIn(headers, ofBody), keys);
+  const jsonSignatures = signaturesIn(headers, ofJson);
+  if (jsonSignatures.length === 0) return isBodySigned;
+  const json = isForm(headers) ? payloadOfForm(body) : body;
+  const isJsonSigned = json !== undefined && isSigned(json, jsonSignatures, keys);
+  return isBodySigned || isJsonSigned;
 }
 
-function signaturesIn(headers: DeliveryHeaders): Buffer[] {
+function isSigned(bytes: Buffer, signatures: readonly Buffer[], keys: readonly HmacKey[]): boolean {
+  if (signatures.length === 0) return false;
+  const isRight = ({ text }: HmacKey) => {
+    const expected = createHmac('sha256', text).update(bytes).digest();
+    return signatures.some((signature) => timingSafeEqual(signature, expected));
+  };
+  // All keys are tried, so that the duration doesn't reveal which one matches.
+  return keys.filter(isRight).length > 0;
+}
+
+function signaturesIn(headers: DeliveryHeaders, expected: readonly SignatureHeader[]): Buffer[] {
   const found: Buffer[] = [];
-  for (const { name, form } of signatureHeaders) {
+  for (const { name, form } of expected) {
     const value = headers[name];
     const hex = value === undefined ? undefined : form.exec(value)?.[1];
     if (hex !== undefined) found.push(Buffer.from(hex, 'hex'));

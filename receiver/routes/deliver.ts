@@ -3,7 +3,7 @@ import type { AnnotationQueue } from '../annotations/annotation-queue.ts';
 import { isPossibleTarget, keyOf, type Target } from '../annotations/target.ts';
 import { classify } from '../sources/classify.ts';
 import type { Delivery } from '../sources/delivery.ts';
-import { isGitHubForm, payloadOfForm } from '../sources/form-payload.ts';
+import { isForm, payloadOfForm } from '../sources/form-payload.ts';
 import { parseJsonObject } from '../sources/json-object.ts';
 import { type Outcome, type Refusal, refused } from './outcome.ts';
 import { type Admitted, headersOf, targetOf } from './request.ts';
@@ -33,9 +33,9 @@ function classifyAndRelease(event: H3Event, { body }: Admitted): Delivery | Refu
     const headers = headersOf(event);
     if (!isPossibleTarget(targetOf(event))) return refused('NotFound');
     if (!/^(?:identity)?$/i.test(headers['content-encoding'] ?? '')) return refused('EncodedBody');
-    const isForm = isGitHubForm(headers);
-    if (!isForm && !isJsonType(headers['content-type'])) return refused('NotJson');
-    const json = isForm ? payloadOfForm(body.bytes) : body.bytes;
+    const isOfForm = isForm(headers);
+    if (!isOfForm && !isJsonType(headers['content-type'])) return refused('NotJson');
+    const json = isOfForm ? payloadOfForm(body.bytes) : body.bytes;
     const parsed = json && parseJsonObject(json);
     return parsed ? classify(headers, parsed) : refused('InvalidBody');
   } finally {

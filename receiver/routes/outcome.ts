@@ -11,12 +11,16 @@ export const REFUSALS = {
   UnknownPayload: { status: 400, error: 'unrecognized payload: no ref found' },
   InvalidRef: { status: 400, error: "the ref isn't a valid git ref name" },
   Unauthorized: { status: 401, error: 'signature and token are both missing or wrong' },
+  Expired: { status: 401, error: "the signature is right, but it wasn't made within the last five minutes" },
   NoSuchPath: { status: 404, error: 'not found; use the path /webhook/NAMESPACE/NAME' },
   NotFound: { status: 404, error: 'GatewaySync not found; check the namespace and name in the path' },
   MethodNotAllowed: { status: 405, error: 'only POST is allowed' },
   TooSlow: { status: 408, error: "the body didn't arrive in time" },
   BodyTooLarge: { status: 413, error: 'the body is too large' },
-  NotJson: { status: 415, error: 'the content type must be application/json, or a form for events of GitHub' },
+  NotJson: {
+    status: 415,
+    error: 'the content type must be application/json, or a form with the event header of a git server',
+  },
   EncodedBody: { status: 415, error: 'the body must not be compressed' },
   TooManyFailures: {
     status: 429,

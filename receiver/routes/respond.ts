@@ -86,7 +86,7 @@ function headersFor({ reason, retryAfterSeconds }: Refusal): [string, string][] 
   const found: [string, string][] = [];
   if (retryAfterSeconds !== undefined) found.push(['Retry-After', String(retryAfterSeconds)]);
   if (reason === 'TooSlow' || reason === 'TinyPieces') found.push(['Connection', 'close']);
-  if (reason === 'Unauthorized') found.push(['WWW-Authenticate', CHALLENGES]);
+  if (REFUSALS[reason].status === 401) found.push(['WWW-Authenticate', CHALLENGES]);
   if (reason === 'MethodNotAllowed') found.push(['Allow', 'POST']);
   return found;
 }

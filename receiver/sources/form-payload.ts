@@ -2,22 +2,53 @@ import type { DeliveryHeaders } from './delivery.ts';
 
 const formType = /^application\/x-www-form-urlencoded *(?:;|$)/i;
 
-/** Whether the headers are those of a form delivery, the default of GitHub's webhooks; `payload` has the JSON. */
-export function isGitHubForm(headers: DeliveryHeaders): boolean {
-  return Boolean(headers['x-github-event']) && formType.test(headers['content-type'] ?? '');
+/** Event headers of git servers that can send a form. It is the default of GitHub. */
+const eventHeaders = ['x-github-event', 'x-gitea-event', 'x-forgejo-event', 'x-gogs-event'];
+
+/** Checks whether the headers are those of a form by a git server, whose field `payload` has the JSON. */
+export function isForm(headers: DeliveryHeaders): boolean {
+  return formType.test(headers['content-type'] ?? '') && eventHeaders.some((name) => headers[name]);
 }
 
+const FIELD = 'payload=';
+const PERCENT = 0x25;
+const AMPERSAND = 0x26;
+const PLUS = 0x2b;
+const BLANK = 0x20;
+
 /**
- * The bytes of the field `payload` of a form; undefined if the form has none, or its encoding is invalid. Other fields
- * aren't decoded.
+ * The bytes of the first field `payload` of a form; undefined if the form has none, or its encoding is invalid. Other
+ * fields aren't decoded. This also runs for unauthenticated bodies, so it needs no more memory than the body.
  * https://docs.github.com/en/webhooks/using-webhooks/creating-webhooks#creating-webhooks
  */
 export function payloadOfForm(form: Buffer): Buffer | undefined {
-  const [, value] = /(?:^|&)payload=([^&]*)/.exec(form.toString('latin1')) ?? [];
-  if (value === undefined) return undefined;
-  try {
-    return Buffer.from(decodeURIComponent(value.replaceAll('+', ' ')));
-  } catch {
-    return undefined;
+  let start = form.indexOf(FIELD);
+  while (start > 0 && form[start - 1] !== AMPERSAND) start = form.indexOf(FIELD, start + 1);
+  if (start < 0) return undefined;
+  const end = form.indexOf(AMPERSAND, start);
+  return decoded(form.subarray(start + FIELD.length, end < 0 ? form.length : end));
+}
+
+/** Decodes `%XX`, and `+` as a blank. Undefined for an invalid escape. */
+function decoded(value: Buffer): Buffer | undefined {
+  const bytes = Buffer.allocUnsafe(value.length);
+  let length = 0;
+  for (let at = 0; at < value.length; at += 1) {
+    let byte = value[at] as number;
+    if (byte === PLUS) byte = BLANK;
+    if (byte === PERCENT) {
+      byte = hexDigit(value[at + 1]) * 16 + hexDigit(value[at + 2]);
+      if (Number.isNaN(byte)) return undefined;
+      at += 2;
+    }
+    bytes[length] = byte;
+    length += 1;
   }
+  return bytes.subarray(0, length);
+}
+
+function hexDigit(code = 0): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : Number.NaN;
 }

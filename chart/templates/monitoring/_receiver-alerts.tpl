@@ -22,7 +22,7 @@
     summary: {{ `'{{ $value | humanizePercentage }} of the webhooks receive a 5xx response.'` }}
     description: They are lost unless their senders retry. Polling still detects changes.
 - alert: SyncAuthenticationFailures
-  expr: sum(increase(sync_receiver_deliveries_total{ {{- $ours }}, reason=~"Unauthorized|TooManyFailures"}[10m])) > 50
+  expr: sum(increase(sync_receiver_deliveries_total{ {{- $ours }}, reason=~"Unauthorized|Expired|TooManyFailures"}[10m])) > 50
   for: 5m
   labels:
     severity: warning

@@ -5,15 +5,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import { type Annotations, annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
+import type { Target } from '../../../receiver/annotations/target.ts';
+import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
+import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const uuid = /^[0-9a-f-]{36}$/;
 const gitlabRelease = (created_at: unknown) =>
   JSON.stringify({ object_kind: 'release', action: 'create', tag: 'v1', created_at });
+const readToken = createReadSecrets({ bearer: { value: 'token' } });
+/** Headers of Standard Webhooks, signed at a time in seconds. */
+const sign = (id: string, time: number, body: string) => ({
+  ...JSON_TYPE,
+  'webhook-id': id,
+  'webhook-timestamp': String(time),
+  'webhook-signature': `v1,${createHmac('sha256', 'key').update(`${id}.${time}.${body}`).digest('base64')}`,
+});
 const authorized = { ...JSON_TYPE, Authorization: 'Bearer token' };
 
 suite('a delivery with a request', () => {
@@ -139,7 +150,7 @@ suite('an unauthorized delivery', () => {
   });
 
   test('never ends in an error, whatever its signature looks like', async (t) => {
-    const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
+    const app = await startApp(t, { readSecrets: createReadSecrets({ hmac: { value: 'key' } }) });
     const good = signDelivery('{"ref":"v1"}', 'key');
     const hostile = [
       '',
@@ -161,7 +172,7 @@ suite('an unauthorized delivery', () => {
   });
 
   test('is distinguished from a signed one by the raw bytes', async (t) => {
-    const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
+    const app = await startApp(t, { readSecrets: createReadSecrets({ hmac: { value: 'key' } }) });
     const signature = signDelivery('{"ref":"v1"}', 'key');
     const headers = { ...JSON_TYPE, 'X-Hub-Signature-256': signature };
     assert.equal((await app.post(path, '{"ref": "v1"}', headers)).status, 401);
@@ -185,7 +196,7 @@ suite('many failures from one address', () => {
   });
 
   test("don't lock out a signed delivery from the same address, up to 64 KB", async (t) => {
-    const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
+    const readSecrets = createReadSecrets({ hmac: { value: 'key' } });
     const app = await startApp(t, { ...limited(), readSecrets });
     const signed = (body: string) => ({
       ...JSON_TYPE,
@@ -205,7 +216,7 @@ suite('many failures from one address', () => {
     const app = await startApp(t, {
       ...limited(),
       secondLooks,
-      readSecrets: async () => ({ hmac: ['key'], bearer: [] }),
+      readSecrets: createReadSecrets({ hmac: { value: 'key' }, bearer: { value: '' } }),
     });
     const signature = signDelivery('{"ref":"v1"}', 'key');
     for (let i = 0; i < 5; i++) await app.post(path, '{}', wrong);
@@ -236,7 +247,7 @@ suite('many failures from one address', () => {
 });
 
 suite("a form, which is GitHub's default", () => {
-  const readSecrets = async () => ({ hmac: ['key'], bearer: ['token'] });
+  const readSecrets = createReadSecrets({ hmac: { value: 'key' }, bearer: { value: 'token' } });
   const FORM = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-GitHub-Event': 'push' };
   const formOf = (payload: string) => `payload=${encodeURIComponent(payload)}`;
   const signed = (form: string) => ({ ...FORM, 'X-Hub-Signature-256': signDelivery(form, 'key') });
@@ -278,7 +289,63 @@ suite("a form, which is GitHub's default", () => {
   test('from another sender gets 415', async (t) => {
     const app = await startApp(t, { readSecrets });
     const { 'X-GitHub-Event': _, ...others } = signed('payload=%7B%7D');
-    assert.equal((await app.post(path, 'payload=%7B%7D', others)).status, 415);
+    for (const headers of [others, { ...others, 'X-Gitlab-Event': 'Push Hook' }, { ...others, 'X-Event-Key': 'x' }])
+      assert.equal((await app.post(path, 'payload=%7B%7D', headers)).status, 415);
+  });
+});
+
+suite('a form of Gitea, Forgejo, or Gogs', () => {
+  const readSecrets = createReadSecrets({ hmac: { value: 'key' }, bearer: { value: 'token' } });
+  const json = '{"ref":"refs/tags/v1+ü","before":"0","after":"1"}';
+  const form = `payload=${encodeURIComponent(json).replaceAll('%20', '+')}`;
+  const hexOf = (text: string, key = 'key') => signDelivery(text, key).replace('sha256=', '');
+  const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+  for (const sender of ['Gitea', 'Forgejo', 'Gogs']) {
+    const headers = (hex: string) => ({ ...type, [`X-${sender}-Event`]: 'push', [`X-${sender}-Signature`]: hex });
+
+    test(`is accepted if the signature covers the JSON in it: ${sender}`, async (t) => {
+      const app = await startApp(t, { readSecrets });
+      const { status, body } = await app.post(path, form, headers(hexOf(json)));
+      assert.deepEqual([status, body.ref, body.source], [202, 'refs/tags/v1+ü', 'gitea']);
+    });
+
+    test(`is refused if the signature is of another secret or of other bytes: ${sender}`, async (t) => {
+      const app = await startApp(t, { readSecrets });
+      const changed = form.replace('v1', 'v2');
+      for (const [sent, hex] of [
+        [form, hexOf(json, 'other')],
+        [form, hexOf('')],
+        [changed, hexOf(json)],
+        ['', hexOf(json)],
+        ['payload=%', hexOf(json)],
+        [`payload=%7B%7D&${form}`, hexOf(json)],
+      ] as const)
+        assert.equal((await app.post(path, sent, headers(hex))).status, 401, sent);
+      assert.deepEqual(app.stored, []);
+    });
+
+    test(`is accepted with a token: ${sender}`, async (t) => {
+      const app = await startApp(t, { readSecrets });
+      const answer = await app.post(path, form, { ...headers(''), Authorization: 'Bearer token' });
+      assert.equal(answer.status, 202);
+    });
+  }
+
+  test('is also accepted with the headers of GitHub that Gitea adds', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const events = { 'X-GitHub-Event': 'push', 'X-Gogs-Event': 'push', 'X-Gitea-Event': 'push' };
+    const hex = hexOf(json);
+    const signatures = { 'X-Hub-Signature-256': `sha256=${hex}`, 'X-Gogs-Signature': hex, 'X-Gitea-Signature': hex };
+    assert.equal((await app.post(path, form, { ...type, ...events, ...signatures })).status, 202);
+  });
+
+  test('is decoded like any form', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const token = { ...type, 'X-Gogs-Event': 'push', Authorization: 'Bearer token' };
+    const ref = async (text: string) => (await app.post(path, text, token)).body.ref;
+    assert.equal(await ref('a=%zz&payload=%7b%22ref%22:+%22refs%2Ftags%2Fv1%22%7d&payload=x&b'), 'refs/tags/v1');
+    assert.equal(await ref('xpayload=%7B%7D&payload=%7B%22ref%22%3A%22refs/tags/v2%22%7D'), 'refs/tags/v2');
   });
 });
 
@@ -375,9 +442,9 @@ suite('the resource in the path of a delivery', () => {
   for (const target of targets) {
     test(`decides which secret counts and which object is patched: ${target}`, async (t) => {
       const asked: unknown[] = [];
-      const readSecrets = async (given: unknown) => {
+      const readSecrets = async (given: Target) => {
         asked.push(given);
-        return { hmac: undefined, bearer: ['token'] };
+        return await readToken(given);
       };
       const app = await startApp(t, { readSecrets });
       assert.equal((await app.post(target, '{"ref":"v1"}')).status, 202);
@@ -409,7 +476,7 @@ suite('an encoded body', () => {
 });
 
 suite('a delivery for another repository', () => {
-  const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
+  const readSecrets = createReadSecrets({ hmac: { value: 'key' } });
   const post = (body: string) => {
     const time = Math.floor(Date.now() / 1000);
     const signature = createHmac('sha256', 'key').update(`msg_1.${time}.${body}`).digest('base64');
@@ -473,14 +540,48 @@ suite('a rejection by the API server', () => {
   });
 });
 
-suite('a replayed delivery', () => {
-  const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
-  const sign = (id: string, time: number, body: string) => ({
-    ...JSON_TYPE,
-    'webhook-id': id,
-    'webhook-timestamp': String(time),
-    'webhook-signature': `v1,${createHmac('sha256', 'key').update(`${id}.${time}.${body}`).digest('base64')}`,
+suite('a signature with a time', () => {
+  const readSecrets = createReadSecrets({ hmac: { value: 'key' } });
+  const body = '{"ref":"v1"}';
+  const minutesAgo = (minutes: number) => Math.floor(Date.now() / 1000) - 60 * minutes;
+
+  test("is checked by the API server's clock, whatever the clock of this machine", async (t) => {
+    const clock = new ServerClock();
+    clock.observe(new Date(Date.now() - 3_600_000).toUTCString());
+    const app = await startApp(t, { readSecrets, clock });
+    assert.equal((await app.post(path, body, sign('msg_1', minutesAgo(60), body))).status, 202);
+    assert.equal((await app.post(path, body, sign('msg_2', minutesAgo(0), body))).body.reason, 'Expired');
   });
+
+  test('is refused with a reason of its own if only the time is wrong, in the past or the future', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    for (const minutes of [6, -6, 600_000]) {
+      const answer = await app.post(path, body, sign('msg', minutesAgo(minutes), body));
+      assert.deepEqual([answer.status, answer.body.reason], [401, 'Expired'], String(minutes));
+      assert.ok(answer.headers['www-authenticate']);
+      assert.equal(answer.body.requestId, undefined);
+    }
+    const forged = { ...sign('msg', minutesAgo(6), body), 'webhook-id': 'other' };
+    assert.equal((await app.post(path, body, forged)).body.reason, 'Unauthorized');
+    assert.deepEqual(app.stored, []);
+  });
+
+  test("doesn't count as a failure, even from an address with too many, and reveals nothing about a resource", async (t) => {
+    const failures = new RateLimit({ perMinute: 1, burst: 2, maxKeys: 10 });
+    const app = await startApp(t, { readSecrets, failures });
+    const late = () => app.post(path, body, sign('msg', minutesAgo(6), body));
+    for (let i = 0; i < 5; i++) assert.equal((await late()).status, 401);
+    for (let i = 0; i < 3; i++) await app.post(path, body, JSON_TYPE);
+    assert.equal((await app.post(path, body, JSON_TYPE)).status, 429);
+    assert.equal((await late()).body.reason, 'Expired');
+    assert.equal((await app.post(path, body, sign('msg', minutesAgo(0), body))).status, 202);
+    const nowhere = await app.post('/webhook/TEAM/..%2F..', body, sign('msg', minutesAgo(6), body));
+    assert.equal(nowhere.body.reason, 'Expired');
+  });
+});
+
+suite('a replayed delivery', () => {
+  const readSecrets = createReadSecrets({ hmac: { value: 'key' } });
   const now = () => Math.floor(Date.now() / 1000);
   const body = '{"ref":"v1"}';
 
@@ -544,9 +645,9 @@ suite('any JSON body', () => {
 
 suite('the log entry of a request', () => {
   test('contains the time since it arrived', async (t) => {
-    const readSecrets = async () => {
+    const readSecrets = async (target: Target) => {
       await sleep(50);
-      return { hmac: undefined, bearer: ['token'] };
+      return await readToken(target);
     };
     const app = await startApp(t, { readSecrets });
     await app.post(path, '{"ref":"v1"}');

@@ -3,11 +3,12 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
 import { isValidRefName } from '../../../shared/domain/check-ref-name.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 
 const key = 'key';
-const readSecrets = async () => ({ hmac: [key], bearer: ['token'] });
+const readSecrets = createReadSecrets({ hmac: { value: key }, bearer: { value: 'token' } });
 
 interface Raw {
   method: string;

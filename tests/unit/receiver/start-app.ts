@@ -7,11 +7,13 @@ import { type Annotations, annotationsOf } from '../../../receiver/annotations/a
 import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
 import { Replays } from '../../../receiver/authentication/replays.ts';
+import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
 import type { HandledRequest } from '../../../receiver/routes/respond.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 import { type ListenOptions, listen } from '../../../shared/io/http/listen.ts';
 import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
+import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { until } from '../../support/until.ts';
 
@@ -52,10 +54,11 @@ export async function startApp(t: TestContext, { enqueue, ...options }: StartOpt
   const handler = createApp({
     log: createLogger('test', { level: 'silent' }),
     readBody: createReadBody({ maxBytes: 100_000, budgetBytes: 1_000_000, ...options.limits }),
-    readSecrets: async () => ({ hmac: undefined, bearer: ['token'] }),
+    readSecrets: createReadSecrets({ bearer: { value: 'token' } }),
     failures: new RateLimit({ perMinute: 0, burst: 1, maxKeys: 1 }),
     secondLooks: new RateLimit({ perMinute: 6000, burst: 100, maxKeys: 10 }),
     replays: new Replays(),
+    clock: new ServerClock(),
     trustedHops: 0,
     queue: {
       enqueue:

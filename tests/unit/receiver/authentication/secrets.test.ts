@@ -6,14 +6,22 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { hmacKeyOf } from '../../../../receiver/authentication/hmac-key.ts';
 import { createReadSecrets as createReader } from '../../../../receiver/authentication/secrets.ts';
+import { tokenDigest } from '../../../../receiver/authentication/verify-token.ts';
 
-/** The secrets alone: how many are tried is another matter. */
+/** All secrets of these tests. */
+const words = ['global', 'global-token', 'good', 'leaked', 'new', 'old', 'older', 'one', 'own', 'two'];
+
+/** Returns the secrets by their text, without the random ones that fill a list. */
 const createReadSecrets = (...sources: Parameters<typeof createReader>) => {
   const read = createReader(...sources);
   return async (target: typeof demo) => {
     const { hmac, bearer } = await read(target);
-    return { hmac, bearer };
+    return {
+      hmac: hmac?.flatMap((key) => words.find((word) => key.text.equals(hmacKeyOf(word).text)) ?? []),
+      bearer: bearer?.flatMap((digest) => words.find((word) => digest.equals(tokenDigest(word))) ?? []),
+    };
   };
 };
 
@@ -222,9 +230,31 @@ test('a secret of white space only is configured, and accepts nothing', async ()
   assert.deepEqual(await createReadSecrets({ hmac: { value: ' \n' } })(demo), { hmac: [], bearer: undefined });
 });
 
-test('as many secrets are tried for each resource as the one with the most has', async (t) => {
-  const directory = await directoryOf(t, { key: 'new\nold', 'team.demo': 'own' });
-  const read = createReader({ hmac: { file: join(directory, 'key') } });
-  assert.equal((await read(demo)).maxSecrets, 2);
-  assert.equal((await read(other)).maxSecrets, 2);
+suite('the work of a check', () => {
+  const lengthsOf = (secrets: Awaited<ReturnType<ReturnType<typeof createReader>>>) => ({
+    hmac: secrets.hmac?.map(({ text, standard }) => text.length <= 64 && standard.length <= 64),
+    bearer: secrets.bearer?.map(({ length }) => length),
+  });
+
+  test('is the same for all resources, whatever secrets they have', async (t) => {
+    const long = 'x'.repeat(200);
+    const hmac = await directoryOf(t, { key: 'new\nold', 'team.demo': 'own', 'team.long': long, 'team.none': '' });
+    const bearer = await directoryOf(t, { token: 'one', 'team.demo': `two\n${long}\nolder`, 'team.token': 'own' });
+    const read = createReader({ hmac: { file: join(hmac, 'key') }, bearer: { file: join(bearer, 'token') } });
+    for (const name of ['other', 'demo', 'long', 'none', 'token'])
+      assert.deepEqual(
+        lengthsOf(await read({ namespace: 'team', name })),
+        { hmac: [true, true], bearer: [32, 32, 32] },
+        name,
+      );
+  });
+
+  test('is the same for a resource without a secret of a method, and if there is none at all', async (t) => {
+    const hmac = await directoryOf(t, { 'team.demo': 'own' });
+    const read = createReader({ hmac: { file: join(hmac, 'key') }, bearer: { value: 'global-token' } });
+    for (const target of [demo, other])
+      assert.deepEqual(lengthsOf(await read(target)), { hmac: [true], bearer: [32] }, target.name);
+    const without = createReader({ hmac: { file: '/nowhere/at/all' } });
+    assert.deepEqual(lengthsOf(await without(demo)), { hmac: [true], bearer: undefined });
+  });
 });

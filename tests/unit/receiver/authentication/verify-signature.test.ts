@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
+import { hmacKeyOf } from '../../../../receiver/authentication/hmac-key.ts';
 import { verifySignature as verifyHeaders } from '../../../../receiver/authentication/verify-signature.ts';
 
 /** By GitHub's header. */
-const verifySignature = (bytes: Uint8Array, header: string | undefined, secrets: string[]) =>
-  verifyHeaders({ 'x-hub-signature-256': header }, bytes, secrets);
+const verifySignature = (bytes: Buffer, header: string | undefined, secrets: string[]) =>
+  verifyHeaders({ 'x-hub-signature-256': header }, bytes, secrets.map(hmacKeyOf));
 
 const body = Buffer.from('Hello, World!');
 const secret = "It's a Secret to Everybody";
@@ -78,14 +79,18 @@ test('each git server has its own header, and digits without a prefix count only
     'x-gogs-signature': hex,
   };
   for (const [name, value] of Object.entries(accepted)) {
-    assert.equal(verifyHeaders({ [name]: value }, body, [secret]), true, name);
+    assert.equal(verifyHeaders({ [name]: value }, body, [hmacKeyOf(secret)]), true, name);
     const other = value === hex ? signature : hex;
-    assert.equal(verifyHeaders({ [name]: other }, body, [secret]), false, name);
-    assert.equal(verifyHeaders({ [name]: value.replace(/^(sha256=)?./, '$1f') }, body, [secret]), false, name);
+    assert.equal(verifyHeaders({ [name]: other }, body, [hmacKeyOf(secret)]), false, name);
+    assert.equal(
+      verifyHeaders({ [name]: value.replace(/^(sha256=)?./, '$1f') }, body, [hmacKeyOf(secret)]),
+      false,
+      name,
+    );
   }
 });
 
 test('one valid header among several is sufficient', () => {
   const headers = { 'x-hub-signature': `sha1=${'0'.repeat(40)}`, 'x-hub-signature-256': signature };
-  assert.equal(verifyHeaders(headers, body, [secret]), true);
+  assert.equal(verifyHeaders(headers, body, [hmacKeyOf(secret)]), true);
 });

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { verifyStandardWebhook } from '../../../../receiver/authentication/verify-standard-webhook.ts';
+import { hmacKeyOf } from '../../../../receiver/authentication/hmac-key.ts';
+import {
+  type Signed,
+  verifyStandardWebhook as verifyWithKeys,
+} from '../../../../receiver/authentication/verify-standard-webhook.ts';
+
+const check = (signed: Signed, secrets: string[]) => verifyWithKeys(signed, secrets.map(hmacKeyOf));
+const verifyStandardWebhook = (signed: Signed, secrets: string[]) => check(signed, secrets).kind === 'valid';
 
 // The example of the specification's reference libraries.
 const key = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -47,6 +54,15 @@ test('a delivery that was signed more than five minutes ago or in the future is 
   const acceptsAfter = (seconds: number) =>
     verifyStandardWebhook({ headers, body, at: new Date((time + seconds) * 1000) }, [secret]);
   assert.deepEqual([-301, -300, 0, 300, 301].map(acceptsAfter), [false, true, true, true, false]);
+});
+
+test('a signature from another time is expired only if it is right', () => {
+  const late = new Date((time + 301) * 1000);
+  assert.deepEqual(check({ headers, body, at: late }, ['other', secret]), { kind: 'expired', signedAt: at });
+  assert.deepEqual(check({ headers, body, at: new Date((time - 301) * 1000) }, [secret]).kind, 'expired');
+  assert.equal(check({ headers, body, at: late }, ['other']).kind, 'invalid');
+  assert.equal(check({ headers, body: Buffer.from('{}'), at: late }, [secret]).kind, 'invalid');
+  assert.equal(check({ headers: { ...headers, 'webhook-timestamp': '1' }, body, at: late }, [secret]).kind, 'invalid');
 });
 
 test('a changed or missing body, ID, or time is rejected', () => {
