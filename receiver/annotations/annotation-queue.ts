@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NO_REPOSITORY } from '../../shared/api/names.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Slots } from '../../shared/domain/slots.ts';
@@ -15,7 +16,7 @@ import {
   repositoryOf,
   withoutPart,
 } from './annotations-of.ts';
-import { judgeFailure, lacksPermission } from './judge-failure.ts';
+import { isDenied, judgeFailure } from './judge-failure.ts';
 import { keyOf, type Target } from './target.ts';
 
 /** Result of a delivery. If `superseded`, a newer delivery is stored instead. */
@@ -133,7 +134,7 @@ export class AnnotationQueue {
       };
       const giveUp = () => {
         const error = lane.lastError ?? new Error('no response yet');
-        const isRejected = lacksPermission(error);
+        const isRejected = isDenied(error);
         this.#warn(lane.target, error, isRejected ? REJECTED : 'failed to store a delivery in time');
         settle(isRejected ? failed('ApiServerRefused') : failed('ApiServerUnavailable', RETRY_AFTER_MS));
       };
@@ -180,18 +181,17 @@ export class AnnotationQueue {
   #prepare(lane: Lane): SentPatch {
     const parts = new Map<Waiter, Annotations>();
     let repository: string | undefined;
+    let latest: Date | undefined;
     for (const waiter of lane.waiters) {
-      const annotations = this.#annotationsOf(waiter);
+      const arrivedAt = this.#options.clock.at(waiter.arrived);
+      // Rounded times of the clock must not change the order of arrival.
+      latest = latest && arrivedAt < latest ? latest : arrivedAt;
+      const annotations = annotationsOf(waiter.delivery, latest);
       repository ??= repositoryOf(annotations);
       if (repositoryOf(annotations) !== repository) break;
       parts.set(waiter, [...waiter.lost].reduce(withoutPart, annotations));
     }
     return { parts, merged: mergeAnnotations([...parts.values()]), offsetMs: this.#options.clock.offsetMs };
-  }
-
-  /** The annotations of a delivery, with its time by the current estimate of the API server's clock. */
-  #annotationsOf({ delivery, arrived }: Waiter): Annotations {
-    return annotationsOf(delivery, this.#options.clock.at(arrived));
   }
 
   #fail(lane: Lane, attempt: SentPatch, error: unknown): Next {
@@ -221,7 +221,7 @@ export class AnnotationQueue {
   /** Refuses all pending deliveries of this repository, so that a flood of them costs one patch. */
   #refuseRepository({ waiters }: Lane, repository: string): void {
     for (const waiter of waiters)
-      if (repositoryOf(this.#annotationsOf(waiter)) === repository) waiter.settle({ kind: 'foreign' });
+      if ((waiter.delivery.repository ?? NO_REPOSITORY) === repository) waiter.settle({ kind: 'foreign' });
   }
 
   /** Removes the outdated part from later patches, and settles the deliveries that consist of nothing else. */

@@ -12,15 +12,20 @@ export const TIME_ANNOTATIONS: Readonly<Record<Part, string>> = {
   push: REQUEST_ANNOTATIONS.pushedAt,
 };
 
+const OTHER_PART: Readonly<Record<Part, Part>> = { request: 'push', push: 'request' };
+
 const { pushedRef, pushedAt, pushedRepo, requestedRepo } = REQUEST_ANNOTATIONS;
 const pushKeys = new Set<string>([pushedRef, pushedAt, pushedRepo]);
 
 /** An authentic delivery with a request or push, and the ID in its response. */
 export type AcceptedDelivery = WebhookIntent & { source: RequestSource; requestId: string };
 
-/** The annotations that carry a delivery to the controller. A push doesn't change a request's annotations, and vice versa. */
-export function annotationsOf(delivery: AcceptedDelivery, at: Date): Annotations {
-  const time = at.toISOString();
+/**
+ * The annotations that carry a delivery to the controller. A push doesn't change a request's annotations, and vice versa.
+ * The time is that of the event, so that a late retry doesn't replace a newer delivery, but never later than the arrival.
+ */
+export function annotationsOf(delivery: AcceptedDelivery, arrivedAt: Date): Annotations {
+  const time = new Date(Math.min(delivery.madeAt ?? Number.POSITIVE_INFINITY, arrivedAt.getTime())).toISOString();
   const { repository = NO_REPOSITORY } = delivery;
   const pushAnnotations = (ref: string) => ({ [pushedRef]: ref, [pushedAt]: time, [pushedRepo]: repository });
   if (delivery.kind === 'push') return pushAnnotations(delivery.ref);
@@ -44,9 +49,14 @@ export function withoutPart(annotations: Annotations, part: Part): Annotations {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => pushKeys.has(key) !== (part === 'push')));
 }
 
-/** Merges deliveries of one repository, ordered from oldest to newest, into the newest request and the newest push. */
+/** Merges deliveries of one repository, in the order of their arrival, into the newest request and the newest push. */
 export function mergeAnnotations(deliveries: readonly Annotations[]): Annotations {
-  return Object.assign({}, ...deliveries);
+  const newest = (part: Part) => {
+    const time = TIME_ANNOTATIONS[part];
+    const ofPart = deliveries.filter((each) => time in each).map((each) => withoutPart(each, OTHER_PART[part]));
+    return ofPart.reduce((last, next) => ((next[time] ?? '') < (last[time] ?? '') ? last : next), {});
+  };
+  return { ...newest('request'), ...newest('push') };
 }
 
 /** Checks whether the stored annotations are those of a newer delivery. */

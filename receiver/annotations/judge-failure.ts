@@ -11,7 +11,7 @@ export type Failure =
   /** The delivery belongs to a repository other than the resource's. */
   | { kind: 'foreign' }
   | { kind: 'retry'; afterMs: number }
-  /** A permanent failure, for example due to a policy, unreadable credentials, or a certificate. */
+  /** A permanent failure, for example due to an invalid object, unreadable credentials, or a certificate. */
   | { kind: 'refused' };
 
 /** Classifies a failed patch. */
@@ -22,14 +22,17 @@ export function judgeFailure(error: unknown, target: Target): Failure {
   if (part) return { kind: 'superseded', part };
   if (!(error instanceof ApiError))
     return isConnectionError(error) ? { kind: 'retry', afterMs: 0 } : { kind: 'refused' };
-  return isRetryable(error) || isUnknownPath(error) || lacksPermission(error)
+  return isRetryable(error) || isUnknownPath(error) || isDenied(error)
     ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 }
     : { kind: 'refused' };
 }
 
-/** Checks for a missing permission. An API server that has just started reports the same until it has loaded the roles. */
-export function lacksPermission(error: unknown): boolean {
-  return isApiError(error, 403) && error.message.includes('cannot patch resource');
+/**
+ * Checks whether the API server denied access. Until it has loaded its service accounts, roles, and policies, an API
+ * server that has just started denies everything. A policy that denied the patch is a cause.
+ */
+export function isDenied(error: unknown): boolean {
+  return isApiError(error, 401, 403) && error.causes.length === 0;
 }
 
 /** Without the CRD, which may be installed again, the API server doesn't know the path. */

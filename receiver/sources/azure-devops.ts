@@ -1,17 +1,24 @@
 import * as v from 'valibot';
 import type { NothingReason, Reading } from './delivery.ts';
+import { eventTime } from './event-time.ts';
 import { isDeletion } from './git-host-events.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
-import { event, nothing, sender, text } from './read-event.ts';
+import { event, looseText, madeAt, nothing, sender, text } from './read-event.ts';
 import { repositoryOfAzureDevOps } from './repositories.ts';
 import { type Candidate, newest } from './several-refs.ts';
 
 const refUpdate = v.object({ name: text, newObjectId: text });
 
+const pushed = v.object({ date: looseText, refUpdates: v.nullish(v.array(refUpdate)) });
+
 /** https://learn.microsoft.com/azure/devops/service-hooks/events#code-pushed */
 const readGitPush = event(
-  v.object({ resource: v.nullish(v.object({ refUpdates: v.nullish(v.array(refUpdate)) })) }),
-  ({ resource }) => newest((resource?.refUpdates ?? []).map(readRefUpdate)),
+  v.object({ createdDate: looseText, resource: v.nullish(pushed) }),
+  ({ createdDate, resource }) =>
+    madeAt(
+      eventTime(resource?.date) ?? eventTime(createdDate),
+      newest((resource?.refUpdates ?? []).map(readRefUpdate)),
+    ),
 );
 
 /** The payload contains no times for refs. */

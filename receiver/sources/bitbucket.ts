@@ -1,6 +1,8 @@
 import * as v from 'valibot';
-import type { NothingReason } from './delivery.ts';
-import { event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
+import type { DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
+import { eventTime } from './event-time.ts';
+import { fieldOf, type JsonObject } from './json-object.ts';
+import { event, looseText, madeAt, nothing, readNamed, sender, text } from './read-event.ts';
 import { repositoryOfBitbucket } from './repositories.ts';
 import { type Candidate, newest } from './several-refs.ts';
 
@@ -34,8 +36,9 @@ const dataCenterChange = v.object({
 });
 
 /** https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html#Eventpayload-Push */
-const readDataCenterPush = event(v.object({ changes: v.nullish(v.array(dataCenterChange)) }), ({ changes }) =>
-  newest((changes ?? []).map(readDataCenterChange)),
+const readDataCenterPush = event(
+  v.object({ date: looseText, changes: v.nullish(v.array(dataCenterChange)) }),
+  ({ date, changes }) => madeAt(eventTime(date), newest((changes ?? []).map(readDataCenterChange))),
 );
 
 function readDataCenterChange(change: v.InferOutput<typeof dataCenterChange>): Candidate | NothingReason {
@@ -51,11 +54,15 @@ const events = {
   'diagnostics:ping': () => nothing('Ping'),
   'repo:push': readCloudPush,
   'repo:refs_changed': readDataCenterPush,
+  // A mirror has the refs of a push.
+  'mirror:repo_synchronized': readDataCenterPush,
 };
 
 /** Reads a delivery with Bitbucket's event header, from Cloud or Data Center. One push can change several refs. */
-export const readBitbucketEvent = sender(
-  'bitbucket',
-  (headers, body) => readNamed(events, headers['x-event-key'], body),
-  repositoryOfBitbucket,
-);
+export const readBitbucketEvent = sender('bitbucket', readBitbucket, repositoryOfBitbucket);
+
+/** The body of Data Center also names the event. A copy can have another header, which the signature doesn't cover. */
+function readBitbucket({ 'x-event-key': name }: DeliveryHeaders, body: JsonObject): Reading | undefined {
+  const signedName = fieldOf(body, 'eventKey') ?? name;
+  return name && signedName !== name ? nothing('OtherEvent') : readNamed(events, name, body);
+}

@@ -9,6 +9,7 @@ export const NOTHING_REASONS = [
   'EventIgnored',
   'NotABranchOrTag',
   'NoRef',
+  'OtherEvent',
   'OtherRepository',
 ] as const;
 
@@ -21,6 +22,8 @@ export type WebhookIntent = (
 ) & {
   /** The repository, as `recordedRepository` gives it. Absent if the payload names none. */
   repository?: string;
+  /** Time of the event (ms since the epoch). Absent if the payload doesn't state it. */
+  madeAt?: number;
   /** Tried in this order if `repository` isn't the resource's own. */
   alternatives?: readonly WebhookIntent[];
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isDeletion } from './git-host-events.ts';
+import { isDeletion, isFromGitServer, readPush } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender } from './read-event.ts';
 import { repositoryOfGeneric } from './repositories.ts';
@@ -13,14 +13,15 @@ const readRef = event(v.object({ ref: v.string(), reason: looseText }), ({ ref, 
 });
 
 /**
- * Reads a delivery of any sender with a top-level `ref`, including pushes of git servers without known headers. The
- * `reason` is for the log.
+ * Reads a delivery of any sender with a top-level `ref`. A body of a git server must be a push, because it can be a copy
+ * of another event without its header. The `reason` is for the log.
  */
 export const readGeneric = sender(
   'generic',
   (_headers, body) => {
     if (isDeletion(body)) return nothing('Deleted');
-    return fieldOf(body, 'ref') === undefined ? undefined : readRef(body);
+    if (fieldOf(body, 'ref') === undefined) return undefined;
+    return isFromGitServer(body) ? readPush(body) : readRef(body);
   },
   repositoryOfGeneric,
 );

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { eventTime } from './event-time.ts';
 import { readCreated, readPush, readRelease } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
-import { asksFor, event, nothing, readNamed, sender, text } from './read-event.ts';
+import { asksFor, event, looseText, madeAt, nothing, type ReadEvent, readNamed, sender, text } from './read-event.ts';
 import { repositoryOfGeneric, repositoryOfPush } from './repositories.ts';
 
 const taggedPackage = v.nullish(
@@ -20,12 +21,23 @@ const readPackage = event(
   },
 );
 
+const publication = v.object({ action: v.literal('published'), release: v.object({ published_at: looseText }) });
+
+/**
+ * A release of GitHub. Its action `published` has the time of the event. `released` hasn't, because a prerelease keeps its
+ * date when it becomes a release. The other servers with this event send the date of the tag or the draft instead.
+ */
+const readTimedRelease: ReadEvent = (body) => {
+  const { success, output } = v.safeParse(publication, body);
+  return madeAt(success ? eventTime(output.release.published_at) : undefined, readRelease(body));
+};
+
 const events = {
   ping: () => nothing('Ping'),
   push: readPush,
   create: readCreated,
   delete: () => nothing('Deleted'),
-  release: readRelease,
+  release: readTimedRelease,
   package: readPackage,
   registry_package: readPackage,
 };
@@ -43,6 +55,6 @@ export const readGitHubEvent = sender(
 /** Reads a body in the shape of GitHub's release event, without its header. */
 export const readGitHubRelease = sender(
   'github',
-  (_headers, body) => (fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readRelease(body)),
+  (_headers, body) => (fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readTimedRelease(body)),
   repositoryOfGeneric,
 );

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import type { DeliveryHeaders, Reading } from './delivery.ts';
-import { readPush } from './git-host-events.ts';
+import { eventTime } from './event-time.ts';
+import { readPushedRef } from './git-host-events.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
-import { asksFor, event, looseText, nothing, sender, text } from './read-event.ts';
+import { asksFor, event, looseText, madeAt, nothing, sender, text } from './read-event.ts';
 import { repositoryOfGitLab } from './repositories.ts';
 
 /** Maximum time from the creation of a published release to its date (ms). */
@@ -14,7 +15,9 @@ const readRelease = event(
     if (action === 'delete') return nothing('Deleted');
     // A release can be created with a future date, on which GitLab sends no event.
     const isUpcoming = Date.parse(released_at ?? '') > Date.parse(created_at ?? '') + UPCOMING_MS;
-    return action !== 'create' || isUpcoming ? nothing('NotPublished') : asksFor(tag);
+    if (action !== 'create' || isUpcoming) return nothing('NotPublished');
+    // Users can change the release date, but not this one.
+    return madeAt(eventTime(created_at), asksFor(tag));
   },
 );
 
@@ -30,7 +33,7 @@ function readEvent(headers: DeliveryHeaders, body: JsonObject): Reading | undefi
   switch (fieldOf(body, 'object_kind') ?? fieldOf(body, 'event_name')) {
     case 'push':
     case 'tag_push':
-      return readPush(body);
+      return readPushedRef(body);
     case 'release':
       return readRelease(body);
     default:

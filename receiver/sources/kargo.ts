@@ -3,7 +3,7 @@ import { NO_REPOSITORY } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import type { Reading } from './delivery.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
-import { about, asksFor, looseText, sender } from './read-event.ts';
+import { about, asksFor, looseText, madeAt, sender } from './read-event.ts';
 import { recordedRepository } from './recorded-repository.ts';
 
 const commit = v.object({ repoURL: looseText, tag: looseText, branch: looseText, id: looseText });
@@ -25,7 +25,8 @@ const MAX_REPOSITORIES = 32;
  */
 export const readKargo = sender('kargo', (_headers, body) => {
   const atTop = fieldOf(body, 'ref') === undefined ? fieldOf(body, 'commits') : undefined;
-  return readCommits(fieldOf(body, 'freight', 'commits')) ?? readCommits(atTop);
+  const promotedAt = promotionTime(fieldOf(body, 'promotion'));
+  return readCommits(fieldOf(body, 'freight', 'commits'), promotedAt) ?? readCommits(atTop, promotedAt);
 });
 
 /** Checks whether a body has this shape, even without a ref, because freight can consist of images only. */
@@ -33,14 +34,28 @@ export function isKargo(body: JsonObject): boolean {
   return Array.isArray(fieldOf(body, 'freight', 'commits') ?? fieldOf(body, 'commits'));
 }
 
-function readCommits(value: unknown): Reading | undefined {
+/** Digits of a ULID, Crockford's base 32. */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
+const PROMOTION = /\.([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}\.\w+$/;
+
+/**
+ * Time of a promotion, from the ULID in its name (`<stage>.<ULID>.<freight>`), which begins with ten digits of the time.
+ * https://github.com/ulid/spec. The dates of freight and of commits don't count, because old freight can be promoted.
+ */
+function promotionTime(name: unknown): number | undefined {
+  const digits = typeof name === 'string' ? PROMOTION.exec(name)?.[1] : undefined;
+  if (digits === undefined) return undefined;
+  return [...digits].reduce((time, digit) => time * DIGITS.length + DIGITS.indexOf(digit), 0);
+}
+
+function readCommits(value: unknown, promotedAt: number | undefined): Reading | undefined {
   if (!Array.isArray(value)) return undefined;
   const found = v.parse(commits, value);
   const byRepository = Map.groupBy(found, ({ repoURL }) => recordedRepository({ url: repoURL ?? undefined }));
   if (byRepository.size > 1) byRepository.delete(NO_REPOSITORY);
   const readings = [...byRepository].slice(0, MAX_REPOSITORIES).flatMap(([repository, ofRepository]) => {
     const ref = promotedRef(ofRepository);
-    return ref === undefined ? [] : [about(repository, asksFor(ref))];
+    return ref === undefined ? [] : [about(repository, madeAt(promotedAt, asksFor(ref)))];
   });
   const [first, ...alternatives] = readings.filter((reading) => 'ref' in reading);
   if (!first) return readings[0];

@@ -53,6 +53,12 @@ export function about(repository: string | undefined, reading: Reading): Reading
   return repository === NO_REPOSITORY ? reading : { ...reading, repository };
 }
 
+/** Adds the time of the event to an intent, if it is known. */
+export function madeAt(time: number | undefined, reading: Reading): Reading {
+  const isIntent = reading.kind === 'request' || reading.kind === 'push';
+  return isIntent && time !== undefined ? { ...reading, madeAt: time } : reading;
+}
+
 /** Reads the event specified in a header; undefined if the header is missing or empty. */
 export function readNamed(
   events: Readonly<Record<string, ReadEvent>>,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -69,6 +70,40 @@ test("a late retry of one replica doesn't overwrite a newer delivery of another 
   assert.equal(annotations['sync.io/requested-ref'], 'v3');
   assert.equal(annotations['sync.io/pushed-ref'], 'refs/heads/main', 'what was not older is stored');
   assert.deepEqual(await ask(slow, 'v4'), accepted, 'and the slow replica goes on');
+});
+
+test("a late retry of an older release doesn't replace a newer one", async (t) => {
+  const { kubeconfig, target, stored } = await setUp(t);
+  const receiver = await startReceiver(t, kubeconfig);
+  const release = async (tag_name: string, minutesAgo: number, action = 'published') => {
+    const published_at = new Date(Date.now() - minutesAgo * 60_000).toISOString();
+    const body = { action, release: { tag_name, draft: false, published_at } };
+    const answer = await receiver.post(target, body, { 'X-GitHub-Event': 'release' });
+    return { status: answer.status, superseded: answer.body.superseded === true };
+  };
+  assert.deepEqual(await release('v2', 10), accepted);
+  assert.deepEqual(await release('v1', 20), superseded);
+  const { 'sync.io/requested-ref': ref, 'sync.io/requested-at': at = '' } = await stored();
+  assert.equal(ref, 'v2');
+  assert.ok(Date.parse(at) < Date.now() - 9 * 60_000, at);
+  assert.deepEqual(await release('v0', 20, 'released'), accepted, 'a promoted prerelease keeps its date');
+  assert.deepEqual(await release('v3', -60), accepted, 'a time in the future is that of the arrival');
+  assert.ok(Date.parse((await stored())['sync.io/requested-at'] ?? '') < Date.now() + 5_000);
+});
+
+test('a replica with a wrong clock accepts a signature with the right time', async (t) => {
+  const { kubeconfig, target } = await setUp(t);
+  const receiver = await startReceiver(t, kubeconfig, { ...wrongClock(-3_600_000), WEBHOOK_HMAC_SECRET: 'key' });
+  const body = '{"ref":"v1"}';
+  const postSigned = async (time: number) => {
+    const signature = createHmac('sha256', 'key').update(`m.${time}.${body}`).digest('base64');
+    const headers = { 'webhook-id': 'm', 'webhook-timestamp': `${time}`, 'webhook-signature': `v1,${signature}` };
+    const answer = await receiver.post(target, body, headers);
+    return [answer.status, answer.body.reason];
+  };
+  const now = Math.floor(Date.now() / 1000);
+  assert.deepEqual(await postSigned(now), [202, undefined]);
+  assert.deepEqual(await postSigned(now - 3600), [401, 'Expired']);
 });
 
 for (const [name, byMs] of [

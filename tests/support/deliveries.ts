@@ -33,7 +33,7 @@ export const RELEASES: Readonly<Record<string, SentDelivery>> = {
   },
   'a tag of GitHub': {
     headers: { 'x-github-event': 'create' },
-    body: { ref: 'v1.0.0', ref_type: 'tag', repository },
+    body: { ref: 'v1.0.0', ref_type: 'tag', master_branch: 'main', repository },
   },
   'a tag push of GitHub': {
     headers: { 'x-github-event': 'push' },
@@ -76,7 +76,7 @@ export const RELEASES: Readonly<Record<string, SentDelivery>> = {
   },
   'a tag of Forgejo': {
     headers: { 'x-forgejo-event': 'create', 'x-gitea-event': 'create' },
-    body: { ref: 'v1.0.0', ref_type: 'tag', repository },
+    body: { ref: 'v1.0.0', ref_type: 'tag', sha: 'a'.repeat(40), repository },
   },
   'a tag of Gogs': {
     headers: { 'x-gogs-event': 'push' },

@@ -88,6 +88,41 @@ suite('deliveries for one resource', () => {
   });
 });
 
+suite('deliveries with a time of their own', () => {
+  const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+
+  test('are stored with it, but never with one later than the arrival', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const madeAt = minutesAgo(10);
+    await queue.enqueue(demo, { ...requestAndPush(1), madeAt });
+    const stored = world.stored.get('team/demo');
+    assert.equal(stored?.['sync.io/requested-at'], new Date(madeAt).toISOString());
+    assert.equal(stored?.['sync.io/pushed-at'], new Date(madeAt).toISOString());
+    await queue.enqueue(demo, { ...request(2), madeAt: minutesAgo(-10) });
+    assert.ok(Date.parse(world.stored.get('team/demo')?.['sync.io/requested-at'] ?? '') <= Date.now());
+  });
+
+  test('are ordered by it if they wait together, separately for requests and pushes', async () => {
+    const world = new World();
+    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const results = await Promise.all(
+      [
+        request(0),
+        { ...request(2), madeAt: minutesAgo(1) },
+        { ...push('a'), madeAt: minutesAgo(3) },
+        { ...requestAndPush(1), madeAt: minutesAgo(2) },
+      ].map((each) => queue.enqueue(demo, each)),
+    );
+    const stored = world.stored.get('team/demo');
+    assert.deepEqual([stored?.['sync.io/requested-ref'], stored?.['sync.io/pushed-ref']], ['v2', 'refs/heads/main']);
+    assert.deepEqual(
+      results.slice(1).map((result) => result.kind === 'stored' && result.superseded),
+      [false, true, true],
+    );
+  });
+});
+
 suite('deliveries about several repositories', () => {
   const about = (repository: string, id: number): AcceptedDelivery => ({ ...request(id), repository });
 
@@ -191,12 +226,12 @@ suite('a failed write', () => {
     assert.equal(await reasonAfter(notFound('demo')), 'NotFound');
     assert.equal(await reasonAfter(notFound('other')), 'ApiServerRefused');
     assert.equal(await reasonAfter(new ApiError(404, '404 page not found')), false, 'the CRD may be back by now');
-    assert.equal(await reasonAfter(new ApiError(403, JSON.stringify({ reason: 'Forbidden' }))), 'ApiServerRefused');
+    assert.equal(await reasonAfter(new ApiError(400, JSON.stringify({ reason: 'BadRequest' }))), 'ApiServerRefused');
   });
 
   test("is given up at once if a retry can't help, and the log contains the reason", async () => {
     const world = new World();
-    world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(403, ''), certificateError());
+    world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(400, ''), certificateError());
     const { log, lines } = recordingLog();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     for (let i = 0; i < 3; i++) {
@@ -209,26 +244,32 @@ suite('a failed write', () => {
     assert.ok(lines.length <= 2, 'one line a second');
   });
 
-  suite('because of a missing permission', () => {
-    const forbidden = () =>
-      new ApiError(403, '{"reason":"Forbidden","message":"User \\"r\\" cannot patch resource \\"gatewaysyncs\\""}');
+  suite('because access was denied', () => {
+    const forbidden = (message: string) => new ApiError(403, JSON.stringify({ reason: 'Forbidden', message }));
+    const denials = [
+      forbidden('User "r" cannot patch resource "gatewaysyncs"'),
+      forbidden('gatewaysyncs.sync.io "demo" is forbidden: not yet ready to handle request'),
+      new ApiError(401, '{"reason":"Unauthorized","message":"Unauthorized"}'),
+      new ApiError(403, ''),
+    ];
+    for (const denial of denials) {
+      test(`is retried, because the API server may have just started: ${denial.message}`, async () => {
+        const world = new World();
+        world.errors.push(new ApiError(503, ''), denial, denial, denial);
+        const queue = new AnnotationQueue({ annotate: world.annotate, log });
+        assert.equal((await queue.enqueue(demo, request(1))).kind, 'stored');
+      });
 
-    test("is retried, because an API server that has just started hasn't loaded the roles yet", async () => {
-      const world = new World();
-      world.errors.push(new ApiError(503, ''), ...Array.from({ length: 4 }, forbidden));
-      const queue = new AnnotationQueue({ annotate: world.annotate, log });
-      assert.equal((await queue.enqueue(demo, request(1))).kind, 'stored');
-    });
-
-    test('is reported as rejected at the deadline', async () => {
-      const world = new World();
-      world.errors.push(...Array.from({ length: 50 }, forbidden));
-      const { log, lines } = recordingLog();
-      const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 150 });
-      const result = await queue.enqueue(demo, request(2));
-      assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
-      assert.match(String(lines[0]?.err), /cannot patch resource/);
-    });
+      test(`is reported as rejected at the deadline: ${denial.message}`, async () => {
+        const world = new World();
+        world.errors.push(...Array.from({ length: 50 }, () => denial));
+        const { log, lines } = recordingLog();
+        const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 150 });
+        const result = await queue.enqueue(demo, request(2));
+        assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
+        assert.equal(lines[0]?.err, denial);
+      });
+    }
   });
 
   test('is logged once with its cause after the deadline, instead of once per delivery', async () => {

@@ -71,6 +71,12 @@ suite('a failed patch', () => {
     ['another policy', status(422, superseded('x')), refused],
     ['a policy with another status', status(403, superseded('sync.io/pushed-at')), refused],
     ['a missing permission', status(403, { message: 'x cannot patch resource y' }), later],
+    [
+      'a denial by an API server that has just started',
+      status(403, { message: 'not yet ready to handle request' }),
+      later,
+    ],
+    ['credentials that the API server does not know yet', status(401), later],
     ['the same message with another status', status(400, { message: 'x cannot patch resource y' }), refused],
     ['a conflict', status(409), later],
     ['too many requests', status(429, {}, '3'), { kind: 'retry', afterMs: 3_000 }],

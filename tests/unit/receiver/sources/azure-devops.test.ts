@@ -9,13 +9,15 @@ import { SPELLINGS } from '../../../support/repositories.ts';
 
 const source = 'azuredevops';
 const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const madeAt = Date.parse('2014-05-02T19:17:13.330Z');
 const request = (ref: string, fields: { pushedRef?: string } = {}): Delivery => ({
   kind: 'request',
   ref,
   source,
+  madeAt,
   ...fields,
 });
-const push = (ref: string): Delivery => ({ kind: 'push', ref, source });
+const push = (ref: string): Delivery => ({ kind: 'push', ref, source, madeAt });
 
 const NONE = '0'.repeat(40);
 
@@ -65,6 +67,11 @@ const cases: [string, JsonObject, Delivery][] = [
     'the highest version of several tags',
     pushOf(['b', 'v1.0.0', 'v1.10.0', 'a', 'v1.9.0', 'v1.10.0-rc.1'].map((tag) => updated(`refs/tags/${tag}`))),
     request('refs/tags/v1.10.0'),
+  ],
+  [
+    'a push without a time of its own, with that of the event',
+    { ...pushOf([]), resource: { refUpdates: [updated('refs/tags/v1')] } },
+    request('refs/tags/v1'),
   ],
   ['the ref of a pull request', pushOf([updated('refs/pull/1/merge')]), ignored('NotABranchOrTag')],
   ['a note', pushOf([updated('refs/notes/commits')]), ignored('NotABranchOrTag')],

@@ -27,6 +27,9 @@ const closed = (type: string, name: string) => ({ new: null, old: { type, name }
 
 /** As in https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html. */
 const dataCenter = (...changes: unknown[]) => ({ eventKey: 'repo:refs_changed', changes });
+const mirrored = (...changes: unknown[]) => ({ ...dataCenter(...changes), eventKey: 'mirror:repo_synchronized' });
+const date = '2017-09-19T09:58:11+1000';
+const madeAt = Date.parse('2017-09-18T23:58:11Z');
 const refChange = (id: string, type = 'UPDATE') => ({
   ref: { id, displayId: id.replace(/^refs\/\w+\//, ''), type: id.startsWith('refs/tags/') ? 'TAG' : 'BRANCH' },
   refId: id,
@@ -183,6 +186,32 @@ const cases: [string, string, JsonObject, Delivery][] = [
     'repo:push',
     cloud(changed('tag', 'v1', 'yesterday'), changed('tag', 'v2', older)),
     request('refs/tags/v2'),
+  ],
+  [
+    'a push to a data center, with its time,',
+    'repo:refs_changed',
+    { ...dataCenter(refChange('refs/tags/v1'), refChange('refs/heads/main')), date },
+    { kind: 'request', ref: 'refs/tags/v1', pushedRef: 'refs/heads/main', source, madeAt },
+  ],
+  [
+    'a synchronized mirror',
+    'mirror:repo_synchronized',
+    { ...mirrored(refChange('refs/heads/main')), date, syncType: 'incremental', refLimitExceeded: false },
+    { kind: 'push', ref: 'refs/heads/main', source, madeAt },
+  ],
+  [
+    'a synchronized mirror with a new tag',
+    'mirror:repo_synchronized',
+    mirrored(refChange('refs/tags/v1', 'ADD'), refChange('refs/tags/old', 'DELETE')),
+    request('refs/tags/v1'),
+  ],
+  ['a mirror without changes', 'mirror:repo_synchronized', mirrored(), ignored('NoRef')],
+  ['a mirror with too many changes', 'mirror:repo_synchronized', { ...mirrored(), changes: null }, ignored('NoRef')],
+  [
+    'an event with the header of another one',
+    'repo:refs_changed',
+    mirrored(refChange('refs/tags/v1')),
+    ignored('OtherEvent'),
   ],
   ['a connection test', 'diagnostics:ping', { test: true }, ignored('Ping')],
   ['a comment', 'repo:comment:added', { comment: {} }, ignored('EventIgnored')],

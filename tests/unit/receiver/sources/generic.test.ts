@@ -24,6 +24,24 @@ test('a push whose ref was deleted is ignored', () => {
   }
 });
 
+test('a body of a git server without its header must be a push', () => {
+  const sender = { login: 'octocat' };
+  const ignored = { kind: 'nothing', reason: 'OtherEvent', source: 'generic' };
+  for (const body of [
+    { ref: 'v1', ref_type: 'tag', pusher_type: 'user', sender },
+    { ref: 'v1', ref_type: 'tag', pusher_type: 'user' },
+    { ref: 'v1', ref_type: 'tag', master_branch: 'main', sender },
+    { ref: 'refs/tags/v1', workflow: '.github/workflows/a.yaml', inputs: {}, sender },
+    { object_kind: 'build', ref: 'v1', tag: true, before_sha: '0', sha: 'a' },
+  ])
+    assert.deepEqual(readGeneric({}, body), ignored, JSON.stringify(body));
+  const after = 'a'.repeat(40);
+  for (const server of [{ sender }, { object_kind: 'tag_push' }]) {
+    const body = { ref: 'refs/tags/v1', before: '0'.repeat(40), after, ...server };
+    assert.deepEqual(readGeneric({}, body), { kind: 'request', ref: 'refs/tags/v1', source: 'generic' });
+  }
+});
+
 test('names that git rejects or can mistake for an option are invalid', () => {
   const hostile = [
     '',

@@ -25,14 +25,20 @@ const cases: [string, string, JsonObject, Delivery][] = [
   [
     'a new tag with its full name',
     'create',
-    { ref: 'refs/tags/v1', ref_type: 'tag' },
+    { sha: commit, ref: 'refs/tags/v1', ref_type: 'tag' },
     { kind: 'request', ref: 'refs/tags/v1', source },
   ],
   [
     'a new branch',
     'create',
-    { ref: 'feature/x', ref_type: 'branch' },
+    { sha: commit, ref: 'feature/x', ref_type: 'branch' },
     { kind: 'push', ref: 'refs/heads/feature/x', source },
+  ],
+  [
+    'a release, whose date can be that of an old tag,',
+    'release',
+    { action: 'published', release: { ...release, published_at: '2020-11-02T12:55:12Z' } },
+    { kind: 'request', ref: 'v1.0.0', source },
   ],
   ['a deleted tag', 'delete', { ref: 'v1', ref_type: 'tag', pusher_type: 'user' }, ignored('Deleted')],
   ['a release', 'release', { action: 'published', release }, { kind: 'request', ref: 'v1.0.0', source }],
@@ -59,6 +65,9 @@ test("an event without a header of Gitea, Forgejo, or Gogs isn't from them", () 
 });
 
 test('an event of Gogs with an invalid ref is invalid', () => {
-  assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { ref: '..', ref_type: 'tag' })?.kind, 'invalid');
-  assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { ref: 7, ref_type: 'tag' })?.kind, 'invalid');
+  assert.equal(
+    readGiteaEvent({ 'x-gogs-event': 'create' }, { sha: commit, ref: '..', ref_type: 'tag' })?.kind,
+    'invalid',
+  );
+  assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { sha: commit, ref: 7, ref_type: 'tag' })?.kind, 'invalid');
 });

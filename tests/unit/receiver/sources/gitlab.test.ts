@@ -19,6 +19,7 @@ const release = {
   created_at: '2020-11-02 12:55:12 UTC',
   released_at: '2020-11-02 12:55:12 UTC',
 };
+const madeAt = Date.parse('2020-11-02T12:55:12Z');
 const newerRelease = {
   ...release,
   created_at: '2025-03-19T16:19:36.993+08:00',
@@ -34,8 +35,13 @@ const cases: [string, string, JsonObject, Delivery][] = [
   ['the test of a tag push, which is a push,', 'Tag Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a deleted branch', 'Push Hook', { ...push, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
   ['a deleted tag', 'Tag Push Hook', { ...tagPush, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
-  ['a release', 'Release Hook', release, { kind: 'request', ref: 'v1.1', source }],
-  ['a release of a newer version', 'Release Hook', newerRelease, { kind: 'request', ref: 'v1.1', source }],
+  ['a release', 'Release Hook', release, { kind: 'request', ref: 'v1.1', source, madeAt }],
+  [
+    'a release of a newer version',
+    'Release Hook',
+    newerRelease,
+    { kind: 'request', ref: 'v1.1', source, madeAt: Date.parse('2025-03-19T08:19:36.993Z') },
+  ],
   ['an edited release', 'Release Hook', { ...release, action: 'update' }, ignored('NotPublished')],
   ['a deleted release', 'Release Hook', { ...release, action: 'delete' }, ignored('Deleted')],
   [
@@ -48,7 +54,7 @@ const cases: [string, string, JsonObject, Delivery][] = [
     'a release dated a minute after it was created',
     'Release Hook',
     { ...release, released_at: '2020-11-02 12:56:12 UTC' },
-    { kind: 'request', ref: 'v1.1', source },
+    { kind: 'request', ref: 'v1.1', source, madeAt },
   ],
   [
     'a release dated more than a minute after it was created',
@@ -66,7 +72,7 @@ const cases: [string, string, JsonObject, Delivery][] = [
     'a release of the past',
     'Release Hook',
     { ...release, released_at: '2019-01-01 00:00:00 UTC' },
-    { kind: 'request', ref: 'v1.1', source },
+    { kind: 'request', ref: 'v1.1', source, madeAt },
   ],
   [
     'a release whose date is an object',

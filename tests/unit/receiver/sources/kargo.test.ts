@@ -26,6 +26,42 @@ test("without a tag, the hash of the first commit from a branch is the ref of Ka
   }
 });
 
+suite('the time of a promotion', () => {
+  // The example of https://github.com/ulid/spec in the form of a name of Kargo.
+  const promotion = 'prod.eu.01arz3ndektsv4rrffq69g5fav.d3adb3e';
+  const madeAt = Date.parse('2016-07-30T23:54:10.259Z');
+  const commits = [{ ...commit, tag: 'v1' }];
+
+  test('is in its name', () => {
+    assert.deepEqual(readKargo({}, { promotion, freight: { commits } }), { ...request('v1'), madeAt });
+    assert.deepEqual(readKargo({}, { promotion, commits }), { ...request('v1'), madeAt });
+  });
+
+  test('is that of each alternative', () => {
+    const both = ['a', 'b'].map((name) => ({ tag: 'v1', repoURL: `https://git.test/org/${name}` }));
+    const delivery = readKargo({}, { promotion, commits: both });
+    const alternatives = delivery && 'alternatives' in delivery ? delivery.alternatives : undefined;
+    assert.deepEqual(
+      alternatives?.map((each) => each.madeAt),
+      [madeAt],
+    );
+  });
+
+  test("is unknown if the name has none, and isn't the date of the freight or of a commit", () => {
+    const dates = {
+      creationTimestamp: '2020-11-02T12:55:12Z',
+      metadata: { creationTimestamp: '2020-11-02T12:55:12Z' },
+    };
+    const dated = commits.map((each) => ({ ...each, committerDate: '2020-11-02T12:55:12Z' }));
+    for (const name of [undefined, null, 1, {}, '', 'prod', '01arz3ndektsv4rrffq69g5fav', 'prod.01arz3.d3adb3e'])
+      assert.deepEqual(
+        readKargo({}, { ...dates, promotion: name, freight: { ...dates, commits: dated } }),
+        request('v1'),
+        String(name),
+      );
+  });
+});
+
 suite('freight from several repositories', () => {
   const site = { ...commit, repoURL: 'https://git.test/org/site.git' };
   const app = { ...commit, repoURL: 'git@git.test:org/app.git', id: 'b'.repeat(40) };

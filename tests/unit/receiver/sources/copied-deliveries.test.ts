@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { classify } from '../../../../receiver/sources/classify.ts';
+
+const hash = 'a'.repeat(40);
+const none = '0'.repeat(40);
+const sender = { login: 'octocat', id: 1, type: 'User' };
+const repository = { id: 1, full_name: 'org/site', master_branch: 'main', default_branch: 'main' };
+const common = { repository, sender };
+const release = { tag_name: 'v1', draft: false, prerelease: false, published_at: '2020-11-02T12:55:12Z' };
+
+/**
+ * Bodies as their git servers send them, by the values of the event header that belong to each. They don't request a ref,
+ * or don't request the one that another header would make of them.
+ */
+const bodies: { what: string; own: string[]; body: Record<string, unknown> }[] = [
+  // https://docs.github.com/en/webhooks/webhook-events-and-payloads
+  { what: 'GitHub: delete', own: [], body: { ref: 'v1', ref_type: 'tag', pusher_type: 'user', ...common } },
+  {
+    what: 'GitHub: create',
+    own: ['create'],
+    body: { ref: 'v1', ref_type: 'tag', master_branch: 'main', description: null, pusher_type: 'user', ...common },
+  },
+  {
+    what: 'GitHub: workflow_dispatch',
+    own: [],
+    body: { ref: 'refs/tags/v1', workflow: '.github/workflows/a.yaml', inputs: null, ...common },
+  },
+  {
+    what: 'GitHub: code_scanning_alert',
+    own: [],
+    body: { action: 'created', alert: { number: 1 }, ref: 'refs/tags/v1', commit_oid: hash, ...common },
+  },
+  {
+    what: 'GitHub: deployment',
+    own: [],
+    body: { action: 'created', deployment: { ref: 'v1', sha: hash, task: 'deploy' }, ...common },
+  },
+  { what: 'GitHub: status', own: [], body: { sha: hash, name: 'org/site', state: 'success', branches: [], ...common } },
+  {
+    what: 'GitHub: pull_request',
+    own: [],
+    body: { action: 'synchronize', before: none, after: hash, pull_request: { head: { ref: 'v1' } }, ...common },
+  },
+  {
+    what: 'GitHub: workflow_run',
+    own: [],
+    body: { action: 'completed', workflow_run: { head_branch: 'v1', head_sha: hash }, ...common },
+  },
+  {
+    what: 'GitHub: deleted push',
+    own: [],
+    body: { ref: 'refs/tags/v1', before: hash, after: none, deleted: true, ...common },
+  },
+  { what: 'GitHub: deleted release', own: [], body: { action: 'deleted', release, ...common } },
+  { what: 'GitHub: draft', own: [], body: { action: 'published', release: { ...release, draft: true }, ...common } },
+  {
+    what: 'GitHub: ping',
+    own: [],
+    body: { zen: 'Design for failure.', hook_id: 1, hook: { type: 'Repository' }, ...common },
+  },
+  {
+    what: 'GitHub: image',
+    own: [],
+    body: { action: 'published', registry_package: { package_version: { version: 'v1' } }, ...common },
+  },
+  // https://docs.gitea.com/usage/repository/webhooks, https://github.com/gogs/docs-api
+  { what: 'Gitea: delete', own: [], body: { ref: 'v1', ref_type: 'tag', pusher_type: 'user', ...common } },
+  { what: 'Gitea: create', own: ['create'], body: { sha: hash, ref: 'v1', ref_type: 'tag', ...common } },
+  { what: 'Gitea: status', own: [], body: { sha: hash, context: 'ci', state: 'success', ...common } },
+  { what: 'Gitea: updated release', own: [], body: { action: 'updated', release, ...common } },
+  // https://docs.gitlab.com/user/project/integrations/webhook_events/
+  {
+    what: 'GitLab: job',
+    own: [],
+    body: { object_kind: 'build', ref: 'refs/tags/v1', tag: true, before_sha: none, sha: hash, repository },
+  },
+  {
+    what: 'GitLab: deployment',
+    own: [],
+    body: { object_kind: 'deployment', status: 'success', ref: 'refs/tags/v1', short_sha: 'aaaaaaaa' },
+  },
+  { what: 'GitLab: deleted release', own: [], body: { object_kind: 'release', action: 'delete', tag: 'v1' } },
+  {
+    what: 'GitLab: pipeline',
+    own: [],
+    body: { object_kind: 'pipeline', object_attributes: { ref: 'v1', tag: true, sha: hash } },
+  },
+  // https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html
+  {
+    what: 'Bitbucket: modified',
+    own: [],
+    body: { eventKey: 'repo:modified', actor: {}, old: { name: 'a' }, new: { name: 'v1', type: 'tag' } },
+  },
+  {
+    what: 'Bitbucket: comment',
+    own: [],
+    body: {
+      eventKey: 'repo:comment:added',
+      actor: {},
+      commit: hash,
+      changes: [{ refId: 'refs/tags/v1', type: 'ADD' }],
+    },
+  },
+];
+
+const names = {
+  'x-github-event': ['push', 'create', 'delete', 'release', 'package', 'registry_package', 'ping', 'workflow_dispatch'],
+  'x-gitea-event': ['push', 'create', 'delete', 'release'],
+  'x-forgejo-event': ['push', 'create', 'delete', 'release'],
+  'x-gogs-event': ['push', 'create', 'delete', 'release'],
+  'x-gitlab-event': ['Push Hook', 'Tag Push Hook', 'Release Hook', 'System Hook'],
+  'x-event-key': ['repo:push', 'repo:refs_changed', 'mirror:repo_synchronized'],
+};
+const headers = [
+  {},
+  ...Object.entries(names).flatMap(([header, events]) => events.map((event) => ({ [header]: event }))),
+];
+
+for (const { what, own, body } of bodies) {
+  test(`a copy with another event header, or none, requests nothing: ${what}`, () => {
+    for (const given of headers) {
+      const { kind } = classify(given, body);
+      if (own.includes(Object.values(given)[0] ?? '')) continue;
+      assert.ok(kind === 'nothing' || kind === 'invalid', `${JSON.stringify(given)}: ${kind}`);
+    }
+  });
+}
+
+test('a delivery with its own header is still accepted', () => {
+  for (const { own, body } of bodies)
+    for (const event of own)
+      for (const header of ['x-github-event', 'x-gitea-event', 'x-gogs-event'])
+        assert.equal(classify({ [header]: event }, body).kind, 'request');
+});
+
+test('a handwritten body with an event header needs only the fields that are read', () => {
+  assert.equal(classify({ 'x-github-event': 'push' }, { ref: 'refs/heads/main' }).kind, 'push');
+  assert.equal(classify({ 'x-github-event': 'release' }, { release: { tag_name: 'v1' } }).kind, 'request');
+  assert.equal(classify({}, { ref: 'v1', repository: { full_name: 'org/site' } }).kind, 'request');
+});
