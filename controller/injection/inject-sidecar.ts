@@ -2,6 +2,7 @@ import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/
 import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
+import { checkSystem } from './check-system.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
 import { chooseAgentPorts } from './choose-agent-ports.ts';
 import {
@@ -135,17 +136,6 @@ const isAgent = ({ env = [] }: Container): boolean =>
   ['CR_NAME', 'DATA_PATH'].every((variable) => env.some(({ name }) => name === variable));
 
 const FOREIGN_CONTAINER = `the pod's own container ${AGENT_CONTAINER} isn't an agent, because it has no variables CR_NAME and DATA_PATH; rename it, because the agent needs this name`;
-
-function checkSystem({ spec }: AdmittedPod): string | undefined {
-  const label = OS_LABELS.find((name) => spec.nodeSelector?.[name] === 'windows');
-  const place = spec.os?.name === 'windows' ? 'spec.os.name' : label && `nodeSelector ${label}`;
-  return place
-    ? `the agent runs on Linux only; remove the annotation ${POD_ANNOTATIONS.inject} from pods with ${place} windows`
-    : undefined;
-}
-
-/** Operating system of nodes; https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-os. */
-const OS_LABELS = ['kubernetes.io/os', 'beta.kubernetes.io/os'];
 
 const rootMessage = (container: string) =>
   `container ${container} runs as user 0, and the sidecar, which runs as the same user, must not run as root; set securityContext.runAsUser to another user, or the chart value agent.allowRoot to true`;

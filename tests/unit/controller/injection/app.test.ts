@@ -231,6 +231,18 @@ test('injection reads exactly the fields of a pod that it needs', () => {
       securityContext,
       os: { name: 'linux' },
       nodeSelector: { e: 'f' },
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              {
+                matchExpressions: [{ key: 'g', operator: 'In', values: ['h'] }],
+                matchFields: [{ key: 'metadata.name', operator: 'In', values: ['i'] }],
+              },
+            ],
+          },
+        },
+      },
       resources: { limits: { cpu: '1' } },
     },
   };

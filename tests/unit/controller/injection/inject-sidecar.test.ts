@@ -23,6 +23,9 @@ interface Sidecar {
   readinessProbe?: { httpGet: object };
 }
 
+const windows = { key: 'kubernetes.io/os', operator: 'In', values: ['windows'] };
+const nodeSelectorTerms = [{ matchExpressions: [windows] }];
+const onWindows = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
 const images = { defaultImage: 'registry.test/agent:1', allowedRepositories: [] };
 const gateway = {
   name: 'gateway',
@@ -440,16 +443,7 @@ suite('a pod that is not injected', () => {
       /runs as user 0.*set securityContext\.runAsUser to another user, or the chart value agent\.allowRoot to true$/,
     ],
     ['runs on Windows', pod({ os: { name: 'windows' } }), /Linux only/],
-    [
-      'runs on nodes with Windows',
-      pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
-      /Linux only.*nodeSelector kubernetes\.io\/os/,
-    ],
-    [
-      'runs on nodes with Windows, by the old label',
-      pod({ nodeSelector: { 'beta.kubernetes.io/os': 'windows' } }),
-      /Linux only/,
-    ],
+    ['has an affinity for nodes with Windows', pod({ affinity: onWindows }), /Linux only.*nodeAffinity/],
     ...['profile', 'gateway-name', 'cr-name', 'data-volume'].flatMap((key): [string, AdmittedPod, RegExp][] => {
       const having = (value: string) => pod({}, { annotations: { [`sync.io/${key}`]: value } });
       return [
