@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from './krew-manifest.ts';
+import { fetchNode, officialNode } from './release/official-node.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
+const platform = `${process.platform}-${process.arch}`;
 /** Licences of the packages in the bundle. */
 const LEGAL = 'kubectl-stoker.mjs.LEGAL.txt';
 
@@ -28,17 +31,17 @@ async function makeNpmPackage(): Promise<string> {
 }
 
 /**
- * Makes one executable that doesn't need Node, for this machine's platform: the bundle inside this Node
+ * Makes one executable that doesn't need Node, for this machine's platform: the bundle inside a Node
  * (https://nodejs.org/api/single-executable-applications.html).
  */
-async function makeExecutable(): Promise<string> {
-  const directory = path.join(dist, `${process.platform}-${process.arch}`);
+async function makeExecutable(node: string): Promise<string> {
+  const directory = path.join(dist, platform);
   await mkdir(directory, { recursive: true });
   const output = path.join(directory, 'kubectl-stoker');
   const config = path.join(directory, 'sea.json');
   const main = path.join(dist, 'kubectl-stoker.mjs');
   await writeFile(config, JSON.stringify({ main, mainFormat: 'module', output, disableExperimentalSEAWarning: true }));
-  run(process.execPath, '--build-sea', config);
+  run(node, '--build-sea', config);
   await rm(config);
   // macOS kills programs that aren't signed.
   if (process.platform === 'darwin') run('codesign', '--force', '--sign', '-', output);
@@ -47,7 +50,7 @@ async function makeExecutable(): Promise<string> {
 
 /** Packs it into the archive for a release. */
 async function makeArchive(executable: string): Promise<string> {
-  const archive = path.join(dist, 'archives', archiveName(`${process.platform}-${process.arch}`));
+  const archive = path.join(dist, 'archives', archiveName(platform));
   await mkdir(path.dirname(archive), { recursive: true });
   const directory = path.dirname(executable);
   const program = path.basename(executable);
@@ -81,8 +84,11 @@ function run(command: string, ...args: string[]): void {
   if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
 }
 
+const { values } = parseArgs({ options: { 'official-node': { type: 'boolean' } } });
 const directory = await makeNpmPackage();
-const executable = await makeExecutable();
+// The Node of node_modules is from an npm package that the Node project doesn't publish.
+const node = values['official-node'] ? await fetchNode(dist, officialNode(platform)) : process.execPath;
+const executable = await makeExecutable(node);
 const archive = await makeArchive(executable);
 const krew = await makeKrewManifest(path.dirname(archive));
 for (const made of [directory, executable, archive, krew]) console.log(path.relative(root, made));

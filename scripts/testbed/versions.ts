@@ -115,11 +115,8 @@ export const sources: Record<BinaryName, Source> = {
 const platform = process.platform;
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** A published file (a binary, or an archive with it) and the file with its checksum. */
-export interface Release {
-  url: string;
-  checksums: string;
-}
+/** A published file (a binary, or an archive with it), and its hash or the file with its checksum. */
+export type Release = { url: string; hash: string } | { url: string; checksums: string };
 
 const onGitHub = (repository: string, version: string, file: string, checksums: string): Release => {
   const directory = `https://github.com/${repository}/releases/download/v${version}`;
@@ -133,12 +130,23 @@ const prometheusRelease = onGitHub(
   'sha256sums.txt',
 );
 
-const helmArchive = `https://get.helm.sh/helm-v${helmVersion}-${platform}-${arch}.tar.gz`;
+/**
+ * SHA-256 of Helm's archives. Helm makes the files of a release, and a checksum from the server of the archive wouldn't
+ * protect them. Go builds a version without an entry, and verifies it with Go's checksum database.
+ */
+const helmHashes: Record<string, string> = {
+  '4.3.0-linux-amd64': '86584a54def73570558f66f5111cc53dfed56689637ae32c1201205d494f54fb',
+  '4.3.0-linux-arm64': '31c5794dd55c66a51e6b7d2e2ac7a114ae8b1de41ff1d9ba51748ac973b06a08',
+};
+
+const helmHash = helmHashes[`${helmVersion}-${platform}-${arch}`];
 const controllerManager = `https://dl.k8s.io/release/v${kubernetesVersion}/bin/linux/${arch}/kube-controller-manager`;
 
 /** Published binaries for this platform. The rest of Kubernetes is published as one archive, which an index lists. */
 export const releases: Partial<Record<BinaryName, Release>> = {
-  helm: { url: helmArchive, checksums: `${helmArchive}.sha256sum` },
+  ...(helmHash && {
+    helm: { url: `https://get.helm.sh/helm-v${helmVersion}-${platform}-${arch}.tar.gz`, hash: helmHash },
+  }),
   ...(platform === 'linux' && {
     'kube-controller-manager': { url: controllerManager, checksums: `${controllerManager}.sha512` },
   }),
