@@ -21,11 +21,11 @@ shift
 exec $program $(echo "$@" | sed "s|/tree/|$source/|")
 `;
 
-/** Returns a PATH with the programs that the examples install. */
+/** Returns a PATH with the programs that the examples use, and a `curl` that downloads the plugin. */
 async function makePath(t: TestContext): Promise<string> {
   const directory = await temporaryDirectory(t, 'check-docs-path-');
   const scripts = {
-    npm: '#!/bin/sh\n',
+    curl: `#!/bin/sh\nexec tar -cz --directory ${directory} kubectl-stoker\n`,
     docker: DOCKER,
     'kubectl-stoker': `#!/bin/sh\nexec ${process.execPath} ${kubectlStoker} "$@"\n`,
   };
@@ -68,9 +68,8 @@ async function arrange(t: TestContext, changed: Record<string, string> = {}) {
       }
     },
     gitlab: async () => {
-      const perGateway = documented.gitlab.filter((command) => command.includes('$GATEWAY'));
-      for (const GATEWAY of ['core', 'edge']) for (const command of perGateway) await run(command, { GATEWAY });
-      for (const command of documented.gitlab) if (!perGateway.includes(command)) await run(command);
+      for (const command of documented.gitlab)
+        for (const GATEWAY of command.includes('$GATEWAY') ? ['core', 'edge'] : ['']) await run(command, { GATEWAY });
     },
   };
 }

@@ -96,3 +96,11 @@ suite('figures of the benchmarks', () => {
     test(`are the same in ${page}: "${expected}"`, () => assert.ok(textOf(page).includes(expected)));
   }
 });
+
+test('no page offers an npm package of the plugin before it exists, because its name is still free', () => {
+  const offers = /\b(?:npm (?:i|install|exec)|npx|pnpm|yarn)\b[^\n]*\bkubectl-stoker\b/;
+  assert.deepEqual(
+    pages.filter(({ text }) => offers.test(text)).map(({ file }) => file),
+    [],
+  );
+});

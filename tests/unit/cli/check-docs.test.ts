@@ -25,7 +25,7 @@ async function runIn(root: string, command: string) {
 suite('docs/how-to/check-files.md', () => {
   test('has commands that write what the next steps check', async (t) => {
     const root = await makeCheckout(t, assumed);
-    const checks = commands.filter((command) => command.startsWith('kubectl-stoker '));
+    const checks = commands.filter((command) => command.startsWith('./kubectl-stoker '));
     assert.equal(checks.length, 2);
     for (const command of checks.toReversed()) {
       const { status, notes } = await runIn(root, command.replace('--output tree ', '--output tree-of-github '));
