@@ -54,8 +54,12 @@ export interface VerificationSettings {
 }
 
 type Reload = NonNullable<GatewaySyncSpec['gateway']['reload']>;
-/** A call from the spec, with its time limit in milliseconds. */
-export type ReloadRequest = Omit<NonNullable<Reload['requests']>[number], 'timeout'> & { timeoutMs: number };
+type ReloadCall = NonNullable<Reload['requests']>[number];
+/** A call from the spec with its defaults, and its time limit in milliseconds. */
+export type ReloadRequest = Omit<ReloadCall, 'method' | 'timeout'> & {
+  method: NonNullable<ReloadCall['method']>;
+  timeoutMs: number;
+};
 
 /** A signal for the oldest process with this name. */
 export type ReloadSignal = NonNullable<Reload['signal']>;
@@ -176,6 +180,7 @@ export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'
   const timeoutMs = parseDuration(timeout) ?? RELOAD_TIMEOUT_MS;
   const timed = requests.map((request) => ({
     ...request,
+    method: request.method ?? 'POST',
     timeoutMs: parseDuration(request.timeout ?? '') ?? timeoutMs,
   }));
   return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), signal, timeoutMs };

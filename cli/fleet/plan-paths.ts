@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { MappingInput } from '../../shared/api/sync.ts';
+import type { Mapping } from '../../shared/api/sync.ts';
 import { relativePath } from '../../shared/domain/relative-path.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
@@ -47,8 +47,6 @@ function hiderOf(mappings: readonly Mapping[]): (path: string) => string {
     return start === undefined ? path : `${start}…`;
   };
 }
-
-type Mapping = Pick<MappingInput, 'source' | 'destination' | 'type'>;
 
 /** Returns the constant beginning of the paths that contain a value; undefined if none does. */
 function valueStartOf({ source, destination, type }: Mapping): string | undefined {

@@ -20,7 +20,7 @@ interface CrdParts {
   names: ResourceNames;
   description: string;
   properties: Record<string, SchemaNode>;
-  required: string[];
+  required?: string[];
   rules?: CelRule[];
   columns: PrinterColumn[];
   statusSubresource: boolean;
@@ -131,7 +131,6 @@ const definitions = {
     names: SYNC_REPORT,
     description:
       'A SyncReport contains the result of the last sync by the agent of the pod with the same name. Only agents write it.',
-    required: [],
     properties: {
       metadata: { type: 'object' },
       status: toStructuralSchema(syncReportStatusSchema),

@@ -91,7 +91,7 @@ const headerSchema = v.object({
 
 const reloadRequestSchema = v.pipe(
   v.object({
-    method: v.optional(oneOf(['GET', 'POST', 'PUT'], 'HTTP method.'), 'POST'),
+    method: v.optional(oneOf(['GET', 'POST', 'PUT'], 'HTTP method. If omitted, POST.')),
     path: gatewayPath('Path on the gateway in the same pod.'),
     body: v.optional(text('Body, with templates as in files. Specify its Content-Type in headers.', BOUNDS.body)),
     headers: v.optional(
@@ -108,7 +108,7 @@ const reloadRequestSchema = v.pipe(
     timeout: v.optional(callTimeout('Timeout of this call, 1s to 5m. If omitted, reload.timeout.')),
   }),
   cel({
-    rule: "!has(self.body) || self.method != 'GET'",
+    rule: "!has(self.body) || !has(self.method) || self.method != 'GET'",
     message: 'a GET request has no body; use POST or PUT, or remove the body',
   }),
 );

@@ -15,6 +15,12 @@ import {
   text,
 } from './fields.ts';
 
+/**
+ * Values of fields that a mapping omits. They aren't defaults of the schema, because server-side apply owns a list as a
+ * whole: with a default in an item, the stored object differs from its manifest, and GitOps tools report drift.
+ */
+export const MAPPING_DEFAULTS = { required: true, template: false } as const;
+
 const patchSchema = object('Changes to a JSON file that keep all its other bytes unchanged.', {
   file: text('File to patch, or a glob, relative to the mapping. Empty if the mapping is a single file.'),
   set: v.pipe(
@@ -33,10 +39,9 @@ const mappingSchema = object('File or directory in the repository, and its desti
     oneOf(['dir', 'file'], 'Required type of the source. If omitted, files and directories are accepted.'),
   ),
   required: v.optional(
-    flag('Report an error if the source is missing. If false, files delivered earlier are kept.'),
-    true,
+    flag('Report an error if the source is missing. If false, files delivered earlier are kept. If omitted, true.'),
   ),
-  template: v.optional(flag('Render text files as templates.'), false),
+  template: v.optional(flag('Render text files as templates. If omitted, false.')),
   mode: v.optional(
     fileMode(
       'Permissions of the files, as four octal digits in quotes, such as "0600" or "0440". The owner must be able to read them, and others must not be able to write them. Replaces the executable bit in git, and the effect of groupWrite. Directories are unchanged. If omitted, 0644, and 0755 for executable files.',
@@ -182,6 +187,4 @@ export type Profile = v.InferOutput<typeof profileSchema>;
 export type Mapping = v.InferOutput<typeof mappingSchema>;
 export type Check = v.InferOutput<typeof checksSchema>[number];
 export type SyntaxFormat = Check['format'];
-/** A mapping before the defaults are set. */
-export type MappingInput = v.InferInput<typeof mappingSchema>;
 export type SyncDefaults = v.InferOutput<typeof defaultsSchema>;

@@ -1,5 +1,5 @@
 import { BOUNDS } from '../api/bounds.ts';
-import type { MappingInput } from '../api/sync.ts';
+import { MAPPING_DEFAULTS, type Mapping } from '../api/sync.ts';
 import { FILE_MODE_RULE, parseFileMode } from './file-mode.ts';
 import { isAgentPath, isGitPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
@@ -33,7 +33,7 @@ export type RenderedMappings =
  * problem when the budget is exhausted.
  */
 export function renderMappings(
-  mappings: readonly MappingInput[],
+  mappings: readonly Mapping[],
   values: TemplateValues,
   budget: WorkBudget = new WorkBudget(),
 ): RenderedMappings {
@@ -53,7 +53,7 @@ interface Means {
   budget: WorkBudget;
 }
 
-function renderMapping(mapping: MappingInput, means: Means, tell: (problem: string) => void): RenderedMapping {
+function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) => void): RenderedMapping {
   const pathOf = (field: 'source' | 'destination') => {
     const result = renderPath(mapping[field], means);
     if (result.kind === 'path') return result;
@@ -85,8 +85,8 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     destination: destination.path,
     intoDirectory: destination.isDirectory,
     type: mapping.type,
-    required: mapping.required ?? true,
-    template: mapping.template ?? false,
+    required: mapping.required ?? MAPPING_DEFAULTS.required,
+    template: mapping.template ?? MAPPING_DEFAULTS.template,
     ...(mode !== undefined && { mode }),
     ...(isAtomic && { isAtomic }),
     patches,

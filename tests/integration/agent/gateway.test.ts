@@ -19,7 +19,7 @@ suite('a gateway that has to be notified of changes', () => {
     const repository = await server.createRepository('first-boot');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url, reload({ readyPath: '/ready', requests: [{ method: 'POST', path: '/reload' }] }));
+    await pod.setSpec(repository.url, reload({ readyPath: '/ready', requests: [{ path: '/reload' }] }));
     await pod.settle(commit);
     const port = await freePort();
     const agent = await pod.start({ GATEWAY_PORT: String(port) });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
-import type { MappingInput } from '../../../shared/api/sync.ts';
+import type { Mapping } from '../../../shared/api/sync.ts';
 import { renderMappings } from '../../../shared/domain/render-mappings.ts';
 import { WorkBudget } from '../../../shared/domain/work-budget.ts';
 
@@ -43,7 +43,7 @@ suite('renderMappings', () => {
   }
 
   test('keeps the fields of a mapping, and adds defaults for the rest', () => {
-    const given: MappingInput[] = [
+    const given: Mapping[] = [
       { source: 'a/', destination: 'b' },
       {
         source: '.',
@@ -88,7 +88,7 @@ suite('renderMappings', () => {
   });
 
   test('reports all problems, with the number of the mapping and of the patch', () => {
-    const given: MappingInput[] = [
+    const given: Mapping[] = [
       {
         source: 'a',
         destination: 'b',

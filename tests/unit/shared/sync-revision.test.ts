@@ -28,13 +28,16 @@ suite('the revision of spec.sync', () => {
   test('stays the same across releases: another hash would have every gateway sync again', () => {
     const switches = { paused: true, dryRun: true };
     const defaults = { ...switches, syncPeriod: 30, vars: { site: 'x', B: '2', a: '1' } };
-    const profiles = { b: { ...switches, mappings: [{ source: 'a', destination: 'b/ü', required: true }] }, a: {} };
+    const profiles = {
+      b: { ...switches, mappings: [{ source: 'a', destination: 'b/ü', required: true, template: false }] },
+      a: {},
+    };
     const golden: [value: unknown, revision: string][] = [
       [null, '74234e98afe7498fb5daf1f36ac2d78a'],
       [{}, '44136fa355b3678a1146ad16f7e8649e'],
       [
         { defaults, profiles, more: [1.5, 1e21, -0, '\ud800', '\u2028', undefined] },
-        '742844a2f1cce338acc6d052547c25ed',
+        'fe8478b73b2dd3f50d870b48499a13a5',
       ],
       [{ profiles: { 10: {}, 9: {}, a: { '\u{1f600}': 1, '\uffff': 2 } } }, 'eae75e530f97383de7bf8860f7120b8e'],
     ];
@@ -53,7 +56,7 @@ suite('the revision of spec.sync', () => {
   test('differs if any field differs', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
-        const wrap = (value: unknown) => ({ profiles: { default: { mappings: [value] } } });
+        const wrap = (value: unknown) => ({ profiles: { default: { mappings: [{ source: value }] } } });
         const isSame = isDeepStrictEqual(one, other);
         if (!isSame && syncRevision(wrap(one)) === syncRevision(wrap(other))) assert.deepEqual(one, other);
       }),
@@ -94,6 +97,24 @@ suite('the revision of spec.sync', () => {
     ];
     const revisions = [sync, ...others].map(syncRevision);
     assert.equal(new Set(revisions).size, revisions.length);
+  });
+
+  test('is the same if a mapping omits a field or has its default', () => {
+    const revisionOf = (fields: object) =>
+      syncRevision({ profiles: { default: { mappings: [{ source: 'a', destination: 'b', ...fields }] } } });
+    const same = [{}, { required: true }, { template: false }, { publish: 'files' }, mapping];
+    assert.deepEqual(new Set(same.map(revisionOf)), new Set([revisionOf({})]));
+    const others = [
+      {},
+      { required: false },
+      { template: true },
+      { publish: 'atomic' },
+      { mode: '0644' },
+      { patches: [] },
+    ];
+    assert.equal(new Set(others.map(revisionOf)).size, others.length);
+    for (const mappings of [null, 'a', [null], ['a']])
+      assert.match(syncRevision({ profiles: { default: { mappings } } }), /^[0-9a-f]{32}$/);
   });
 
   test('ignores undefined fields, as JSON does', () => {

@@ -97,7 +97,7 @@ suite('judgeResource', () => {
       readyPath: '/ready',
       touchFile: 'x',
       signal: { name: 'SIGHUP' as const, process: 'nginx' },
-      requests: [{ method: 'POST' as const, path: '/a' }],
+      requests: [{ path: '/a' }],
     };
     const git = { repo: 'https://git.test/x', ref: 'x', verify: { mode: 'tag' }, submodules: true, timeout: '2m' };
     const full = resource(
