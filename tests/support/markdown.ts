@@ -16,7 +16,8 @@ export interface Block {
 }
 
 /** Reads every page of the project. */
-export const readPages = (): Promise<Page[]> => readFiles(['*.md', 'docs/**/*.md', 'chart/*.md', 'cli/*.md', 'examples/**/*.md']);
+export const readPages = (): Promise<Page[]> =>
+  readFiles(['*.md', 'docs/**/*.md', 'chart/*.md', 'cli/*.md', 'examples/**/*.md']);
 
 /** Reads the manifests of all recipes. */
 export const readManifests = (): Promise<Page[]> => readFiles(['examples/*/manifests.yaml']);

@@ -45,7 +45,10 @@ const lists = {
     verify: { requests: [{ path: '/' }] },
   },
   rollout: {
-    waves: [{ name: 'first', selector: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } }, { name: 'second', selector: {} }],
+    waves: [
+      { name: 'first', selector: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } },
+      { name: 'second', selector: {} },
+    ],
     windows: [{ kind: 'Allow', schedule: '0 8 * * *', duration: '8h' }, { kind: 'Deny' }],
   },
 };
