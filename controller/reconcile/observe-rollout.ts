@@ -115,6 +115,7 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
     notReadySince: pod.notReadySince,
     readySince: pod.readySince,
     crashedAt: pod.crashedAt,
+    restartedAt: pod.restartedAt,
     runsSince: pod.runsSince,
   };
 }

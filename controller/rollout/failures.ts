@@ -2,14 +2,14 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { currentWave } from './admission.ts';
-import { laterThan, recoversAt } from './judge-gateway.ts';
+import { laterThan, recoversAt, restartOf } from './judge-gateway.ts';
 import { iso, unlessEmpty } from './lifecycle.ts';
 import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
 
 /**
- * Records failed gateways, the reason of the first one (nothing else shows it after a rollback), and the time since
- * which gateways have been in progress. A failure is final.
+ * Records failed gateways, the reason of the first one (nothing else shows it after a rollback), and since when others
+ * have been in progress. A failure is final.
  */
 export function noteFailures(rollout: RolloutStatus, context: Context): RolloutStatus {
   const { standing, input } = context;
@@ -33,32 +33,42 @@ export function duesOf(rollout: RolloutStatus, context: Context): number[] {
     ...standing.counted.flatMap((gateway) => [
       gateway.createdAt + input.deadlineMs,
       (gateway.runsSince ?? 0) + input.deadlineMs,
+      (restartOf(gateway, rollout) ?? 0) + input.deadlineMs,
       recoversAt(gateway, rollout, input),
     ]),
   ];
 }
 
 /**
- * Returns gateways in progress, and when each is late: after it was unhealthy for the whole deadline. The deadline
- * starts at the latest of the last admission, its creation, its start, and its last change of readiness. A crash and
- * the restart after it don't extend it. Gateways that have never run are excluded, and so are additional ones.
+ * Returns gateways in progress, and when each is late. Gateways that have never run are excluded, and so are additional
+ * ones.
  */
 function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gateway: RolloutGateway; due: number }[] {
-  const { underWaySince, admittedAt = underWaySince, startedAt } = rollout;
-  if (underWaySince === undefined || admittedAt === undefined) return [];
-  const began = Math.max(Date.parse(underWaySince), Date.parse(admittedAt));
-  const isLater = laterThan(startedAt);
+  if (rollout.admittedAt === undefined) return [];
+  const isLater = laterThan(rollout.startedAt);
   const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway);
   return inProgress(standing)
     .filter(isJudged)
-    .map((gateway) => {
-      const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
-      const isCrashing = input.now < recoversAt(gateway, rollout, input);
-      const changedAt = isCrashing ? 0 : Math.max(runsSince, notReadySince ?? readySince);
-      return { gateway, due: Math.max(began, createdAt, changedAt) + input.deadlineMs };
-    })
+    .map((gateway) => ({ gateway, due: dueOf(gateway, rollout, input) }))
     .sort((a, b) => a.due - b.due);
 }
+
+/**
+ * Returns when a gateway in progress is late: after it was unhealthy for the whole deadline. The deadline starts at the
+ * latest of the last admission, its creation, its start, its last change of readiness, and the time when it became
+ * unhealthy. A crash or restart, and what follows from it, moves the deadline only once it has passed. Other gateways
+ * never move it.
+ */
+function dueOf(gateway: RolloutGateway, rollout: RolloutStatus, { deadlineMs }: RolloutInput): number {
+  const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
+  const since = timeOf(rollout.inProgress?.find(({ name }) => name === gateway.name)?.since);
+  const first = Math.max(timeOf(rollout.admittedAt), createdAt);
+  if (restartOf(gateway, rollout) === undefined)
+    return Math.max(first, since, runsSince, notReadySince ?? readySince) + deadlineMs;
+  return (since < first + deadlineMs ? first : since) + deadlineMs;
+}
+
+const timeOf = (time: string | undefined): number => (time === undefined ? 0 : Date.parse(time));
 
 /** When a wave exceeds its deadline and soak, counted from the last admission (ms since the epoch). */
 export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutInput): number | undefined {
@@ -73,25 +83,37 @@ function inProgress({ waves, admitted, index = -1 }: Standing): RolloutGateway[]
   return waves.slice(0, index + 1).flatMap(({ pending }) => pending.filter((gateway) => admitted.has(gateway)));
 }
 
-/**
- * Updates the times from which the deadline counts. If a verified gateway becomes unhealthy, or another one counts (for
- * example, after a pause), the deadline starts again, because it's unknown how long only the others have been in
- * progress.
- */
-function withTimes(rollout: RolloutStatus, { standing, input }: Context): RolloutStatus {
-  const { underWaySince, soakStartedAt } = rollout;
-  const { waves, index = -1, verified, counted } = standing;
-  const now = iso(input.now);
-  const isNews = verified.size < rollout.verified || counted.length > rollout.total;
-  const since = isNews ? now : (underWaySince ?? now);
+/** Updates the times from which deadlines count, and the soak, which an unhealthy gateway interrupts. */
+function withTimes(rollout: RolloutStatus, context: Context): RolloutStatus {
+  const { waves, index = -1, verified, counted } = context.standing;
   return {
     ...rollout,
-    // So that the next step doesn't see the same change again.
+    // A rollout that completes in this step keeps these.
     verified: verified.size,
     total: counted.length,
-    underWaySince: inProgress(standing).length > 0 ? since : undefined,
-    soakStartedAt: waves[index]?.isHealthy ? soakStartedAt : undefined,
+    soakStartedAt: waves[index]?.isHealthy ? rollout.soakStartedAt : undefined,
+    inProgress: unlessEmpty(progressOf(rollout, context)),
   };
+}
+
+type Progress = NonNullable<RolloutStatus['inProgress']>;
+
+/**
+ * Returns the gateways in progress, and since when. A verified one that crashed or restarted stays for the deadline, so
+ * that being healthy in between gives it no more time. If there may have been others, new ones were in progress before.
+ */
+function progressOf({ inProgress: before = [], ...rollout }: RolloutStatus, { standing, input }: Context): Progress {
+  const sinceOf = new Map(before.map(({ name, since }) => [name, since]));
+  const isFull = before.length === BOUNDS.inProgress;
+  const since = isFull ? (rollout.admittedAt ?? rollout.startedAt) : iso(input.now);
+  const isKept = (gateway: RolloutGateway) =>
+    sinceOf.has(gateway.name) &&
+    input.now < (restartOf(gateway, rollout) ?? Number.NEGATIVE_INFINITY) + input.deadlineMs;
+  const names = [...inProgress(standing), ...[...standing.verified].filter(isKept)].map(({ name }) => name);
+  return [...names.filter((name) => sinceOf.has(name)), ...names.filter((name) => !sinceOf.has(name))]
+    .slice(0, BOUNDS.inProgress)
+    .sort()
+    .map((name) => ({ name, since: sinceOf.get(name) ?? since }));
 }
 
 export const noteTimes = ({ rollout, history }: RolloutState, context: Context): RolloutState => ({

@@ -18,7 +18,7 @@ export const hasRelease = ({ report }: RolloutGateway, rollout: RolloutStatus): 
 
 /**
  * When a gateway that crashed during the rollout can be healthy again (ms since the epoch): after half of the deadline.
- * A gateway that keeps crashing therefore fails by the deadline, even if it's healthy in between.
+ * A gateway that crashes again within the deadline therefore fails, because a crash doesn't move its deadline.
  */
 export function recoversAt(
   gateway: RolloutGateway,
@@ -30,6 +30,15 @@ export function recoversAt(
 
 const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
+
+/** When a container last exited during the rollout, with or without an error (ms since the epoch); undefined if none did. */
+export function restartOf(
+  { crashedAt, restartedAt }: RolloutGateway,
+  { startedAt }: Pick<RolloutStatus, 'startedAt'>,
+): number | undefined {
+  const last = Math.max(crashedAt ?? 0, restartedAt ?? 0);
+  return last >= Date.parse(startedAt) ? last : undefined;
+}
 
 /** Whether a gateway is back on the stable release since the rollback began. It may still be unhealthy. */
 export const isRolledBack = ({ report }: RolloutGateway, rollout: RolloutStatus): boolean =>

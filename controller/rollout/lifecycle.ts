@@ -168,7 +168,7 @@ export function noteComplete({ rollout, history }: RolloutState, input: RolloutI
       ...rollout,
       wave: undefined,
       waveStartedAt: undefined,
-      underWaySince: undefined,
+      inProgress: undefined,
       preview: undefined,
       trial: undefined,
       isTried: undefined,

@@ -18,6 +18,8 @@ export interface RolloutGateway {
   runsSince?: number | undefined;
   /** When one of its containers last exited with an error. */
   crashedAt?: number | undefined;
+  /** The same, even without an error. */
+  restartedAt?: number | undefined;
   /** Not all of its containers have run yet (no node, image, or Secret), so it can't be verified. */
   isUnstarted?: boolean;
   /** Paused or in a dry run: it neither passes nor fails. */

@@ -59,14 +59,15 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
   };
 }
 
-const TIMES = ['startedAt', 'waveStartedAt', 'admittedAt', 'underWaySince', 'soakStartedAt', 'waitsSince'] as const;
+const TIMES = ['startedAt', 'waveStartedAt', 'admittedAt', 'soakStartedAt', 'waitsSince'] as const;
 
 /** Replaces times that are ahead because the clock was set back, so that no deadline takes longer than it should. */
 function withoutFuture({ rollout, history }: RolloutState, { now, previewIntervalMs }: RolloutInput): RolloutState {
   const before = (time: string, end: number) => (Date.parse(time) > end ? iso(end) : time);
   const corrected = { ...rollout };
   for (const name of TIMES) if (rollout[name] !== undefined) corrected[name] = before(rollout[name], now);
-  const { preview, nextPreviewAt } = rollout;
+  const { preview, nextPreviewAt, inProgress } = rollout;
+  if (inProgress) corrected.inProgress = inProgress.map((entry) => ({ ...entry, since: before(entry.since, now) }));
   if (preview) corrected.preview = { ...preview, startedAt: before(preview.startedAt, now) };
   if (nextPreviewAt) corrected.nextPreviewAt = before(nextPreviewAt, now + previewIntervalMs);
   return { history, rollout: corrected };

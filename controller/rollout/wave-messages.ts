@@ -7,16 +7,24 @@ import type { Context } from './standing.ts';
 
 /** Describes which gateways of a wave the rollout waits for. */
 export function progressOf(rollout: RolloutStatus, index: number, context: Context): string {
-  const { startedAt, admittedAt = startedAt, underWaySince = admittedAt, admission } = rollout;
-  const wave = admission[index]?.wave;
+  const wave = rollout.admission[index]?.wave;
   const { areInProgress, names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
   const isIdle = context.standing.waves[index]?.isIdle;
   if (areInProgress || (holders.length > 0 && skipped.length === 0))
-    return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${trialText(rollout, index, context)}${skippedText(rollout, context)}`;
+    return `waiting for ${named(holders)} in wave ${wave} since ${progressSince(rollout, holders)}${trialText(rollout, index, context)}${skippedText(rollout, context)}`;
   if (skipped.length > 0)
     return `waiting for one of ${named(skipped)} to be ready in wave ${wave} since ${sinceOf(rollout)}; none was ready before the rollout began, so the rollout can't be verified${isIdle ? endText(context) : ''}`;
   return `waiting for a replacement gateway in wave ${wave} since ${sinceOf(rollout)}; no gateway is left to verify the rollout`;
+}
+
+/** When the first of some gateways began to be in progress. */
+function progressSince(
+  { startedAt, admittedAt = startedAt, inProgress = [] }: RolloutStatus,
+  names: readonly string[],
+) {
+  const times = inProgress.flatMap(({ name, since }) => (names.includes(name) ? since : []));
+  return times.sort()[0] ?? admittedAt;
 }
 
 const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveStartedAt ?? startedAt;

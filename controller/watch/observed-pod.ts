@@ -4,7 +4,15 @@ import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip } from './observed-text.ts';
-import { crashedAt, hasAgentRun, isUnstarted, runsSince, type StartingStatus, waitingOf } from './observed-waiting.ts';
+import {
+  crashedAt,
+  hasAgentRun,
+  isUnstarted,
+  restartedAt,
+  runsSince,
+  type StartingStatus,
+  waitingOf,
+} from './observed-waiting.ts';
 
 /** The fields of a pod that the controller reads. */
 export interface Pod {
@@ -37,6 +45,8 @@ export interface ObservedPod {
   readySince?: number | undefined;
   /** When one of its containers last exited with an error (ms since the epoch). */
   crashedAt?: number | undefined;
+  /** The same, even without an error. */
+  restartedAt?: number | undefined;
   /** When the last of its containers started (ms since the epoch). */
   runsSince?: number | undefined;
   /** One of its containers has not run yet, and none has crashed. */
@@ -73,6 +83,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
     createdAt: Date.parse(metadata.creationTimestamp),
     ...readiness(metadata, status),
     crashedAt: crashedAt(status),
+    restartedAt: restartedAt(status),
     runsSince: runsSince(status),
     hasAgentRun: hasAgentRun(status),
     labels: Object.fromEntries(boundedLabels(Object.entries(metadata.labels ?? {}))),

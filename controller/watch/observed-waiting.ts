@@ -59,10 +59,16 @@ export function runsSince({ containerStatuses = [] }: StartingStatus = {}): numb
 }
 
 /** When a container of the pod, or its agent, last exited with an error (ms since the epoch). */
-export function crashedAt(status: StartingStatus = {}): number | undefined {
+export const crashedAt = (status?: StartingStatus): number | undefined =>
+  lastExit(status, (exitCode) => exitCode !== 0);
+
+/** When one last exited, even without an error (ms since the epoch). */
+export const restartedAt = (status?: StartingStatus): number | undefined => lastExit(status, () => true);
+
+function lastExit(status: StartingStatus = {}, counts: (exitCode: number | undefined) => boolean): number | undefined {
   const times = [...agentOf(status), ...(status.containerStatuses ?? [])].flatMap(({ state, lastState }) =>
     [state?.terminated, lastState?.terminated].flatMap((ended) =>
-      ended?.finishedAt && ended.exitCode !== 0 ? Date.parse(ended.finishedAt) : [],
+      ended?.finishedAt && counts(ended.exitCode) ? Date.parse(ended.finishedAt) : [],
     ),
   );
   return times.length > 0 ? Math.max(...times) : undefined;

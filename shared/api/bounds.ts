@@ -77,6 +77,8 @@ export const BOUNDS = {
   selectorLength: 1_024,
   /** Failed gateways that a rollout can tolerate. */
   failures: 100,
+  /** Gateways in progress whose time is kept; that of others starts at the last admission. */
+  inProgress: 100,
   /** Commits that a resource can roll back to. */
   history: 20,
 } as const;

@@ -151,9 +151,14 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   startedAt: timestamp('Time when the rollout began.'),
   waveStartedAt: v.optional(timestamp('Time when the wave began.')),
   admittedAt: v.optional(timestamp('Time when gateways were last admitted.')),
-  underWaySince: v.optional(
-    timestamp(
-      'Time since which the rollout has been waiting for admitted gateways. The progress deadline never starts earlier.',
+  inProgress: v.optional(
+    list(
+      v.object({
+        name: text('Name of a pod.', 253),
+        since: timestamp('Time since which it is not verified. Its progress deadline never starts earlier.'),
+      }),
+      BOUNDS.inProgress,
+      'Admitted gateways that the rollout waits for, or has waited for and that crashed within the progress deadline.',
     ),
   ),
   soakStartedAt: v.optional(timestamp('Time when all gateways of the wave were verified.')),

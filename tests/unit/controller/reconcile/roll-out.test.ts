@@ -291,6 +291,7 @@ suite('a step of a rollout takes into account', () => {
           notReadySince: undefined,
           readySince: began,
           crashedAt: undefined,
+          restartedAt: undefined,
           runsSince: undefined,
           ...unknown,
           isUnstarted: false,

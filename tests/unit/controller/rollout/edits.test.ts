@@ -168,15 +168,6 @@ suite('the waves of a spec', () => {
 });
 
 suite('the deadline of a gateway', () => {
-  test('starts when it is resumed from a pause, and not with an edit', () => {
-    const setup = setupOf(pilot);
-    let world = control(withAgent(begun(setup), 1, { isResting: true }), setup);
-    world = control(later(world, DEADLINE_MS - 1), setup);
-    world = control(withAgent(world, 1, { isResting: false }), setup);
-    assert.equal(rolloutOf(control(later(world, DEADLINE_MS - 1), setup)).phase, 'Progressing');
-    assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');
-  });
-
   test('is its own if it joins later', () => {
     const setup = setupOf(pilot);
     let world = later(begun(setup), DEADLINE_MS / 2);

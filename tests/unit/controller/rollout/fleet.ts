@@ -107,6 +107,12 @@ export class Fleet {
     this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), crashedAt: this.now };
   }
 
+  /** Makes one of its containers exit without an error, and start again. */
+  restart(index: number): void {
+    const restarted = { restartedAt: this.now, runsSince: this.now, readySince: this.now, notReadySince: undefined };
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), ...restarted };
+  }
+
   /** Makes its agent report that it can't have the release. */
   fail(index: number): void {
     const { number: rollout, commit, revision } = this.rollout;

@@ -97,8 +97,8 @@ const ticksSince = (world: World, time: number, most: number): number =>
 
 function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, admission, preview } = rollout;
-  const { waitsFor, waitsSince, total, verified } = rollout;
+  const { phase, startedAt, waveStartedAt, admittedAt, inProgress, soakStartedAt, admission, preview } = rollout;
+  const { waitsFor, waitsSince } = rollout;
   const canBeStale = preview === undefined && world.agents.some(hasFailed);
   const matters = phase === 'RollingBack' || canBeStale || admission.some(({ gateways }) => gateways === 0);
   const age = (most: number, ...times: (string | undefined)[]) =>
@@ -110,8 +110,7 @@ function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[]
     started,
     waveStartedAt && age(LATE, waveStartedAt, admittedAt),
     admittedAt && age(DEADLINE, admittedAt),
-    // Earlier counts matter only while gateways are in progress.
-    underWaySince && [age(DEADLINE, underWaySince), total, verified],
+    inProgress?.map(({ name, since }) => [name, age(DEADLINE, since)]),
     soakStartedAt && age(SOAK_MS / TICK_MS, soakStartedAt),
     waitsFor === 'Gateways' && waitsSince && age(DEADLINE, waitsSince),
   ];

@@ -69,16 +69,22 @@ test('an agent that restarts during the soak gets the whole duration again', () 
   assert.equal(rolloutOf(world).phase, 'Soaking');
 });
 
-test("a flapping gateway doesn't keep another one from failing", () => {
-  const setup = setupOf({}, [[true], [true]]);
-  let world = sync(begun(setup), 0, setup);
-  const { seen } = world.agents[0] ?? {};
-  for (let turn = 0; turn < 2; turn += 1) {
-    const state = turn % 2 === 1 ? 'healthy' : 'busy';
-    world = control(withAgent(later(world, DEADLINE_MS / 2), 0, { seen: seen && { ...seen, state } }), setup);
-  }
-  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures?.includes('g1')], ['Stopped', true]);
-});
+for (const first of ['healthy', 'busy'] as const) {
+  test(`a flapping gateway, ${first} at first, doesn't keep another one from failing, and fails no earlier itself`, () => {
+    const setup = setupOf({ maxFailures: 1 }, [[true], [true], [false]]);
+    let world = control(sync(begun(setup), 0, setup), setup);
+    const { seen } = world.agents[0] ?? {};
+    const second = first === 'busy' ? 'healthy' : 'busy';
+    for (const [ms, state] of [
+      [DEADLINE_MS / 2, first],
+      [DEADLINE_MS / 2 - 1, second],
+    ] as const)
+      world = control(withAgent(later(world, ms), 0, { seen: seen && { ...seen, state } }), setup);
+    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures], ['Progressing', undefined]);
+    world = control(later(world, 1), setup);
+    assert.deepEqual(rolloutOf(world).failures, ['g1']);
+  });
+}
 
 test('two rollbacks go back twice, never forward', () => {
   const setup = setupOf();

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
+import { DEADLINE, Fleet } from './fleet.ts';
+
+const MINUTE = 60_000;
+const minutes = DEADLINE / MINUTE;
+
+/** A canary that waits for its commit, and two gateways that are done with an earlier wave. */
+function makeFleet(soak?: string) {
+  const waves = [{ name: 'early' }, { name: 'canary', ...(soak && { soak }) }];
+  const fleet = new Fleet({ waves, onFailure: 'Rollback' }, [
+    [false, true],
+    [true, false],
+    [true, false],
+    [false, false],
+  ]);
+  fleet.look();
+  fleet.well(1, 2);
+  fleet.look();
+  assert.equal(fleet.rollout.wave, 'canary');
+  return fleet;
+}
+
+/** Reconciles each minute; the disturbance comes first. */
+function passMinutes(fleet: Fleet, count: number, disturb: (minute: number) => void = () => {}): void {
+  const began = fleet.now;
+  for (let minute = 1; minute <= count; minute += 1) {
+    fleet.now = began + minute * MINUTE - 1_000;
+    disturb(minute);
+    fleet.look();
+  }
+}
+
+suite('a canary fails at its own deadline', () => {
+  const disturbances: [what: string, disturb: (fleet: Fleet, minute: number) => void][] = [
+    ['in a quiet fleet', () => {}],
+    [
+      'while another gateway is unready every other minute',
+      (fleet, minute) => (minute % 2 ? fleet.blink(1) : fleet.well(1)),
+    ],
+    [
+      'while another gateway is unready for a minute in ten',
+      (fleet, minute) => (minute % 10 ? fleet.well(1) : fleet.blink(1)),
+    ],
+    [
+      "while another gateway's agent is busy now and then",
+      (fleet, minute) => (minute % 2 ? fleet.hasIt(1) : fleet.well(1)),
+    ],
+    ['while another gateway crashes once', (fleet, minute) => (minute === 3 ? fleet.crash(1) : fleet.well(1))],
+    [
+      'while another gateway is replaced each minute',
+      (fleet, minute) => (minute % 2 ? fleet.replace(1) : fleet.well(1)),
+    ],
+    [
+      'while the number of gateways changes',
+      (fleet, minute) => {
+        const [, early] = fleet.gateways as [RolloutGateway, RolloutGateway];
+        if (minute % 2) fleet.gateways.push({ ...early, name: `n${minute}`, key: `5${minute}`, createdAt: fleet.now });
+        else fleet.gateways.pop();
+      },
+    ],
+    [
+      'while another gateway is paused and resumed',
+      (fleet, minute) => {
+        fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: minute % 2 === 0 };
+      },
+    ],
+  ];
+  for (const [what, disturb] of disturbances) {
+    test(what, () => {
+      const fleet = makeFleet();
+      passMinutes(fleet, minutes - 1, (minute) => disturb(fleet, minute));
+      assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
+      fleet.pass(1).look();
+      assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
+    });
+  }
+
+  for (const period of [2, 7, 8, 14]) {
+    test(`even if it is healthy between crashes, one in ${period} minutes`, () => {
+      const fleet = makeFleet('60m');
+      fleet.well(0);
+      passMinutes(fleet, 2 * minutes, (minute) => {
+        if (minute % period === 0) fleet.crash(0);
+        else fleet.well(0);
+      });
+      assert.deepEqual(fleet.rollout.failures, ['g0']);
+    });
+  }
+
+  test('even if its container restarts without an error', () => {
+    const fleet = makeFleet();
+    passMinutes(fleet, minutes, () => fleet.restart(0));
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
+  });
+});
+
+suite('a gateway that was verified, and becomes unhealthy later, has the whole deadline', () => {
+  const causes: [what: string, happen: (fleet: Fleet) => void][] = [
+    ['its pod becomes unready', (fleet) => fleet.blink(0)],
+    ['its agent becomes busy', (fleet) => fleet.hasIt(0)],
+    ['it crashes', (fleet) => fleet.crash(0)],
+  ];
+  for (const [what, happen] of causes) {
+    for (const others of ['quiet', 'flapping'] as const) {
+      test(`if ${what} in a ${others} fleet`, () => {
+        const fleet = makeFleet('60m');
+        const flap = (minute: number) => {
+          if (others === 'quiet') return;
+          if (minute % 2) fleet.blink(1);
+          else fleet.well(1);
+        };
+        fleet.well(0);
+        passMinutes(fleet, 2 * minutes, flap);
+        assert.deepEqual(fleet.rollout.failures, undefined);
+        fleet.now -= 1_000;
+        happen(fleet);
+        fleet.look();
+        const { state } = fleet;
+        passMinutes(fleet, minutes - 1, flap);
+        assert.deepEqual(fleet.rollout.failures, undefined);
+        passMinutes(fleet, 1);
+        assert.deepEqual(fleet.rollout.failures, ['g0']);
+        fleet.state = state;
+        fleet.well(0);
+        passMinutes(fleet, minutes + 1, flap);
+        assert.deepEqual(fleet.rollout.failures, undefined, 'it recovered');
+      });
+    }
+  }
+
+  test('and a second crash within the deadline gives it no more time', () => {
+    const fleet = makeFleet('60m');
+    fleet.well(0);
+    passMinutes(fleet, 2 * minutes);
+    passMinutes(fleet, minutes + 2, (minute) => (minute % 8 === 1 ? fleet.crash(0) : fleet.well(0)));
+    assert.deepEqual(fleet.rollout.failures, ['g0']);
+  });
+});
