@@ -12,6 +12,7 @@ import type {
 } from '../watch/observed-gateway-sync.ts';
 import { type FindGatewaySync, type Hub, hubOf } from './hub.ts';
 import { keptTag } from './kept-tag.ts';
+import { readVersionTag, TAGS } from './newest-in-range.ts';
 import { refPrefixes } from './resolve-ref.ts';
 import { LAST_TIME, readStatedTime } from './stated-time.ts';
 
@@ -225,13 +226,19 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
 export interface NeededRefs {
   prefixes: string[];
   range?: string;
+  /** With a range: the request and the push name versions, so no other tag is needed for them. */
+  isNamed?: boolean;
   commit: string | undefined;
 }
 
 export function neededRefs({ edit, kept, request, push, range }: Intents): NeededRefs {
   if (range) {
-    const prefixes = range.keptTag === undefined ? [] : [`refs/tags/${range.keptTag}`];
-    return { prefixes, range: range.text, commit: undefined };
+    const named = [request?.ref, push?.ref].filter((ref) => ref !== undefined);
+    const tags = named.filter((ref) => readVersionTag(ref)).flatMap(refPrefixes);
+    const kept = range.keptTag === undefined ? [] : [`${TAGS}${range.keptTag}`];
+    const prefixes = [...new Set([...kept, ...tags.filter((ref) => ref.startsWith(TAGS))])];
+    const isNamed = named.length > 0 && named.every((ref) => readVersionTag(ref));
+    return { prefixes, range: range.text, isNamed, commit: undefined };
   }
   const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
   const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];

@@ -1,10 +1,11 @@
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { parseRepository, repositoryKey } from '../../shared/domain/repository.ts';
 import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import { ALL_PREFIXES } from './ref-query.ts';
 import type { RepositorySource } from './repository-client.ts';
 import { type Interest, SharedQuery, type SharedQueryOptions } from './shared-query.ts';
+import type { ListBudget } from './tag-lists.ts';
 
 export interface RepositoriesOptions extends Pick<SharedQueryOptions, 'limiter' | 'enqueue' | 'onQuery'> {
   connect: (source: RepositorySource) => SharedQueryOptions['client'];
@@ -19,6 +20,8 @@ export interface Subscription extends Interest {
   commit: string | undefined;
 }
 
+/** Lists of all tags of a repository that a namespace can cause besides its polls: enough for releases, not for a flood. */
+const LIST_LIMIT = { perMinute: 1, burst: 5, maxKeys: 10_000 };
 /** Lookups of commits that one resource can cause: enough for each check of a commit that the host doesn't show yet. */
 const COMMIT_LIMIT = { perMinute: 6, burst: 6, maxKeys: 10_000 };
 
@@ -35,6 +38,7 @@ export class Repositories {
   readonly #events = new Map<string, string>();
   /** Kept while a resource is paused or replaced, so that neither resets its limit. */
   readonly #commitLimit = new RateLimit(COMMIT_LIMIT);
+  readonly #listLimit = new RateLimit(LIST_LIMIT);
 
   constructor(options: RepositoriesOptions) {
     this.#options = options;
@@ -50,7 +54,7 @@ export class Repositories {
   /** Includes what a resource needs in the next query of its repository, whichever resource causes it. */
   subscribe(key: string, { source, commit, ...interest }: Subscription): void {
     const queries: SharedQuery[] = [];
-    this.#noteEvent(key, interest.event, source);
+    this.#noteEvent(key, interest, source);
     if (interest.range !== undefined) queries.push(this.#join(key, interest, source, RANGES));
     else if (interest.prefixes.length > 0) queries.push(this.#join(key, interest, source));
     if (commit !== undefined) {
@@ -79,13 +83,23 @@ export class Repositories {
     for (const query of this.#queries.values()) query.stop();
   }
 
-  /** An event of any resource can mean a new tag, so the query for ranges of the same repository is sent again. */
-  #noteEvent(key: string, event: string | undefined, source: RepositorySource): void {
+  /** All queries of a namespace for one repository share a budget, whatever their credentials are. */
+  #listBudgetOf({ namespace, git: { repo } }: RepositorySource): ListBudget {
+    const limit = this.#listLimit;
+    const key = JSON.stringify([namespace, repositoryKey(repo)]);
+    return {
+      waitMs: () => limit.waitMs(key, performance.now()),
+      take: () => limit.take(key, performance.now()),
+    };
+  }
+
+  /** An event of a resource without a range can mean a new tag, so the tags of the same repository are listed again. */
+  #noteEvent(key: string, { event, range }: Interest, source: RepositorySource): void {
     if (event === this.#events.get(key)) return;
     if (event === undefined) this.#events.delete(key);
     else {
       this.#events.set(key, event);
-      this.#queries.get(identityOf(source, RANGES))?.refresh();
+      if (range === undefined) this.#queries.get(identityOf(source, RANGES))?.refresh();
     }
   }
 
@@ -95,12 +109,12 @@ export class Repositories {
 
   #join(key: string, interest: Interest, source: RepositorySource, about?: About): SharedQuery {
     const id = identityOf(source, about);
-    const query = this.#queries.get(id) ?? this.#create(id, source, about?.commit);
+    const query = this.#queries.get(id) ?? this.#create(id, source, about);
     query.subscribe(key, interest);
     return query;
   }
 
-  #create(id: string, source: RepositorySource, commit: string | undefined): SharedQuery {
+  #create(id: string, source: RepositorySource, { commit, ranges }: About = {}): SharedQuery {
     const { connect, limiter, gitLimiter, enqueue, onQuery } = this.#options;
     const repository = parseRepository(source.git.repo);
     const isByGit = repository !== undefined && repository.transport !== 'http';
@@ -112,6 +126,7 @@ export class Repositories {
       limiter: isByGit ? gitLimiter : limiter,
       commit,
       rateLimit: commit === undefined ? undefined : this.#commitLimit,
+      listBudget: ranges && this.#listBudgetOf(source),
       enqueue,
       onQuery,
     });

@@ -1,4 +1,4 @@
-import { timerMs } from '../../shared/domain/duration.ts';
+import { earliest, timerMs } from '../../shared/domain/duration.ts';
 import type { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isTyped } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
@@ -11,6 +11,7 @@ import type { Turn } from './git-http.ts';
 import { tooManyComparisons } from './host-errors.ts';
 import type { HostCall, HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient } from './repository-client.ts';
+import { type ListBudget, TagLists } from './tag-lists.ts';
 
 /** The part of a shared query that one resource needs. */
 export interface Interest {
@@ -24,6 +25,8 @@ export interface Interest {
   intervalMs: number | undefined;
   /** Identifies an event, such as a request. Only a query that began after the event was first seen is valid for it. */
   event: string | undefined;
+  /** Whether `prefixes` has all tags that the event is about, so that it needs no list of all tags. */
+  isNamed?: boolean | undefined;
   /** Whether a request, a push or an edit waits for the result, and the status doesn't show it yet. */
   isUrgent: boolean;
 }
@@ -39,6 +42,8 @@ export interface SharedQueryOptions {
   commit?: string | undefined;
   /** Limits how often a resource can cause this query. */
   rateLimit?: RateLimit | undefined;
+  /** Limits the lists of all tags, if the query is about ranges. */
+  listBudget?: ListBudget | undefined;
   /** Called for the resources that can go on: the result that they wait for has arrived, or their refs moved. */
   enqueue: (key: string) => void;
   /** Called after every query, for metrics. */
@@ -77,10 +82,11 @@ export class SharedQuery implements HostCall {
   #state: State = { kind: 'idle' };
   #result: Result | undefined;
   #poll: NodeJS.Timeout | undefined;
-  #refreshedAt = Number.NEGATIVE_INFINITY;
+  readonly #lists: TagLists | undefined;
 
   constructor(options: SharedQueryOptions) {
     this.#options = options;
+    this.#lists = options.listBudget && new TagLists(options.listBudget);
   }
 
   get id(): string {
@@ -122,7 +128,7 @@ export class SharedQuery implements HostCall {
   query(key: string): QueryResult | PendingQuery {
     const subscriber = this.#subscribers.get(key);
     if (!subscriber) throw new Error(`${key} has not subscribed`);
-    if (this.#result && suffices(this.#result, subscriber)) {
+    if (this.#result && this.#suffices(this.#result, subscriber)) {
       subscriber.waitingSince = undefined;
       const result = this.#resultFor(subscriber, this.#result);
       if (result.kind === 'refs') return result;
@@ -130,7 +136,7 @@ export class SharedQuery implements HostCall {
     }
     const now = performance.now();
     subscriber.waitingSince ??= now;
-    const retryAfterMs = this.#state.kind === 'idle' ? this.#waitMs(key, now) : 0;
+    const retryAfterMs = this.#state.kind === 'idle' ? this.#waitMs(key, subscriber, now) : 0;
     if (retryAfterMs === 0) this.#queue(subscriber.isUrgent);
     return { kind: 'querying', forMs: now - subscriber.waitingSince, retryAfterMs: retryAfterMs || undefined };
   }
@@ -158,7 +164,8 @@ export class SharedQuery implements HostCall {
     this.#schedulePoll();
     const subscribers = [...this.#subscribers.values()];
     const prefixes = new Set(subscribers.flatMap((subscriber) => subscriber.prefixes));
-    const ranges = new Set(subscribers.flatMap(({ range }) => range ?? []));
+    const isList = this.#lists?.begin(subscribers, startedAt) === true;
+    const ranges = new Set(isList ? subscribers.flatMap(({ range }) => range ?? []) : []);
     const before = this.#result;
     const { client, commit } = this.#options;
     const asked = { prefixes: [...prefixes], ranges: [...ranges], commit };
@@ -175,26 +182,21 @@ export class SharedQuery implements HostCall {
       const hears = intervalMs !== undefined || range !== undefined;
       if (waitingSince !== undefined || (hears && isNewsForIt)) this.#options.enqueue(key);
     }
-    if (this.#refreshedAt > startedAt) this.#queue(true);
   }
 
-  /** Queries again because of an event in the repository that another query has seen. */
+  /** Lists the tags again because of an event in the repository that another query has seen, but never the first time. */
   refresh(): void {
-    this.#refreshedAt = performance.now();
-    this.#queue(true);
+    this.#lists?.refresh();
+    this.#schedulePoll();
   }
 
   async #resultOf({ prefixes, ranges }: Asked, startedAt: number, answer: Promise<AdvertisedRefs>): Promise<Result> {
     const covered = new Set([...prefixes, ...ranges]);
+    const lists = this.#lists;
     try {
-      const refs = await answer;
-      // A tag that was chosen needs no query of its own once it is followed.
-      return {
-        kind: 'refs',
-        refs,
-        startedAt,
-        covered: ranges.length > 0 ? new Set([...covered, ...refs.keys()]) : covered,
-      };
+      const known = { refs: await answer, covered };
+      if (!lists) return { kind: 'refs', ...known, startedAt };
+      return { kind: 'refs', ...(ranges.length > 0 ? lists.keep(known) : lists.add(known)), startedAt };
     } catch (thrown) {
       const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
       const before = this.#result;
@@ -214,9 +216,20 @@ export class SharedQuery implements HostCall {
     return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
   }
 
+  /** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
+  #suffices(result: Result, subscriber: Subscriber): boolean {
+    const { event, eventAt, waitingSince } = subscriber;
+    const { startedAt, covered, kind } = result;
+    if (event !== undefined && startedAt < eventAt) return false;
+    const isCurrent = kind === 'refs' ? !this.#lists?.isNeededBy(subscriber) : performance.now() < retryAt(result);
+    const isAwaited = kind === 'error' && waitingSince !== undefined && startedAt >= waitingSince;
+    return (isCurrent || isAwaited) && hasAll(covered, subscriber);
+  }
+
   /** Counts a query that the resource causes. Returns the time that it has to wait instead (ms), if any. */
-  #waitMs(key: string, now: number): number {
+  #waitMs(key: string, subscriber: Subscriber, now: number): number {
     const { rateLimit } = this.#options;
+    if (this.#lists) return this.#lists.waitMs(subscriber);
     const waitMs = rateLimit?.waitMs(key, now) ?? 0;
     if (waitMs === 0) rateLimit?.count(key, now);
     return waitMs;
@@ -228,33 +241,34 @@ export class SharedQuery implements HostCall {
     this.#options.limiter.add(this, isUrgent);
   }
 
-  /** Polls one interval after the last query began, regardless of its cause. The shortest interval applies. */
   #schedulePoll(): void {
     clearTimeout(this.#poll);
     if (!this.#result || this.#state.kind === 'running') return;
+    const pollInMs = this.#pollInMs(this.#result);
+    const refreshInMs = this.#lists?.refreshInMs;
+    const waitMs = earliest(pollInMs, refreshInMs);
+    if (waitMs === undefined) return;
+    const run = () => {
+      this.#lists?.poll();
+      this.#queue(waitMs === refreshInMs);
+    };
+    this.#poll = setTimeout(run, timerMs(waitMs)).unref();
+  }
+
+  /** Polls one interval after the last query or list began, regardless of its cause. The shortest interval applies. */
+  #pollInMs(result: Result): number | undefined {
     let waitMs = Number.POSITIVE_INFINITY;
     for (const { intervalMs } of this.#subscribers.values()) waitMs = Math.min(waitMs, intervalMs ?? waitMs);
-    if (waitMs === Number.POSITIVE_INFINITY) return;
-    if (hasManyTags(refsOf(this.#result))) waitMs = Math.max(waitMs, MANY_TAGS.intervalMs);
-    if (this.#result.kind === 'error') waitMs = Math.max(waitMs, this.#result.retryAfterMs);
-    const { startedAt } = this.#result;
-    const due = Math.max(startedAt + waitMs * (0.95 + Math.random() * 0.1), retryAt(this.#result));
-    const leftMs = Math.max(0, due - performance.now());
-    this.#poll = setTimeout(() => this.#queue(false), timerMs(leftMs)).unref();
+    if (waitMs === Number.POSITIVE_INFINITY) return undefined;
+    if (hasManyTags(refsOf(result))) waitMs = Math.max(waitMs, MANY_TAGS.intervalMs);
+    const { startedAt } = this.#lists ?? result;
+    const due = Math.max(startedAt + waitMs * (0.95 + Math.random() * 0.1), retryAt(result));
+    return Math.max(0, due - performance.now());
   }
 }
 
 /** When an error is due for a retry (ms of a monotonic clock); 0 for refs. */
 const retryAt = (result: Result): number => (result.kind === 'error' ? result.startedAt + result.retryAfterMs : 0);
-
-/** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
-function suffices(result: Result, { prefixes, range, event, eventAt, waitingSince }: Subscriber): boolean {
-  const { startedAt, covered } = result;
-  if (event !== undefined && startedAt < eventAt) return false;
-  const isCurrent = result.kind === 'refs' || performance.now() < retryAt(result);
-  const isAwaited = waitingSince !== undefined && startedAt >= waitingSince;
-  return (isCurrent || isAwaited) && hasAll(covered, { prefixes, range });
-}
 
 /**
  * A result for ranges keeps no more than one tag for each of them, so it serves no other range, and none that was skipped

@@ -14,6 +14,8 @@ export interface GitRequest {
   protocol: 0 | 1 | 2;
   /** The command of a request in version 2; known once its body has arrived. */
   command: 'ls-refs' | 'fetch' | undefined;
+  /** Whether it lists all tags; known once its body has arrived. */
+  listsTags: boolean;
   authorised: boolean;
   /** Milliseconds since the epoch. */
   at: number;
@@ -32,11 +34,15 @@ export function describeRequest(request: IncomingMessage, authorised: boolean): 
     service: /git-(?:upload|receive)-pack/.exec(target)?.[0] as GitRequest['service'],
     protocol: Number(version) as GitRequest['protocol'],
     command: undefined,
+    listsTags: false,
     authorised,
     at: Date.now(),
     status: undefined,
   };
 }
+
+/** Enough for the command and the first prefixes. */
+const HEAD_BYTES = 1_024;
 
 /** Returns the unpacked body of a request; its first packet contains the command of gitprotocol-v2(5). */
 export function readBody(request: IncomingMessage, entry: GitRequest): Readable {
@@ -44,10 +50,11 @@ export function readBody(request: IncomingMessage, entry: GitRequest): Readable 
   const body = new PassThrough();
   let head = '';
   unpacked.on('data', (chunk: Buffer) => {
-    if (entry.command || head.length >= 24) return;
-    head += chunk.toString('latin1', 0, 24);
+    if (head.length >= HEAD_BYTES) return;
+    head += chunk.toString('latin1', 0, HEAD_BYTES);
     const command = /^[0-9a-f]{4}command=(ls-refs|fetch)/.exec(head)?.[1];
     entry.command = command as GitRequest['command'];
+    entry.listsTags = head.includes('ref-prefix refs/tags/\n');
   });
   unpacked.on('error', (error) => body.destroy(error));
   return unpacked.pipe(body);

@@ -126,10 +126,11 @@ const standardPorts: Record<string, string> = { 'http:': '80', 'https:': '443', 
 
 /** Checks whether two URLs refer to one repository over any transport: `https://git.test/a.git` and `git@git.test:a`. */
 export function isSameRepository(one: string, other: string): boolean {
-  return one === other || placeOf(one) === placeOf(other);
+  return one === other || repositoryKey(one) === repositoryKey(other);
 }
 
-function placeOf(url: string): string {
+/** Identifies a repository, whatever the transport and the spelling of its URL. */
+export function repositoryKey(url: string): string {
   const repository = parseRepository(url);
   if (!repository) return url;
   const { url: place } = repository;

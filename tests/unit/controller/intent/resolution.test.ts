@@ -367,3 +367,19 @@ test('times are parsed as in RFC 3339, for the years 1 to 9999', () => {
   ] as const)
     assert.equal(readStatedTime(text), time, text);
 });
+
+test('a query with a range requests the tags that a request and a push name, or else all tags', () => {
+  const status = { ...followsMain, target: { ref: 'v1.0.0', range: '~1', source: 'Spec' as const } };
+  const needed = (given: Asked) => {
+    const { prefixes, isNamed } = neededRefs(readIntents(resourceOf({ semver: '~1', status, ...given })));
+    return { prefixes: prefixes.filter((prefix) => prefix !== 'refs/tags/v1.0.0'), isNamed };
+  };
+  const both = ['refs/tags/v1.2.0', 'refs/tags/1.2.0'];
+  assert.deepEqual(needed({}), { prefixes: [], isNamed: false });
+  assert.deepEqual(needed({ request: { ref: 'v1.2.0' } }), { prefixes: both, isNamed: true });
+  assert.deepEqual(needed({ request: { ref: 'refs/tags/v1.2.0' } }), { prefixes: ['refs/tags/v1.2.0'], isNamed: true });
+  for (const ref of ['~1', 'latest', 'refs/heads/v1.2.0', 'a'.repeat(40)])
+    assert.deepEqual(needed({ request: { ref } }), { prefixes: [], isNamed: false }, ref);
+  const branch = { ref: 'refs/heads/main' };
+  assert.deepEqual(needed({ request: { ref: 'v1.2.0' }, push: branch }), { prefixes: both, isNamed: false });
+});

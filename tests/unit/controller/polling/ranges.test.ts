@@ -4,6 +4,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { until } from '../../../support/until.ts';
 import { arrange, commitOf } from './repositories-world.ts';
 
+type World = Awaited<ReturnType<typeof arrange>>;
+
 /** Resources of namespace `a` with the range ~1, whose query has run. */
 async function arrangeRanges(t: TestContext) {
   const world = await arrange(t);
@@ -51,6 +53,90 @@ suite('a query for ranges', () => {
     await untilAnswered('a/branch', { event: 'push' });
     await until(() => enqueued, { describe: 'the range is enqueued', accept: (keys) => keys.includes('a/range') });
     assert.ok(commitOf(await untilAnswered('a/range', { range: '~1' }), 'refs/tags/v1.0.1'));
+  });
+
+  test("is not sent by a replica that only subscribes, whatever happens to the repository's resources", async (t) => {
+    const { subscribe, server, untilAnswered, first, repository } = await arrange(t);
+    await repository.tag('v1.0.0');
+    subscribe('a/range', { range: '~1', intervalMs: 20 });
+    subscribe('a/branch', { intervalMs: 20 });
+    for (const event of ['push', 'request']) {
+      subscribe('a/branch', { event, intervalMs: 20 });
+      subscribe('a/range', { range: '~1', event, intervalMs: 20 });
+    }
+    await untilAnswered('b/branch', { intervalMs: undefined });
+    assert.equal(server.requests.length, 2, 'those of the other namespace');
+    assert.equal(commitOf(await untilAnswered('a/range', { range: '~1' }), 'refs/tags/v1.0.0'), first);
+  });
+
+  test('asks only for the tags that an event names, and adds them for all resources', async (t) => {
+    const { repository, enqueued, untilAnswered, lists } = await arrangeRanges(t);
+    await untilAnswered('a/other', { range: '*' });
+    const before = lists();
+    for (let n = 1; n <= 10; n += 1) {
+      await repository.tag(`v1.0.${n}`);
+      enqueued.length = 0;
+      const prefixes = ['refs/tags/v1.0.0', `refs/tags/v1.0.${n}`];
+      const answer = await untilAnswered('a/range', { range: '~1', prefixes, event: `${n}`, isNamed: true });
+      assert.ok(commitOf(answer, `refs/tags/v1.0.${n}`));
+      assert.ok(commitOf(answer, 'refs/tags/v1.0.0'));
+      assert.ok(enqueued.includes('a/other'));
+      assert.ok(commitOf(await untilAnswered('a/other', { range: '*' }), `refs/tags/v1.0.${n}`));
+    }
+    await untilAnswered('a/range', { range: '~1', prefixes: ['refs/tags/v1.0.10'] });
+    assert.equal(lists(), before);
+  });
+
+  test('lists the tags again if one of the list was deleted, and another may be the newest', async (t) => {
+    const { repository, untilAnswered, query } = await arrangeRanges(t);
+    await repository.tag('v1.0.1');
+    await untilAnswered('a/range', { range: '~1', event: 'push' });
+    await repository.deleteRef('refs/tags/v1.0.1');
+    const wish = { range: '~1', prefixes: ['refs/tags/v1.0.1'], event: 'deleted', isNamed: true };
+    assert.equal(commitOf(await untilAnswered('a/range', wish), 'refs/tags/v1.0.1'), undefined);
+    await until(() => query('a/range', wish), {
+      describe: 'the older tag',
+      accept: (result) => result.kind === 'refs' && result.refs.has('refs/tags/v1.0.0'),
+    });
+  });
+
+  const floods: Record<string, (n: number, url: string) => Parameters<World['query']>> = {
+    'pushes to a branch': (n) => ['a/range', { range: '~1', event: `${n}` }],
+    'different ranges': (n) => ['a/range', { range: `~1.${n}` }],
+    'different ranges of recreated resources': (n) => [`a/range-${n}`, { range: `~1.${n}` }],
+    'different spellings of the URL': (n, url) => [`a/range-${n}`, { range: '~1', repo: `${url}${'/'.repeat(n)}` }],
+  };
+  for (const [what, wishOf] of Object.entries(floods))
+    test(`has a budget for all causes, such as ${what}, and names the time of the next list`, async (t) => {
+      const { repository, query, repositories, lists } = await arrangeRanges(t);
+      const waits: number[] = [];
+      for (let n = 0; n < 10; n += 1) {
+        const [key, wish] = wishOf(n, repository.url);
+        const answer = await until(() => query(key, wish), {
+          describe: `the result or the time for ${n}`,
+          accept: (result) => result.kind !== 'querying' || result.retryAfterMs !== undefined,
+          interval: 2,
+        });
+        if (answer.kind === 'querying') waits.push(answer.retryAfterMs ?? 0);
+        if (what.includes('recreated')) repositories.unsubscribe(key);
+      }
+      assert.ok(lists() >= 2 && lists() <= 6, `${lists()} lists`);
+      assert.ok(waits.length > 0 && waits.every((waitMs) => waitMs > 0 && waitMs <= 60_000), waits.join());
+      assert.equal(
+        (
+          await until(() => query('b/range', { range: '~1' }), {
+            describe: 'another namespace',
+            accept: ({ kind }) => kind !== 'querying',
+          })
+        ).kind,
+        'refs',
+      );
+    });
+
+  test('has the same budget for events of resources without a range', async (t) => {
+    const { untilAnswered, lists } = await arrangeRanges(t);
+    for (let n = 0; n < 10; n += 1) await untilAnswered('a/branch', { event: `${n}` });
+    assert.ok(lists() <= 6, `${lists()} lists`);
   });
 
   test('is not sent for an event in another namespace', async (t) => {

@@ -24,6 +24,8 @@ export interface Wish {
   timeoutMs?: number;
   intervalMs?: number | undefined;
   event?: string;
+  /** The event names the tags in `prefixes`. */
+  isNamed?: boolean;
 }
 
 /** Real queries of a git server with one repository; keys are `namespace/name`. */
@@ -52,6 +54,7 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
     timeoutMs: wish.timeoutMs ?? timeoutMs,
     intervalMs: 'intervalMs' in wish ? wish.intervalMs : HOUR_MS,
     event: wish.event,
+    isNamed: wish.isNamed,
     isUrgent: wish.event !== undefined,
   });
   const query = (key: string, wish: Wish = {}) => repositories.query(key, subscription(key, wish));
@@ -73,6 +76,8 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
       return answer as QueryResult;
     },
     queries: () => server.requests.filter(({ command }) => command === 'ls-refs').length,
+    /** Requests for all tags. */
+    lists: () => server.requests.filter(({ listsTags }) => listsTags).length,
     /** Requests for commits. */
     fetches: () => server.requests.filter(({ command }) => command === 'fetch').length,
   };
