@@ -22,7 +22,7 @@ export type AcceptedDelivery = WebhookIntent & { source: RequestSource; requestI
 
 /**
  * The annotations that carry a delivery to the controller. A push doesn't change a request's annotations, and vice versa.
- * The time is that of the event, so that a late retry doesn't replace a newer delivery, but never later than the arrival.
+ * The time is the event's, so that a late retry doesn't replace a newer delivery, but never later than the arrival.
  */
 export function annotationsOf(delivery: AcceptedDelivery, arrivedAt: Date): Annotations {
   const time = new Date(Math.min(delivery.madeAt ?? Number.POSITIVE_INFINITY, arrivedAt.getTime())).toISOString();

@@ -1,6 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
-import { isForm, payloadOfForm } from '../sources/form-payload.ts';
+import { decodePayload, isForm } from '../sources/form-payload.ts';
 import type { HmacKey } from './hmac-key.ts';
 
 interface SignatureHeader {
@@ -32,24 +32,32 @@ const ofJson: readonly SignatureHeader[] = [
   { name: 'x-gogs-signature', form: bare },
 ];
 
+/** Passes the signed bytes on in chunks. Returns false if they are invalid. */
+type Feed = (use: (chunk: Buffer) => void) => boolean;
+
 /** Checks whether a header contains a signature by one of the keys. Ignores headers of other forms. */
 export function verifySignature(headers: DeliveryHeaders, body: Buffer, keys: readonly HmacKey[]): boolean {
-  const isBodySigned = isSigned(body, signaturesIn(headers, ofBody), keys);
-  const jsonSignatures = signaturesIn(headers, ofJson);
-  if (jsonSignatures.length === 0) return isBodySigned;
-  const json = isForm(headers) ? payloadOfForm(body) : body;
-  const isJsonSigned = json !== undefined && isSigned(json, jsonSignatures, keys);
-  return isBodySigned || isJsonSigned;
+  const feedBody: Feed = (use) => {
+    use(body);
+    return true;
+  };
+  const feedJson: Feed = isForm(headers) ? (use) => decodePayload(body, use) : feedBody;
+  const isBodySigned = isSigned(feedBody, signaturesIn(headers, ofBody), keys);
+  return isSigned(feedJson, signaturesIn(headers, ofJson), keys) || isBodySigned;
 }
 
-function isSigned(bytes: Buffer, signatures: readonly Buffer[], keys: readonly HmacKey[]): boolean {
+function isSigned(feed: Feed, signatures: readonly Buffer[], keys: readonly HmacKey[]): boolean {
   if (signatures.length === 0) return false;
-  const isRight = ({ text }: HmacKey) => {
-    const expected = createHmac('sha256', text).update(bytes).digest();
+  const macs = keys.map(({ text }) => createHmac('sha256', text));
+  const isValid = feed((chunk) => {
+    for (const mac of macs) mac.update(chunk);
+  });
+  const isRight = (mac: Hmac) => {
+    const expected = mac.digest();
     return signatures.some((signature) => timingSafeEqual(signature, expected));
   };
   // All keys are tried, so that the duration doesn't reveal which one matches.
-  return keys.filter(isRight).length > 0;
+  return macs.filter(isRight).length > 0 && isValid;
 }
 
 function signaturesIn(headers: DeliveryHeaders, expected: readonly SignatureHeader[]): Buffer[] {

@@ -15,36 +15,52 @@ const PERCENT = 0x25;
 const AMPERSAND = 0x26;
 const PLUS = 0x2b;
 const BLANK = 0x20;
+const CHUNK_BYTES = 16 * 1024;
 
 /**
  * The bytes of the first field `payload` of a form; undefined if the form has none, or its encoding is invalid. Other
- * fields aren't decoded. This also runs for unauthenticated bodies, so it needs no more memory than the body.
+ * fields aren't decoded.
  * https://docs.github.com/en/webhooks/using-webhooks/creating-webhooks#creating-webhooks
  */
 export function payloadOfForm(form: Buffer): Buffer | undefined {
-  let start = form.indexOf(FIELD);
-  while (start > 0 && form[start - 1] !== AMPERSAND) start = form.indexOf(FIELD, start + 1);
-  if (start < 0) return undefined;
-  const end = form.indexOf(AMPERSAND, start);
-  return decoded(form.subarray(start + FIELD.length, end < 0 ? form.length : end));
+  const chunks: Buffer[] = [];
+  return decodePayload(form, (chunk) => chunks.push(Buffer.from(chunk))) ? Buffer.concat(chunks) : undefined;
 }
 
-/** Decodes `%XX`, and `+` as a blank. Undefined for an invalid escape. */
-function decoded(value: Buffer): Buffer | undefined {
-  const bytes = Buffer.allocUnsafe(value.length);
+/**
+ * Decodes the payload in chunks, each of which is valid only during the call, so that the forms of unauthenticated clients
+ * need no further memory. Returns whether the form has a payload, and its encoding is valid.
+ */
+export function decodePayload(form: Buffer, use: (chunk: Buffer) => void): boolean {
+  const value = encodedPayload(form);
+  if (!value) return false;
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let length = 0;
   for (let at = 0; at < value.length; at += 1) {
     let byte = value[at] as number;
     if (byte === PLUS) byte = BLANK;
     if (byte === PERCENT) {
       byte = hexDigit(value[at + 1]) * 16 + hexDigit(value[at + 2]);
-      if (Number.isNaN(byte)) return undefined;
+      if (Number.isNaN(byte)) return false;
       at += 2;
     }
-    bytes[length] = byte;
+    chunk[length] = byte;
     length += 1;
+    if (length === CHUNK_BYTES) {
+      use(chunk);
+      length = 0;
+    }
   }
-  return bytes.subarray(0, length);
+  use(chunk.subarray(0, length));
+  return true;
+}
+
+function encodedPayload(form: Buffer): Buffer | undefined {
+  let start = form.indexOf(FIELD);
+  while (start > 0 && form[start - 1] !== AMPERSAND) start = form.indexOf(FIELD, start + 1);
+  if (start < 0) return undefined;
+  const end = form.indexOf(AMPERSAND, start);
+  return form.subarray(start + FIELD.length, end < 0 ? form.length : end);
 }
 
 function hexDigit(code = 0): number {

@@ -340,6 +340,19 @@ suite('a form of Gitea, Forgejo, or Gogs', () => {
     assert.equal((await app.post(path, form, { ...type, ...events, ...signatures })).status, 202);
   });
 
+  test('can be large', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const large = JSON.stringify({
+      ...JSON.parse(json),
+      commits: Array.from({ length: 1500 }, (_, n) => `commit ü ${n}`),
+    });
+    const headers = { ...type, 'X-Gogs-Event': 'push', 'X-Gogs-Signature': hexOf(large) };
+    const body = `payload=${encodeURIComponent(large)}`;
+    assert.ok(large.length > 16 * 1024, String(large.length));
+    assert.equal((await app.post(path, body, headers)).status, 202);
+    assert.equal((await app.post(path, body.replace('1499', '1498'), headers)).status, 401);
+  });
+
   test('is decoded like any form', async (t) => {
     const app = await startApp(t, { readSecrets });
     const token = { ...type, 'X-Gogs-Event': 'push', Authorization: 'Bearer token' };
