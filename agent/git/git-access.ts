@@ -6,6 +6,7 @@ import {
   hasForeignHost,
   parseRepository,
   type Repository,
+  sentUserOf,
 } from '../../shared/domain/repository.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
@@ -149,7 +150,8 @@ async function readAuthorization(
 ): Promise<GitAccess['authorization']> {
   if (!tokenFile || !repository.url.startsWith('https://')) return undefined;
   const token = await readSecret(tokenFile);
-  return { origin: new URL(repository.url).origin, value: authorizationOf(repository, token) };
+  const { origin } = new URL(repository.url);
+  return { origin, value: authorizationOf(repository, token), user: sentUserOf(repository, token) };
 }
 
 async function readSecret(file: string): Promise<string> {

@@ -2,13 +2,13 @@ import { parseRepository } from '../../shared/domain/repository.ts';
 import { type GitSyncOptions, textOf } from './git-sync-options.ts';
 import type { Container, PodSpec } from './manifest.ts';
 import { sourceOf } from './pod-paths.ts';
-import { type Notes, nameFor, type Spec } from './source.ts';
+import { isToken, type Notes, nameFor, type Spec } from './source.ts';
 
 type Auth = NonNullable<Spec['git']['auth']>;
 
 /** Credentials of git-sync in the form of the operator. */
 export type AuthResult =
-  | { kind: 'auth'; auth: Auth | undefined; caSecretRef: Spec['git']['caSecretRef'] }
+  | { kind: 'auth'; auth: Auth | undefined; caSecretRef: Spec['git']['caSecretRef']; repo: string }
   | { kind: 'stays'; why: string };
 
 /** A container with its pod and repository. */
@@ -34,7 +34,8 @@ export function readAuth(caller: Caller, notes: Notes): AuthResult {
     };
   const auth = readMethod(caller, notes);
   if (typeof auth === 'string') return { kind: 'stays', why: auth };
-  return { kind: 'auth', auth, caSecretRef: readCa(caller, notes) };
+  const repo = auth?.token ? withUser(caller, notes) : caller.repo;
+  return { kind: 'auth', auth, caSecretRef: readCa(caller, notes), repo };
 }
 
 function readMethod(caller: Caller, notes: Notes): Auth | string | undefined {
@@ -85,15 +86,33 @@ function chooseKeyFile({ options, container, spec }: Caller, notes: Notes): stri
 function readToken(caller: Caller, notes: Notes): SecretKey {
   const { settings } = caller.options;
   const password = settings.get('password');
-  const userName = settings.get('username');
-  if (userName)
-    notes.differs(
-      'the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most git servers accept with any token: if yours does not, store user:token in the Secret',
-    );
   if (password?.kind === 'secret') return { name: password.name, key: password.key };
   const file = textOf(settings, 'password-file') ?? '';
   return secretOf(caller, file, { key: 'token', what: 'the token', notes });
 }
+
+/** Returns the repository with the user name for the token, because some git servers accept no other one. */
+function withUser({ options, repo }: Caller, notes: Notes): string {
+  const setting = options.settings.get('username');
+  if (!setting || (setting.kind === 'value' && setting.value === '')) return repo;
+  if (setting.kind !== 'value') {
+    notes.todo(
+      'the user name is from a Secret, which the operator does not read: write it in spec.git.repo (https://USER@HOST/PATH), or store USER:TOKEN in the Secret of spec.git.auth',
+    );
+    return repo;
+  }
+  const user = setting.value;
+  const wanted = repo.replace(/^https:\/\//i, (scheme) => `${scheme}${escapedUser(user)}@`);
+  if (!isToken(user) && parseRepository(wanted)?.user === user) return wanted;
+  notes.todo(
+    'the user name cannot be a part of spec.git.repo, or looks like a token: store USER:TOKEN in the Secret of spec.git.auth',
+  );
+  return repo;
+}
+
+/** Percent-encodes the characters that the user in a URL can't have (RFC 3986, section 3.2.1). */
+const escapedUser = (user: string): string =>
+  encodeURIComponent(user).replaceAll(/%(2B|26|3D|3B|24|2C)/g, (code) => decodeURIComponent(code));
 
 const GITHUB = [
   'github-app-private-key',

@@ -34,9 +34,10 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
   const target = readTarget(url, refOf(options), notes);
   if (target.kind !== 'target')
     return target.kind === 'stays' ? stays(target.why) : { title, ...target, kind: 'refused' };
-  const { repo, ref } = target;
-  const auth = readAuth({ options, container, spec, repo }, notes);
+  const { ref } = target;
+  const auth = readAuth({ options, container, spec, repo: target.repo }, notes);
   if (auth.kind !== 'auth') return stays(auth.why);
+  const { repo } = auth;
   const place = placeOf(container, linkOf(options, url));
   if (!place) return stays(whyNoPlace(container, linkOf(options, url)));
   const submodules = readSubmodules(options, notes);

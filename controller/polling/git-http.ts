@@ -25,6 +25,8 @@ const MAX_SOCKETS = 32;
 export interface GitHttpOptions {
   /** Value of the `Authorization` header; sent to the origin of the first URL only. */
   authorization?: string | undefined;
+  /** User in this header, for messages. */
+  user?: string | undefined;
   /** Identifies the account that the server counts requests for, if the value of the header changes. */
   account?: string | undefined;
   /** CA bundle (PEM) of the host. */
@@ -145,7 +147,7 @@ export class GitHttp {
     response.destroy(); // the body isn't read
     const pause = this.#pauses.begin(url, accountOf(options), { status, headers });
     if (pause) throw pause;
-    if (status < 500) throw gitErrorOf(`error: ${status}`, { credentials: credentialsOf(options) });
+    if (status < 500) throw gitErrorOf(`error: ${status}`, { credentials: credentialsOf(options), user: options.user });
     const message = `the git server returned ${status}; retrying`;
     throw new TransientError(message, { code: `git.http${status}`, reason: 'GitUnreachable' });
   }

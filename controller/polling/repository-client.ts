@@ -9,6 +9,7 @@ import {
   inUrl,
   parseRepository,
   type Repository,
+  sentUserOf,
   sshHostsOf,
 } from '../../shared/domain/repository.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
@@ -95,6 +96,7 @@ export class RepositoryClient {
     const token = await beforeAbort(signal, this.#token());
     const options: GitHttpOptions = {
       authorization: token ? authorizationOf(repository, token.token) : undefined,
+      user: token && sentUserOf(repository, token.token),
       account: token?.account,
       ca: git.caSecretRef && (await beforeAbort(signal, readSecret(client, namespace, git.caSecretRef))),
       signal,

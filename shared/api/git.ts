@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CREDENTIALS } from '../domain/repository.ts';
+import { CREDENTIALS, USER_ESCAPE } from '../domain/repository.ts';
 import { VERSION_RANGE } from '../domain/version-range.ts';
 import { BOUNDS } from './bounds.ts';
 import { cel, duration, flag, gitRef, object, oneOf, secretKeyRef, secretName } from './fields.ts';
@@ -80,9 +80,9 @@ const repositorySchema = v.pipe(
       message: 'must not contain spaces or control characters, or a user or host that begins with a hyphen',
     },
     {
-      rule: "!self.matches('^[^/]*://[^/]*([?#\\\\\\\\]|@[^/]*@)') && (!self.matches('^[^/]*://[^/]*%') || self.matches('^https?://([^/@%]|%40)*@[^/@%]*/'))",
+      rule: `!self.matches('^[^/]*://[^/]*([?#\\\\\\\\]|@[^/]*@)') && (!self.matches('^[^/]*://[^/]*%') || self.matches('^https?://([^/@%]|${USER_ESCAPE})*@[^/@%]*/'))`,
       message:
-        'must not contain %, ?, #, a backslash, or a second @ before the path, except %40 in the user of an https URL, because programs parse them differently',
+        'must not contain %, ?, #, a backslash, or a second @ before the path, except a percent-encoded character such as %2B in the user of an https URL, because programs parse them differently',
     },
     {
       rule: "!self.matches('^[^/]*://([^/@]*@)?[^/@]*[^\\\\x00-\\\\x7f][^/@]*/')",

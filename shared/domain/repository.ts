@@ -24,8 +24,13 @@ const plainUrl = /^[a-z]+:\/\/(?:[^/\\%?#@\s]*@)?[^/\\%?#@\s]+(?:\/|$)/i;
 const hasSpace = /[\s\p{Cc}]/u;
 const hostOfUrl = /^[a-z]+:\/\/(?:[^/@]*@)?([^/@]*)(?:\/|$)/i;
 const notAscii = /[\u0080-\uffff]/;
-/** The user can be an email address with an escaped @, which is removed before the URL is parsed. */
-const userOfHttp = /^(https?:\/\/)((?:[^/\\%?#@\s]|%40)*)@(?![^/]*@)/i;
+/**
+ * An escape that the user of an http or https URL can have (also valid for RE2): not of a control character, or of
+ * `# / : ? \`, which could hide another host or a password.
+ */
+export const USER_ESCAPE = '%(2[0-24-9A-Ea-e]|3[0-9B-Eb-e]|5[ABD-Fabd-f0-9]|7[0-9A-Ea-e]|[468-9A-Fa-f][0-9A-Fa-f])';
+/** The user, which is removed before the URL is parsed. */
+const userOfHttp = new RegExp(`^(https?://)((?:[^/\\\\%?#@\\s]|${USER_ESCAPE})*)@(?![^/]*@)`, 'i');
 
 /**
  * Parses a repository URL, or the form `user@host:path`. Undefined for anything else, including `file:` and `ext:`, and
@@ -40,9 +45,18 @@ export function parseRepository(repo: string): Repository | undefined {
   const { protocol, hostname } = new URL(url);
   const transport = transports[protocol];
   if (!transport || hostname === '') return undefined;
-  const [user] = (userOfHttp.exec(repo)?.[2] ?? '').replaceAll('%40', '@').split(':');
+  const [user = ''] = (userOfHttp.exec(repo)?.[2] ?? '').split(':').map(unescaped);
   const host = hostname.toLowerCase().replace(/^\[|\]$/g, '');
   return withoutUndefined({ url, transport, host, user: user || undefined });
+}
+
+/** Escapes of bytes that aren't UTF-8 remain. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Credentials in a URL (also valid for RE2): a password, or a token in place of a user, which git servers accept. */
@@ -102,11 +116,21 @@ const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http
 /** The account that a token belongs to. */
 type Account = Pick<Repository, 'host' | 'user'>;
 
+/** User name for a token if the URL has none. */
+const userOfToken = ({ host, user }: Account): string =>
+  user ?? (host === 'bitbucket.org' ? 'x-token-auth' : 'x-access-token');
+
 /** `USER:PASSWORD` for a token. `:PASSWORD` has no user, as in the manual of Azure DevOps. */
-function basicCredentials({ host, user }: Account, token: string): string {
-  if (token.startsWith(':')) return `${user ?? ''}${token}`;
-  if (token.includes(':')) return token;
-  return `${user ?? (host === 'bitbucket.org' ? 'x-token-auth' : 'x-access-token')}:${token}`;
+function basicCredentials(account: Account, token: string): string {
+  if (token.startsWith(':')) return `${account.user ?? ''}${token}`;
+  return token.includes(':') ? token : `${userOfToken(account)}:${token}`;
+}
+
+/** Returns the user that is sent with a token; undefined if it is from the Secret, where it can be a token as well. */
+export function sentUserOf(account: Account, secret: string): string | undefined {
+  const token = secret.trim();
+  if (completeHeader.test(token) || token.slice(1).includes(':')) return undefined;
+  return token.startsWith(':') ? account.user : userOfToken(account);
 }
 
 const completeHeader = /^(?:Authorization: *)?(Bearer|Basic) +([A-Za-z0-9._~+/-]+=*)$/i;

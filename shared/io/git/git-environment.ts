@@ -4,8 +4,8 @@ import type { Credentials } from './refusals.ts';
 
 /** Credentials and connection settings for git, passed only in files and the environment. */
 export interface GitAccess {
-  /** Value of an HTTP `Authorization` header, sent to `origin` alone. */
-  authorization?: { origin: string; value: string } | undefined;
+  /** Value of an HTTP `Authorization` header, sent to `origin` alone, and its user for messages. */
+  authorization?: { origin: string; value: string; user?: string | undefined } | undefined;
   /** The only CA bundle (PEM) to trust. */
   caFile?: string | undefined;
   sshKeyFile?: string | undefined;

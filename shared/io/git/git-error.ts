@@ -1,5 +1,5 @@
 import { codeOf, type ErrorDetails, isTyped, TerminalError, TransientError } from '../../errors.ts';
-import { type Credentials, noRepository, notGit, redirected, refusals, unreadableKey } from './refusals.ts';
+import { type Credentials, noRepository, notGit, redirected, rejected, unreadableKey } from './refusals.ts';
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
@@ -10,7 +10,7 @@ interface Symptom {
   /** May be transient: a server in maintenance looks the same. */
   mayPass?: true;
   /** Fixed, or derived from the credentials and the match. */
-  message: string | ((credentials: Credentials, match: RegExpExecArray) => string);
+  message: string | ((credentials: Credentials, match: RegExpExecArray, user: string | undefined) => string);
 }
 
 /** Any certificate that isn't trusted. */
@@ -72,8 +72,8 @@ const symptoms: Symptom[] = [
     pattern:
       /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials|Too many authentication failures|Repository access denied|not allowed to (?:download|access)|enforced SAML SSO/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
-    message: (credentials, { input }) =>
-      /^Load key "/m.test(firstWords(input)) ? unreadableKey : refusals[credentials],
+    message: (credentials, { input }, user) =>
+      /^Load key "/m.test(firstWords(input)) ? unreadableKey : rejected(credentials, user),
   },
   {
     within: firstWords,
@@ -152,7 +152,7 @@ const symptoms: Symptom[] = [
 /** Turns git's output into an error with a stable message. Unknown errors are transient. */
 export function gitErrorOf(
   printed: string,
-  { cause, credentials = 'none' }: { cause?: unknown; credentials?: Credentials } = {},
+  { cause, credentials = 'none', user }: { cause?: unknown; credentials?: Credentials; user?: string | undefined } = {},
 ): TransientError | TerminalError {
   const stderr = inLines(printed);
   const own = ownWords(stderr);
@@ -160,7 +160,7 @@ export function gitErrorOf(
   for (const { details, mayPass, message, pattern, within } of symptoms) {
     const match = pattern.exec(within(stderr));
     if (!match) continue;
-    const text = typeof message === 'string' ? message : message(credentials, match);
+    const text = typeof message === 'string' ? message : message(credentials, match, user);
     const KindOfError = mayPass ? TransientError : TerminalError;
     return new KindOfError(text, { ...details, cause: reported });
   }

@@ -116,7 +116,10 @@ export class Git {
 
   #errorOf(stderr: string, { limits, access }: GitOptions): Error {
     const printed = withoutCredentials(stderr, access?.authorization?.value);
-    return this.limitErrorOf(ownWords(printed), limits) ?? gitErrorOf(printed, { credentials: credentialsOf(access) });
+    return (
+      this.limitErrorOf(ownWords(printed), limits) ??
+      gitErrorOf(printed, { credentials: credentialsOf(access), user: access?.authorization?.user })
+    );
   }
 
   #start(command: string[], { cwd, access = {}, environment, limits = this.limits }: GitOptions): ChildProcess {

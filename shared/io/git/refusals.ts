@@ -17,11 +17,17 @@ const remedies: Record<Credentials, string> = {
 };
 
 /** Messages for rejected credentials. */
-export const refusals: Record<Credentials, string> = {
+const refusals: Record<Credentials, string> = {
   none: 'the git server denied access without credentials; specify a Secret in spec.git.auth, or correct spec.git.repo',
   token: `the git server rejected the credentials; check ${SECRET}, and that its token has permission to read the repository`,
   sshKey: `the git server rejected the credentials; check ${SECRET}, that its public key has read access on the server, and, for an RSA key, that the server accepts it with SHA-2`,
 };
+
+/** Message for rejected credentials, with the user that was sent with a token. */
+export const rejected = (credentials: Credentials, user: string | undefined): string =>
+  user === undefined || credentials !== 'token'
+    ? refusals[credentials]
+    : `${refusals.token}; it was sent with the user name ${JSON.stringify(user)}, which spec.git.repo can replace (https://USER@HOST/PATH)`;
 
 /** Message for a key that ssh never offered. */
 export const unreadableKey =

@@ -5,6 +5,7 @@ import {
   hasCredentials,
   isSameRepository,
   parseRepository,
+  sentUserOf,
   sshHostsOf,
 } from '../../../shared/domain/repository.ts';
 
@@ -69,6 +70,9 @@ suite('a URL in which git could find another host is rejected:', () => {
     'https://127%2e0.0.1/x',
     'https://127.0.0.1%2f@8.8.8.8/x',
     'https://127.0.0.1%40/x',
+    ...['%00', '%1f', '%23', '%2f', '%3A', '%3f', '%5C', '%7F', '%', '%2', '%2g'].map(
+      (code) => `https://a${code}@git.test/x`,
+    ),
     'https://a%40127.0.0.1?@8.8.8.8/x',
     'https://a%40127.0.0.1%23@8.8.8.8/x',
     'https://a%40b@127.0.0.1@8.8.8.8/x',
@@ -100,6 +104,7 @@ suite('a URL in which git could find another host is rejected:', () => {
     assert.equal(hostOf('https://xn--grte-loa.test/Fähre'), 'xn--grte-loa.test');
     assert.equal(hostOf('ssh://jürgen@git.test/x'), 'git.test');
     assert.equal(hostOf('https://me%40127.0.0.1@git.test/x'), 'git.test');
+    assert.equal(hostOf('https://a%20%25%2B%7E%C3%BC@git.test/x'), 'git.test');
   });
 });
 
@@ -186,4 +191,25 @@ suite('a repository', () => {
       ]);
     });
   }
+});
+
+test('the user of an https URL is decoded, and sent with the token', () => {
+  const rows: [url: string, secret: string, header: string, named: string | undefined][] = [
+    ['https://gitlab%2Bdeploy-token-42@git.test/x', 'pw', 'gitlab+deploy-token-42:pw', 'gitlab+deploy-token-42'],
+    ['https://gitlab+deploy-token-42@git.test/x', 'pw', 'gitlab+deploy-token-42:pw', 'gitlab+deploy-token-42'],
+    ['https://j%C3%BCrgen@git.test/x', 'pw', 'jürgen:pw', 'jürgen'],
+    ['https://a%FF@git.test/x', 'pw', 'a%FF:pw', 'a%FF'],
+    ['https://git.test/x', 'pw', 'x-access-token:pw', 'x-access-token'],
+    ['https://bitbucket.org/x', 'pw\n', 'x-token-auth:pw', 'x-token-auth'],
+    ['https://ada@git.test/x', ':pw', 'ada:pw', 'ada'],
+    ['https://git.test/x', 'secret:x-oauth-basic', 'secret:x-oauth-basic', undefined],
+  ];
+  for (const [url, secret, header, named] of rows) {
+    const repository = parseRepository(url);
+    assert.ok(repository, url);
+    assert.equal(Buffer.from(authorizationOf(repository, secret).slice(6), 'base64').toString(), header);
+    assert.equal(sentUserOf(repository, secret), named);
+  }
+  const repository = parseRepository('https://git.test/x');
+  assert.equal(repository && sentUserOf(repository, 'Bearer abc'), undefined);
 });

@@ -37,7 +37,7 @@ suite('controller and agent agree on the error if a git server', () => {
         assert.match(message, /denied access without credentials; specify a Secret in spec\.git\.auth/);
       }
       for (const message of await messagesOf(t, respond(status), 'SECRET-TOKEN'))
-        assert.match(message, /rejected the credentials; check the Secret specified in spec\.git\.auth/);
+        assert.match(message, /rejected the credentials; check the Secret .* with the user name "x-access-token"/);
     });
 
   for (const [status, name] of [

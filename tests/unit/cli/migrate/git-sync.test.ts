@@ -240,8 +240,14 @@ suite('options of git-sync that need a note', () => {
 const create = (key: string) =>
   `run kubectl create secret generic site-git --from-file=${key}=FILE, with all other keys of this Secret that are used here`;
 const withToken = (name: string, key: string) => ({ git: { ...git, auth: { token: { secretRef: { name, key } } } } });
-const userName =
-  'differs: the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most git servers accept with any token: if yours does not, store user:token in the Secret';
+const asUser = (user: string) => {
+  const { git: token } = withToken('access', 'pass');
+  return { git: { ...token, repo: token.repo.replace('https://', `https://${user}@`) } };
+};
+const otherUser =
+  'todo: the user name cannot be a part of spec.git.repo, or looks like a token: store USER:TOKEN in the Secret of spec.git.auth';
+const secretUser =
+  'todo: the user name is from a Secret, which the operator does not read: write it in spec.git.repo (https://USER@HOST/PATH), or store USER:TOKEN in the Secret of spec.git.auth';
 const app = ['--github-app-application-id=1', '--github-app-installation-id=2'];
 const privateKey = '--github-app-private-key-file=/etc/access/pem';
 const ofApp = (more: object = {}) => ({
@@ -280,11 +286,32 @@ suite('credentials of git-sync', () => {
       [`todo: the token (/etc/plain/token) is in the ConfigMap settings: ${create('token')}`],
     ],
     [[], withToken('access', 'pass'), [], { env: [fromSecret('GITSYNC_PASSWORD')] }],
+    ...Object.entries({
+      bot: 'bot',
+      'gitlab+deploy-token-42': 'gitlab+deploy-token-42',
+      'me@corp.test': 'me%40corp.test',
+      'a b%': 'a%20b%25',
+    }).map(
+      ([user, inUrl]): Case => [
+        [`--username=${user}`, '--password-file=/nowhere'],
+        asUser(inUrl),
+        [],
+        { env: [fromSecret('GITSYNC_PASSWORD')] },
+      ],
+    ),
+    ...['a/b', 'a:b', `ghp_${'x'.repeat(30)}`].map(
+      (user): Case => [
+        [`--username=${user}`],
+        withToken('access', 'pass'),
+        [otherUser],
+        { env: [fromSecret('GITSYNC_PASSWORD')] },
+      ],
+    ),
     [
-      ['--username=bot', '--password-file=/nowhere'],
+      [],
       withToken('access', 'pass'),
-      [userName],
-      { env: [fromSecret('GITSYNC_PASSWORD')] },
+      [secretUser],
+      { env: [fromSecret('GITSYNC_PASSWORD'), fromSecret('GITSYNC_USERNAME')] },
     ],
     [['--ssh'], {}, ['dropped: --ssh: the URL of the repository does not use ssh']],
     [['--ssh=false'], {}],
