@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { messageOf } from '../../shared/errors.ts';
 import { listen } from '../../shared/io/http/listen.ts';
 import type { Access } from '../client/connect.ts';
@@ -50,12 +49,13 @@ export async function servePage({ access, namespace, port, now }: ServeOptions):
   };
   try {
     await mirror.start();
-    const chosen = port ?? (await freePort());
-    const door = new Door(`${HOST}:${chosen}`);
+    const assets = loadAssets();
+    let answer: RequestListener = (_, response) => void response.writeHead(503).end();
+    const listening = await listenAt(port, (request, response) => answer(request, response));
+    const door = new Door(`${HOST}:${listening.port}`);
     const { context, server } = access;
     const place = { context, server, namespace };
-    const handler = createApp({ door, board, desk: new Desk(access, mirror), assets: loadAssets(), place });
-    const listening = await listenAt(chosen, handler);
+    answer = createApp({ door, board, desk: new Desk(access, mirror), assets, place });
     return {
       address: door.address,
       makeTicket: () => door.makeTicket(),
@@ -70,23 +70,13 @@ export async function servePage({ access, namespace, port, now }: ServeOptions):
   }
 }
 
-async function listenAt(port: number, handler: Parameters<typeof listen>[0]['handler']) {
+async function listenAt(port: number | undefined, handler: RequestListener) {
   try {
-    return await listen({ handler, host: HOST, port, maxConnections: MAX_CONNECTIONS });
+    return await listen({ handler, host: HOST, port: port ?? 0, maxConnections: MAX_CONNECTIONS });
   } catch (error) {
     throw new Problem(
-      `cannot listen on port ${port}: ${messageOf(error)}: choose a different one with --port`,
+      `cannot listen on ${port === undefined ? 'any port' : `port ${port}`}: ${messageOf(error)}: choose a different one with --port`,
       EXIT.failed,
     );
   }
-}
-
-/** Finds a free port, because listhen treats 0 as 3000. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST);
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,7 +1,9 @@
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
@@ -19,6 +21,7 @@ export interface TlsFiles {
 export interface ListenOptions {
   handler: RequestListener;
   host: string;
+  /** 0: any free port, without TLS. */
   port: number;
   tls?: TlsFiles | undefined;
   /** Maximum number of connections. One more closes an idle one, or is closed itself. */
@@ -34,6 +37,7 @@ export interface ListenOptions {
 /** A server that listens and can be stopped. */
 export interface Listening {
   readonly server: Server;
+  readonly port: number;
   /**
    * Serves for `lingerMs` (default 0), but closes each connection after its response, because a request that arrives
    * while its connection closes is lost. Then stops listening, and aborts pending requests after `graceMs`.
@@ -64,19 +68,11 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     onDrop: options.onDrop ?? (() => {}),
   });
   const handler = tls?.clientCaFile === undefined ? options.handler : onlyAuthorized(options.handler);
-  const { server: anyServer } = await listhen(limiter.guard(handler), {
-    hostname: options.host,
-    port: options.port,
-    isProd: true,
-    autoClose: false,
-    showURL: false,
-    open: false,
-    clipboard: false,
-    qr: false,
-    tunnel: false,
-    ws: false,
-    https: served ?? false,
-  });
+  const guarded = limiter.guard(handler);
+  const anyServer =
+    options.port === 0
+      ? await listenAnywhere(guarded, options.host)
+      : await listenWithListhen(guarded, options, served);
   const server = anyServer as Server;
   if (served?.ca !== undefined) askForCertificates(anyServer as SecureServer, served);
   removeShutdownHook(server);
@@ -84,6 +80,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   limiter.watch(server);
   return {
     server,
+    port: (server.address() as AddressInfo).port,
     close: async (graceMs, lingerMs = 0) => {
       limiter.closeAfterAnswers();
       if (lingerMs > 0) await sleep(lingerMs);
@@ -98,6 +95,34 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       served = found;
     },
   };
+}
+
+async function listenWithListhen(
+  handler: RequestListener,
+  { host, port }: ListenOptions,
+  served: Certificate | undefined,
+): Promise<Server | SecureServer> {
+  const { server } = await listhen(handler, {
+    hostname: host,
+    port,
+    isProd: true,
+    autoClose: false,
+    showURL: false,
+    open: false,
+    clipboard: false,
+    qr: false,
+    tunnel: false,
+    ws: false,
+    https: served ?? false,
+  });
+  return server as Server | SecureServer;
+}
+
+/** listhen treats the port 0 as 3000, and opens and closes a port before it listens on it. */
+async function listenAnywhere(handler: RequestListener, host: string): Promise<Server> {
+  const server = createServer(handler).listen(0, host);
+  await once(server, 'listening');
+  return server;
 }
 
 interface Certificate {
