@@ -96,6 +96,7 @@ interface Circumstances {
 
 /** Never shows values of templates or files of others. */
 function whyNot({ kind, reason }: Change, { file, existing, isOurs }: Circumstances): LeftOut | undefined {
+  if (file?.linkText !== undefined || (existing?.kind === 'file' && existing.symlink)) return 'noFile';
   if (file?.template) return 'template';
   if (file?.patches) return 'patched';
   if (kind === 'restore' || reason === 'TakenOver' || (existing?.kind === 'file' && !isOurs)) return 'foreign';

@@ -77,7 +77,8 @@ function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | u
 }
 
 /** Rendered files have no content in git, and files that the agent didn't write aren't its to show. */
-function whyNot({ inputs, patches, found }: DriftedFile['record']): LeftOut | undefined {
+function whyNot({ inputs, patches, found, symlink }: DriftedFile['record']): LeftOut | undefined {
+  if (symlink) return 'noFile';
   if (found) return 'foreign';
   if (inputs) return 'template';
   return patches === undefined ? undefined : 'patched';

@@ -20,6 +20,10 @@ export function describeBrokenLinks({ broken, total }: Unfollowed, texts: Readon
   return `symbolic links in the repository can't be followed; to exclude them, add ${patterns.join(', ')} to excludePatterns: ${links.join(', ')}${more}`;
 }
 
+/** Describes a link that can't be delivered as it is. */
+export const unkeptLink = (path: string, { text }: LinkText, reason: string): string =>
+  `the symbolic link ${visible(path, SHOWN.path)} -> ${visible(text, SHOWN.start, SHOWN.end)} can't be kept (${reason}): exclude it, correct it, or add its target to linkPrefixes`;
+
 /** Returns a problem for each link that can't be followed. */
 export const brokenLinkProblems = ({ broken }: Unfollowed, texts: ReadonlyMap<string, LinkText>): Problem[] =>
   broken.map((one) => ({

@@ -7,15 +7,23 @@ import {
   isWithin,
 } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
-import { desiredFile, placeOf } from './layering.ts';
+import { unkeptLink } from './describe-broken-links.ts';
+import { keptLinkProblem } from './kept-link.ts';
+import { desiredFile, type Place, placeOf } from './layering.ts';
+import type { LinkText } from './link-text.ts';
 import { mappedPathOf, type OwnedFile } from './manifest.ts';
 import type { DesiredTree, TreeEntry } from './plan-input.ts';
+import { rootOf, treeRoots } from './trees.ts';
 
 export type DesiredTreeResult = { kind: 'tree'; tree: DesiredTree } | { kind: 'problems'; problems: string[] };
 
 export interface DesiredTreeInput {
   mappings: RenderedMapping[];
   entries: TreeEntry[];
+  /** Entries with links as links, for mappings that keep them. If omitted, the same. */
+  listed?: readonly TreeEntry[];
+  /** Texts of the links, by their blobs. If omitted, none is kept. */
+  texts?: ReadonlyMap<string, LinkText>;
   isExcluded: (source: string) => boolean;
   owned: Iterable<OwnedFile>;
 }
@@ -33,7 +41,12 @@ export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
 
 function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: DesiredTree): string[] {
   const { source, type } = mapping;
-  const single = input.entries.find(({ path }) => path === source);
+  const entries = entriesOf(mapping, input);
+  const single = entries.find(({ path }) => path === source);
+  if (single && isKept(single, mapping) && (type !== undefined || mapping.isAtomic))
+    return [
+      `${source} is a symbolic link, but type or publish needs a file or directory: omit them, or map another path`,
+    ];
   if (single) {
     const what = single.target === undefined ? 'is a file' : `leads to the file ${single.target}`;
     if (type === 'dir' && single.kind === 'file') return [`${source} ${what}, but type is dir`];
@@ -41,11 +54,18 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
       return [`${source} ${what}, but publish: atomic needs a directory as its source`];
     return [...layEntries([single], { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
-  const below = input.entries.filter(({ path }) => isWithin(path, source));
+  const below = entries.filter(({ path }) => isWithin(path, source));
   if (below.length === 0 && source !== '') return layMissing(mapping, input, tree);
   if (type === 'file') return [`${source || '.'} is a directory, but type is file`];
   return [...layEntries(below, { mapping, input, tree }), ...unusedPatches(mapping, below)];
 }
+
+const entriesOf = ({ keptLinks }: RenderedMapping, { entries, listed = entries }: DesiredTreeInput) =>
+  keptLinks === undefined ? entries : listed;
+
+/** Checks for a link that is delivered as it is. */
+const isKept = ({ kind }: TreeEntry, { keptLinks }: RenderedMapping): boolean =>
+  kind === 'link' && keptLinks !== undefined;
 
 /** A patch that matches no file is a mistake. */
 function unusedPatches(mapping: RenderedMapping, entries: TreeEntry[]): string[] {
@@ -78,17 +98,37 @@ function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string | u
   if (place.inside === '' && isAgentPath(destination)) return agentPath(destination);
   if (input.isExcluded(entry.path)) return undefined;
   if (isTooLong(destination)) return tooLong(destination);
-  if (entry.kind !== 'file') return notAFile(entry);
+  const isLink = isKept(entry, mapping);
+  if (entry.kind !== 'file' && !isLink) return notAFile(entry);
   if (!isFilePath(destination)) return `${JSON.stringify(entry.path)} isn't a valid file name`;
   if (isAgentPath(destination)) return agentPath(destination);
-  tree.files.set(destination, desiredFile(entry, place));
+  const problem = isLink ? layLink(entry, place, { mapping, input, tree }) : undefined;
+  if (problem !== undefined) return problem;
+  if (!isLink) tree.files.set(destination, desiredFile(entry, place));
   tree.retained.delete(destination);
   return undefined;
 }
 
+/** Templates, patches, and modes don't apply to links. */
+function layLink(
+  { path, blob }: TreeEntry,
+  { destination }: Place,
+  { mapping, input, tree }: Layer,
+): string | undefined {
+  const text = input.texts?.get(blob);
+  if (!text) throw new Error(`the text of the link ${path} wasn't read`);
+  const within = rootOf(destination, treeRoots(input.mappings)) ?? '';
+  const reason = keptLinkProblem({ path: destination, text, within, prefixes: mapping.keptLinks ?? [] });
+  if (reason !== undefined) return unkeptLink(path, text, reason);
+  const file = { path: destination, source: path, blob, executable: false, template: false, linkText: text.text };
+  tree.files.set(destination, file);
+  return undefined;
+}
+
 function layMissing(mapping: RenderedMapping, input: DesiredTreeInput, tree: DesiredTree): string[] {
-  const { entries, isExcluded, owned } = input;
+  const { isExcluded, owned } = input;
   const { source } = mapping;
+  const entries = entriesOf(mapping, input);
   const obstacle = entries.find(({ path, kind }) => kind !== 'file' && source.startsWith(`${path}/`));
   if (obstacle) return isExcluded(obstacle.path) ? [] : [notAFile(obstacle)];
   if (mapping.required) return [noSource(mapping)];
@@ -109,7 +149,7 @@ function noSource({ source, namedSource }: RenderedMapping): string {
 function notAFile({ path, kind }: TreeEntry): string {
   if (kind === 'unreadable') return `the name of ${path} in the repository isn't UTF-8: rename it, or exclude it`;
   return kind === 'link'
-    ? `${path} is a symbolic link in the repository, and links is refuse: exclude it, commit the file itself, or set links to follow`
+    ? `${path} is a symbolic link in the repository that is neither followed nor kept here: exclude it, commit the file itself, or set links to follow, or to keep in the mapping`
     : `${path} is a submodule, and spec.git.submodules isn't true: set it to true, exclude the path, or omit it from the mappings`;
 }
 

@@ -32,6 +32,7 @@ export function filesToCheck({ checks, desired, plan, manifest, isChecked }: Che
 export function matchChecks(checks: readonly Check[], files: Iterable<DesiredFile>): FileToCheck[] {
   const matchers = checks.map(({ files, format }) => ({ matches: compileGlob(files), format }));
   return [...files].flatMap((file) => {
+    if (file.linkText !== undefined) return [];
     const formats = matchers.filter(({ matches }) => matches(file.path)).map(({ format }) => format);
     return formats.length > 0 ? [{ file, formats: [...new Set(formats)] }] : [];
   });

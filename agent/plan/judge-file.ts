@@ -2,6 +2,7 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import { hasMode } from './file-mode.ts';
+import { linkHash } from './kept-link.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
 
@@ -34,7 +35,9 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   const live = input.live.get(path);
   if (input.unlinkable?.has(path)) return rewritten(live);
   if (live?.kind !== 'file') return judgeMissing(file, live, input);
-  if (!record || record.found) return judgeForeign(file, live, input);
+  if (live.symlink && isForeign(record) && !isSameContent(file, live, undefined))
+    return { kind: 'refused', problem: foreignLink(path) };
+  if (isForeign(record)) return judgeForeign(file, live, input);
   const content = input.contents?.get(path);
   const sourceChange = compareSource(file, record, values);
   if (sourceChange) {
@@ -44,6 +47,10 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   if (live.sha256 !== record.sha256) return drifted(path, live, input);
   return right(file, live, { record, content: record, input });
 }
+
+/** Checks whether the agent didn't write the entry at a path. */
+const isForeign = (record: OwnedFile | undefined): record is undefined | (OwnedFile & { found: true }) =>
+  !record || record.found === true;
 
 const rewritten = (live: LiveEntry | undefined): Judged =>
   live?.kind === 'file' ? { kind: 'modify', reason: 'Drifted', existing: live } : { kind: 'add', reason: 'Missing' };
@@ -79,6 +86,9 @@ function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judg
   return { kind: 'modify', reason: 'TakenOver', existing: live };
 }
 
+export const foreignLink = (path: string) =>
+  `${path} is a symbolic link in the data volume, and the agent did not write it: remove it`;
+
 const foreignProblem = (path: string) =>
   `${path} exists in the data volume with different content or mode, and the agent did not write it (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
 
@@ -94,6 +104,7 @@ function staysDrifted(path: string, { settings, repairs }: PlanInput): boolean {
 
 function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValues): WriteReason | undefined {
   if (file.blob !== owned.blob || file.template !== Boolean(owned.inputs)) return 'ContentChanged';
+  if ((file.linkText !== undefined) !== Boolean(owned.symlink)) return 'ContentChanged';
   if (owned.lfs !== undefined && owned.lfs !== Boolean(file.lfs)) return 'ContentChanged';
   if (file.patches?.hash !== owned.patches) return 'PatchesChanged';
   const { inputs } = owned;
@@ -104,6 +115,7 @@ const isRendered = (file: DesiredFile): boolean => file.template || file.patches
 
 /** Compares git's ID for a file that is delivered unchanged, and the content of a rendered one. */
 function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedContent | undefined): boolean {
+  if (file.linkText !== undefined) return live.sha256 === linkHash(file.linkText);
   if (content) return content.sha256 === live.sha256;
   return !isRendered(file) && live.blob === file.blob;
 }
@@ -121,6 +133,7 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
   const { record, isFound } = basis;
   const { groupWrite } = input.settings;
   const next = recordOf(file, live, basis);
+  if (file.linkText !== undefined) return { kind: 'right', record: next };
   const modeChanged: Judged = { kind: 'modify', reason: 'ModeChanged', existing: live };
   if (!hasMode(live, file, { record, groupWrite })) {
     const isSame = record?.executable === file.executable && record.mode === file.mode;
@@ -157,6 +170,7 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content, isFound 
     groupWrite: groupWrite || undefined,
     found: isFound || undefined,
     displaced,
+    symlink: file.linkText === undefined ? undefined : (true as const),
   });
   return { path, source, blob, sha256, executable, fingerprint, ...optional };
 }

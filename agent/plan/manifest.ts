@@ -1,3 +1,4 @@
+import type { linkHash } from './kept-link.ts';
 import type { VolumeTraits } from './volume-traits.ts';
 
 /** Identifies an unchanged file without reading it: size in bytes, time, and inode. */
@@ -41,7 +42,9 @@ export interface OwnedFile {
   patches?: string | undefined;
   /** For a Git LFS pointer: whether its target was delivered, or the pointer itself. */
   lfs?: boolean | undefined;
-  /** SHA-256 of the delivered content. */
+  /** Whether it is a symbolic link. */
+  symlink?: true | undefined;
+  /** SHA-256 of the delivered content; for a link, {@link linkHash} of its text. */
   sha256: string;
   executable: boolean;
   /** Its permission bits, if the mapping set them. */

@@ -244,7 +244,7 @@ const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'Patche
 export function filesToPreview({ changes }: Plan, extent: 'all' | 'rendered' | 'guesses'): DesiredFile[] {
   const files: DesiredFile[] = [];
   for (const change of changes) {
-    if (!('file' in change) || isCopy(change)) continue;
+    if (!('file' in change) || isCopy(change) || change.file.linkText !== undefined) continue;
     const isRendered = change.file.template || change.file.patches !== undefined;
     const isNeeded = extent === 'rendered' || guesses.has(change.reason);
     if (extent === 'all' || (isRendered && isNeeded)) files.push(change.file);

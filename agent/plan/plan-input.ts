@@ -39,6 +39,8 @@ export interface DesiredFile {
   patches?: FilePatches;
   /** Whether `.gitattributes` sets `filter=lfs`: a pointer then represents content in Git LFS. */
   lfs?: true;
+  /** For a link that is delivered as it is: its text. */
+  linkText?: string;
 }
 
 /** Desired state of the data volume, as defined by the profile. */
@@ -50,9 +52,10 @@ export interface DesiredTree {
   retained: Set<string>;
 }
 
-/** A file in the data volume. */
+/** A file in the data volume, or a link at a path where the agent delivers one or has delivered one. */
 export interface LiveFile {
   kind: 'file';
+  symlink?: true | undefined;
   executable: boolean;
   /** Permission and special bits; undefined on a volume that doesn't keep them. Only set if they matter. */
   mode?: number | undefined;
@@ -68,6 +71,7 @@ export type LiveEntry =
   | LiveFile
   /** `content` lists the paths of everything below, if a file must replace the directory. */
   | { kind: 'directory'; content?: string[] }
+  /** A link of others. */
   | { kind: 'link' }
   | { kind: 'other' };
 

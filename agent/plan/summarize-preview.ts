@@ -72,7 +72,8 @@ function digestOf(entries: string[][]): string {
 /** Returns the ID of a file's content after the change, and its permissions. */
 function newContent(change: Change, contents: PreviewedContents): string[] {
   if (!('file' in change)) return [];
-  const { path, blob, template, patches, mode, executable } = change.file;
+  const { path, blob, template, patches, mode, executable, linkText } = change.file;
+  if (linkText !== undefined) return [blob, 'link'];
   const copied = 'copied' in change ? change.copied : undefined;
   const rendered = template || patches ? (contents.get(path) ?? copied)?.sha256 : undefined;
   return [rendered ?? blob, mode === undefined ? String(executable) : mode.toString(8)];

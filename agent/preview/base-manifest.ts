@@ -1,3 +1,4 @@
+import { linkHash } from '../plan/kept-link.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContents } from '../plan/plan-input.ts';
 import { treeRoots } from '../plan/trees.ts';
@@ -25,10 +26,13 @@ export async function manifestAfter(aim: SyncAim, dependencies: SyncDependencies
 
 /** The hash of files that aren't rendered is unknown: their content has git's ID. */
 function recordOf(file: DesiredFile, contents: PreviewedContents, { intent }: SyncAim): OwnedFile {
-  const { path, source, link, blob, executable, mode, lfs, patches } = file;
+  const { path, source, link, blob, executable, mode, lfs, patches, linkText } = file;
   const { sha256 = '', inputs } = contents.get(path) ?? {};
-  const fingerprint = { size: 0, mtimeMs: 0, ino: 0 };
+  if (linkText !== undefined)
+    return { path, source, blob, symlink: true, sha256: linkHash(linkText), executable, fingerprint: NO_FINGERPRINT };
   const { groupWrite } = intent.profile;
   const settings = { link, mode, inputs, patches: patches?.hash, lfs: Boolean(lfs), groupWrite };
-  return { path, source, blob, sha256, executable, fingerprint, ...settings };
+  return { path, source, blob, sha256, executable, fingerprint: NO_FINGERPRINT, ...settings };
 }
+
+const NO_FINGERPRINT = { size: 0, mtimeMs: 0, ino: 0 };

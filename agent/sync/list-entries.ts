@@ -1,4 +1,5 @@
 import { isWithin } from '../../shared/domain/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { brokenLinkProblems, describeBrokenLinks } from '../plan/describe-broken-links.ts';
@@ -23,6 +24,8 @@ export interface Listing {
   roots: string[];
   /** Whether there are links that aren't excluded: then changes outside the sources can change files. */
   hasLinks: boolean;
+  /** Texts of links, by their blobs: at least of those that are delivered as they are. */
+  texts: ReadonlyMap<string, LinkText>;
 }
 
 /** Lists the mapped entries of the commit, including those of submodules, and follows links. */
@@ -39,9 +42,26 @@ export async function listEntries(
   const roots = () => ['', ...lister.modules];
   const isMapped = (path: string) => sources.some((source) => isWithin(path, source) || isWithin(source, path));
   const hasLinks = entries.some(({ kind, path }) => kind === 'link' && isMapped(path) && !isExcluded(path));
-  if (!hasLinks || intent.profile.links === 'refuse') return { entries, listed: entries, roots: roots(), hasLinks };
+  if (hasLinks) await lister.readTexts(keptBlobs(entries, mappings, isExcluded));
+  const { texts } = lister;
+  const followed = mappings.flatMap(({ source, keptLinks }) => (keptLinks === undefined ? [source] : []));
+  if (!hasLinks || followed.length === 0 || intent.profile.links === 'refuse')
+    return { entries, listed: entries, roots: roots(), hasLinks, texts };
   const tree = new RepositoryTree(sources, entries);
-  return { ...(await follow({ tree, sources, isExcluded, lister })), roots: roots(), hasLinks };
+  const scope = { tree, sources: [...new Set(followed)], isExcluded, lister };
+  return { ...(await follow(scope)), roots: roots(), hasLinks, texts };
+}
+
+/** Returns the blobs of links that are delivered as they are. */
+function keptBlobs(
+  entries: readonly TreeEntry[],
+  mappings: readonly RenderedMapping[],
+  isExcluded: (path: string) => boolean,
+): string[] {
+  const sources = mappings.flatMap(({ source, keptLinks }) => (keptLinks === undefined ? [] : [source]));
+  const isKept = ({ kind, path }: TreeEntry) =>
+    kind === 'link' && sources.some((source) => isWithin(path, source)) && !isExcluded(path);
+  return entries.filter(isKept).map(({ blob }) => blob);
 }
 
 interface ListerInput {

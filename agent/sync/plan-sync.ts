@@ -64,13 +64,20 @@ interface LaidOut {
 export async function layOut(aim: SyncAim, dependencies: SyncDependencies): Promise<LaidOut> {
   const { intent, mappings, manifest } = aim;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const { entries, listed, roots, hasLinks } = await listEntries(isExcluded, aim, dependencies);
-  const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
+  const { entries, listed, roots, hasLinks, texts } = await listEntries(isExcluded, aim, dependencies);
+  const result = desiredTree({ mappings, entries, listed, texts, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
   const found = await findAttributes({ entries: listed, roots }, aim, dependencies);
-  const ignored = await markFiles(result.tree.files.values(), found, { aim, all: roots, dependencies });
+  const ignored = await markFiles([...result.tree.files.values()].filter(isContent), found, {
+    aim,
+    all: roots,
+    dependencies,
+  });
   return { desired: result.tree, attributes: { roots: found, ignored }, hasLinks };
 }
+
+/** Links have no content to which attributes apply. */
+const isContent = ({ linkText }: DesiredFile): boolean => linkText === undefined;
 
 /** The files that a plan covers: all files of the commit, or those that differ. */
 type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartial'>;

@@ -10,7 +10,7 @@ import type { DataRoot } from './data-root.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { split } from './move.ts';
 import { tryLink } from './put-new.ts';
-import { hasRecordedMode } from './scan-tree.ts';
+import { hasRecordedMode, isSameKind } from './scan-tree.ts';
 import { statOf } from './seen-file.ts';
 import { takeSpare, trimTree } from './spare-tree.ts';
 
@@ -120,8 +120,9 @@ function isInSpare(record: OwnedFile, place: string, { root, retained }: BuildOp
 /** Checks that the gateway has put no other file in the place of a staged one. */
 function isStaged(record: OwnedFile | undefined, path: string): boolean {
   const stats = lstatSync(path);
-  const { size, mtimeMs } = record?.fingerprint ?? {};
-  return stats.isFile() && stats.size === size && stats.mtimeMs === mtimeMs;
+  if (!record) return false;
+  const { size, mtimeMs } = record.fingerprint;
+  return isSameKind(stats, record) && stats.size === size && stats.mtimeMs === mtimeMs;
 }
 
 /** Codes for a file that is gone, or behind a link. */
@@ -138,12 +139,12 @@ function tryKeep(record: OwnedFile, target: string, source: HeldDirectory, { roo
     throw code === 'EEXIST' ? changed(record.path) : error;
   }
   const stats = lstatSync(target);
-  if (stats.isFile() && (retained.has(record.path) || isRecorded(stats, record, root))) return true;
+  if (isSameKind(stats, record) && (retained.has(record.path) || isRecorded(stats, record, root))) return true;
   unlinkSync(target);
   return false;
 }
 
 function isRecorded(stats: Stats, record: OwnedFile, { traits }: DataRoot): boolean {
   const hasMode = hasRecordedMode(stats, record, traits?.keepsModes ?? true);
-  return stats.isFile() && hasMode && isSameFingerprint(record.fingerprint, stats);
+  return isSameKind(stats, record) && hasMode && isSameFingerprint(record.fingerprint, stats);
 }

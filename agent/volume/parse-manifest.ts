@@ -26,6 +26,7 @@ const fileLine = v.object({
   inputs: v.optional(v.object({ keys: v.array(v.string()), hash: v.string() })),
   patches: v.optional(v.string()),
   lfs: v.optional(v.boolean()),
+  symlink: v.optional(v.literal(true)),
   sha256: v.string(),
   executable: v.optional(v.boolean(), false),
   mode: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(0o777))),

@@ -64,7 +64,7 @@ class Remover {
         const isText = Buffer.from(text).equals(Buffer.from(raw, 'latin1'));
         const stats = statOf(file);
         if (stats?.isDirectory() && isText && depth < MAX_DEPTH) await this.#tryRemove(directory, text, entry);
-        else if (stats?.isFile() && stats.nlink > 1 && isElsewhere(file, entry.path)) unlinkSync(file);
+        else if (stats && !stats.isDirectory() && stats.nlink > 1 && isElsewhere(file, entry.path)) unlinkSync(file);
         else if (stats) await this.#keep(file, entry.path);
         if (this.#pacer.isDue) await this.#pacer.rest();
       }

@@ -1,7 +1,8 @@
-import { opendirSync, type Stats } from 'node:fs';
+import { opendirSync, readlinkSync, type Stats } from 'node:fs';
 import { allDirectories, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { modeOf } from '../plan/file-mode.ts';
+import { linkHash } from '../plan/kept-link.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import type { VolumeTraits } from '../plan/volume-traits.ts';
@@ -12,6 +13,7 @@ import { hashOpen, isForbidden, openFile, UNREAD } from './hash-file.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { statOf } from './seen-file.ts';
 import { linkedTree } from './tree-link.ts';
+import { unlessCode } from './unless-code.ts';
 
 /** Number of files that are read at once. */
 const CONCURRENCY = 8;
@@ -131,14 +133,17 @@ type ScannedEntry = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> 
 interface Expected {
   owned: OwnedFile | undefined;
   /** The desired mode, which is assumed on a volume that doesn't keep modes. */
-  wanted: Pick<DesiredFile, 'executable' | 'mode'> | undefined;
+  wanted: (Pick<DesiredFile, 'executable' | 'mode'> & { linkText?: string }) | undefined;
   keepsModes: VolumeTraits['keepsModes'];
 }
 
 function scanEntry(root: DataRoot, path: string, { owned, wanted, keepsModes }: Expected): ScannedEntry {
   const stats = root.look(path, statOf);
   if (!stats) return undefined;
-  if (stats.isSymbolicLink()) return { kind: 'link' };
+  if (stats.isSymbolicLink()) {
+    const isAgents = wanted?.linkText !== undefined || owned?.symlink === true;
+    return isAgents ? scanLink(root, path, { owned, stats }) : { kind: 'link' };
+  }
   if (stats.isDirectory()) return { kind: 'directory' };
   if (!stats.isFile()) return { kind: 'other' };
   const executable = keepsModes ? isExecutable(stats) : (wanted?.executable ?? false);
@@ -149,6 +154,19 @@ function scanEntry(root: DataRoot, path: string, { owned, wanted, keepsModes }: 
   const isRecorded =
     executable === owned.executable && wanted?.mode === owned.mode && hasRecordedMode(stats, owned, keepsModes);
   return isRecorded ? { kind: 'recorded' } : { ...asRecorded(owned), executable, mode };
+}
+
+/** Scans a link by its text. */
+function scanLink(
+  root: DataRoot,
+  path: string,
+  { owned, stats }: { owned: OwnedFile | undefined; stats: Stats },
+): ScannedEntry {
+  if (owned?.symlink && provesUntouched(owned.fingerprint, stats)) return { kind: 'recorded' };
+  const text = root.look(path, (at) => unlessCode(['ENOENT', 'EINVAL'], () => readlinkSync(at)));
+  if (text === undefined) return { kind: 'other' };
+  const fingerprint = fingerprintOf(stats);
+  return { kind: 'file', symlink: true, executable: false, fingerprint, sha256: linkHash(text), blob: undefined };
 }
 
 /** Returns the entry at a path of the agent as it was delivered. */
@@ -164,9 +182,10 @@ function recordedEntry(
   return { ...asRecorded(owned), executable, mode };
 }
 
-function asRecorded({ inputs, patches, lfs, blob, executable, mode, fingerprint, sha256 }: OwnedFile): LiveFile {
-  const isOther = inputs || patches || lfs !== undefined;
-  return { kind: 'file', executable, mode, fingerprint, sha256, blob: isOther ? undefined : blob };
+function asRecorded(record: OwnedFile): LiveFile {
+  const { inputs, patches, lfs, symlink, blob, executable, mode, fingerprint, sha256 } = record;
+  const isOther = inputs || patches || symlink || lfs !== undefined;
+  return { kind: 'file', symlink, executable, mode, fingerprint, sha256, blob: isOther ? undefined : blob };
 }
 
 const ofOtherSize = (file: UnreadFile): LiveEntry => ({ ...file, kind: 'file', ...UNREAD });
@@ -174,7 +193,7 @@ const ofOtherSize = (file: UnreadFile): LiveEntry => ({ ...file, kind: 'file', .
 /** Checks whether the size alone proves that the file differs from the delivered one, which is still desired. */
 function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: Omit<ScanInput, 'algorithm'>): boolean {
   const record = manifest.files.get(path);
-  if (!record || record.found || record.inputs || record.patches) return false;
+  if (!record || record.found || record.inputs || record.patches || record.symlink) return false;
   return desired.files.get(path)?.blob === record.blob && record.fingerprint.size !== fingerprint.size;
 }
 
@@ -247,12 +266,16 @@ export async function isUntouched(root: DataRoot, { applied, files, directories,
   }
   for (const record of files.values()) {
     const stats = root.look(record.path, statOf);
-    if (!stats?.isFile() || !provesUntouched(record.fingerprint, stats)) return false;
+    if (!stats || !isSameKind(stats, record) || !provesUntouched(record.fingerprint, stats)) return false;
     if (!hasRecordedMode(stats, record, keepsModes)) return false;
     if (pacer.isDue) await pacer.rest();
   }
   return true;
 }
+
+/** Checks whether an entry is a file or a link, as the agent delivered it. */
+export const isSameKind = (stats: Stats, { symlink }: Pick<OwnedFile, 'symlink'>): boolean =>
+  symlink ? stats.isSymbolicLink() : stats.isFile();
 
 /** Permission bits, setuid, setgid, and sticky. */
 const ALL_BITS = 0o7777;
@@ -260,10 +283,10 @@ const ALL_BITS = 0o7777;
 /** Checks whether a file has the mode in its record, as far as the volume keeps modes. */
 export function hasRecordedMode(
   stats: Stats,
-  { executable, mode }: Pick<OwnedFile, 'executable' | 'mode'>,
+  { executable, mode, symlink }: Pick<OwnedFile, 'executable' | 'mode' | 'symlink'>,
   keepsModes: VolumeTraits['keepsModes'],
 ): boolean {
-  if (!keepsModes) return true;
+  if (!keepsModes || symlink) return true;
   if (keepsModes === true && mode !== undefined) return (stats.mode & ALL_BITS) === mode;
   return isExecutable(stats) === executable;
 }

@@ -1,4 +1,5 @@
-import { lstatSync, type PathLike, type Stats } from 'node:fs';
+import { lstatSync, type PathLike, readlinkSync, type Stats } from 'node:fs';
+import { linkHash } from '../plan/kept-link.ts';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import { readHash } from './hash-file.ts';
@@ -18,8 +19,9 @@ export function seenEntry(entry: LiveEntry | undefined): Seen | undefined {
 export async function isSeen(path: string, seen: Seen): Promise<boolean> {
   const stats = lstatSync(path);
   if (seen === 'other') return !stats.isFile() && !stats.isDirectory();
-  if (!stats.isFile()) return false;
+  if (!stats.isFile() && !stats.isSymbolicLink()) return false;
   if (isSameFingerprint(seen, stats)) return true;
+  if (stats.isSymbolicLink()) return linkHash(readlinkSync(path)) === seen.sha256;
   return stats.size === seen.size && (await readHash(path)) === seen.sha256;
 }
 

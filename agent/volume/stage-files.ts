@@ -1,13 +1,26 @@
 import { spawn } from 'node:child_process';
 import { createHash, hash } from 'node:crypto';
 import { once } from 'node:events';
-import { accessSync, constants, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  fstatSync,
+  fsync,
+  lstatSync,
+  openSync,
+  symlinkSync,
+  writeFile,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
+import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { ContentReader } from '../content/content-reader.ts';
 import { type ContentSink, type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import { modeOf } from '../plan/file-mode.ts';
+import { linkHash } from '../plan/kept-link.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { changed } from './changed.ts';
@@ -50,7 +63,9 @@ export async function stageFiles(planned: StagedWrite[], options: StagingOptions
   const pacer = new Pacer();
   const writes = planned.map((write) => (isReadable(write, options) ? write : { file: write.file }));
   const records: OwnedFile[] = [];
-  options.contents.announce(writes.flatMap(({ file, copied }) => (copied ? [] : [file])));
+  options.contents.announce(
+    writes.flatMap(({ file, copied }) => (copied || file.linkText !== undefined ? [] : [file])),
+  );
   while (records.length < writes.length) {
     const next = stageSmallFiles({ writes, records, pacer }, options);
     if (next) records.push(await stageFile(next, options.directory.at(`${records.length}`), options));
@@ -85,14 +100,39 @@ interface Progress {
 function stageSmallFiles({ writes, records, pacer }: Progress, options: StagingOptions): StagedWrite | undefined {
   while (!pacer.isDue) {
     const write = writes[records.length];
+    const temporary = options.directory.at(`${records.length}`);
+    if (write?.file.linkText !== undefined) {
+      records.push(stageLink(write.file, write.file.linkText, temporary));
+      continue;
+    }
     const content = write && !write.copied && contentAtHand(write.file, options);
     if (!content) return write;
     const { file } = write;
-    const temporary = options.directory.at(`${records.length}`);
     records.push(stageContent({ file, content, temporary }, options));
   }
   return undefined;
 }
+
+function stageLink({ path, source, blob }: DesiredFile, text: string, temporary: string): OwnedFile {
+  try {
+    symlinkSync(text, temporary);
+  } catch (error) {
+    throw NO_LINKS.has(codeOf(error)) ? noLinks(error) : error;
+  }
+  const stats = lstatSync(temporary);
+  const fingerprint = fingerprintOf(stats, stats.mtimeMs);
+  return { path, source, blob, symlink: true, sha256: linkHash(text), executable: false, fingerprint };
+}
+
+/** Codes of a volume without symbolic links. */
+const NO_LINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
+
+const noLinks = (cause: unknown) =>
+  new TerminalError("the data volume doesn't support symbolic links: remove links: keep, or use another volume", {
+    code: 'data.noLinks',
+    reason: 'ProfileInvalid',
+    cause,
+  });
 
 function stageContent(
   { file, content, temporary }: { file: DesiredFile; content: Buffer; temporary: string },
@@ -168,7 +208,9 @@ const MANY = 64;
 /** Flushes the files to the disk. */
 async function flushFiles(records: OwnedFile[], { directory, fileSystem }: StagingOptions): Promise<void> {
   if (records.length >= MANY && (await flushFileSystem(fileSystem))) return;
+  directory.flush();
   await forEachLimited(records.entries(), CONCURRENCY, async ([index, record]) => {
+    if (record.symlink) return; // its text is in the directory
     const isWritable = (modeOf(record, false) & 0o200) !== 0;
     using file = new OpenFile(directory.at(`${index}`), isWritable ? 'r+' : 'r');
     await flush(file.descriptor);

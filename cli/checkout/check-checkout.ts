@@ -21,7 +21,7 @@ export interface PlannedPod {
 }
 
 /** A file that the gateway would get. */
-export type PlannedFile = Pick<DesiredFile, 'path' | 'source' | 'executable' | 'mode'>;
+export type PlannedFile = Pick<DesiredFile, 'path' | 'source' | 'executable' | 'mode' | 'linkText'>;
 
 /** The files that the gateway would get. Not written if there are problems. */
 export interface CheckedTree {

@@ -6,6 +6,7 @@ import { LinkResolver } from '../../agent/plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../agent/plan/link-text.ts';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
 import { RepositoryTree } from '../../agent/plan/repository-tree.ts';
+import { isWithin } from '../../shared/domain/relative-path.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 
@@ -21,12 +22,26 @@ interface CheckoutScope {
 /** Entries below the sources, with those that links lead to in the place of the links. */
 type Followed = { kind: 'entries'; entries: TreeEntry[] } | { kind: 'problems'; problems: string[] };
 
+/** Returns the entries of a checkout as they are on disk, and the texts of the links below the sources. */
+export async function readLinks(
+  { entries }: CheckoutListing,
+  { directory, sources }: Pick<CheckoutScope, 'directory' | 'sources'>,
+): Promise<{ listed: TreeEntry[]; texts: Map<string, LinkText> }> {
+  const texts = new Map<string, LinkText>();
+  for (const { kind, path } of entries) {
+    if (kind === 'link' && sources.some((source) => isWithin(path, source)))
+      texts.set(path, await readLink(join(directory, path)));
+  }
+  return { listed: entries.map(asOnDisk), texts };
+}
+
+/** On disk, links with the same blob can have different targets. */
+const asOnDisk = (entry: TreeEntry): TreeEntry => (entry.kind === 'link' ? { ...entry, blob: entry.path } : entry);
+
 /** Follows the links of a checkout as the agent does in a commit, with the targets that they have on disk. */
 export async function followCheckout({ entries, modules }: CheckoutListing, scope: CheckoutScope): Promise<Followed> {
   const { directory, submodules } = scope;
-  // On disk, links with the same blob can have different targets.
-  const own = entries.map((entry) => (entry.kind === 'link' ? { ...entry, blob: entry.path } : entry));
-  const tree = new RepositoryTree([''], own);
+  const tree = new RepositoryTree([''], entries.map(asOnDisk));
   const texts = new Map<string, LinkText>();
   const resolver = new LinkResolver({ tree, texts, modules, submodules, onRequest: () => {} });
   const followed: TreeEntry[] = [];

@@ -8,7 +8,7 @@ import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { globProblems } from '../../shared/domain/validate-profiles.ts';
 import { Problem } from '../client/problem.ts';
-import { followCheckout } from './follow-checkout.ts';
+import { followCheckout, readLinks } from './follow-checkout.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 import type { GatewaySyncManifest } from './read-gateway-sync.ts';
 
@@ -32,7 +32,7 @@ export async function planCheckout(
   const { mappings } = rendered;
   const scope = {
     directory,
-    sources: mappings.map(({ source }) => source),
+    sources: mappings.flatMap(({ source, keptLinks }) => (keptLinks === undefined ? [source] : [])),
     isExcluded,
     submodules: spec.git.submodules ?? false,
   };
@@ -41,7 +41,9 @@ export async function planCheckout(
       ? { kind: 'entries' as const, entries: listing.entries }
       : await followCheckout(listing, scope);
   if (followed.kind === 'problems') return followed;
-  const result = desiredTree({ mappings, entries: followed.entries, isExcluded, owned: [] });
+  const kept = mappings.flatMap(({ source, keptLinks }) => (keptLinks === undefined ? [] : [source]));
+  const links = await readLinks(listing, { directory, sources: kept });
+  const result = desiredTree({ mappings, entries: followed.entries, ...links, isExcluded, owned: [] });
   if (result.kind === 'problems') return result;
   const files = [...result.tree.files.values()];
   return { kind: 'plan', files, checks: matchChecks(profile.checks, files), values };

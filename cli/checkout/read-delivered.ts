@@ -25,7 +25,8 @@ export async function readDelivered(
   file: DesiredFile,
   values: TemplateValues,
 ): Promise<DeliveredContent> {
-  const { source, template, patches } = file;
+  const { source, template, patches, linkText } = file;
+  if (linkText !== undefined) return { kind: 'content', content: Buffer.from(linkText) };
   const onDisk = await readFile(join(directory, source));
   if (typeof onDisk === 'string') return { kind: 'problem', problem: `${source}: ${onDisk}` };
   const read = converted.has(source) ? withoutReturns(onDisk) : onDisk;

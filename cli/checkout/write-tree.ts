@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { modeOf } from '../../agent/plan/file-mode.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
@@ -11,7 +11,7 @@ export async function createTree(directory: string): Promise<void> {
   if (entry !== undefined) throw new Problem(`${directory} isn't empty: specify a new directory for --output`);
 }
 
-type FileMode = Pick<DesiredFile, 'executable' | 'mode'>;
+type FileMode = Pick<DesiredFile, 'executable' | 'mode' | 'linkText'>;
 
 /** Returns the mode that an agent gives a file without groupWrite. */
 export const deliveredMode = (file: FileMode): number => modeOf(file, false);
@@ -19,6 +19,7 @@ export const deliveredMode = (file: FileMode): number => modeOf(file, false);
 /** Writes a file at a path that the plan has checked, with the mode that an agent gives it. */
 export async function writeTreeFile(path: string, content: Buffer, file: FileMode): Promise<void> {
   await makeDirectory(dirname(path));
+  if (file.linkText !== undefined) return await symlink(file.linkText, path);
   const mode = deliveredMode(file);
   await writeFile(path, content, { mode });
   await chmod(path, mode);

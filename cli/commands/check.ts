@@ -98,7 +98,7 @@ function readLabels(labels: readonly string[] = []): ReadonlyMap<string, string>
 
 function print(files: readonly PlannedFile[], { print, columns, hasColours }: Host): void {
   const rows = files
-    .map((file) => [file.path, formatFileMode(deliveredMode(file)), file.source])
+    .map((file) => [file.path, file.linkText === undefined ? formatFileMode(deliveredMode(file)) : 'link', file.source])
     .sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   const titles = [{ title: 'PATH' }, { title: 'MODE' }, { title: 'SOURCE', dropped: 1 }];
   print(`${drawTable(titles, rows, { columns, ink: inkFor(hasColours) }).join('\n')}\n`);

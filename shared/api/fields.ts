@@ -152,6 +152,22 @@ export const destinationPath = (description: string) =>
     v.description(description),
   );
 
+/** An absolute path of a directory or file, such as /usr/share/nginx, without a final slash. */
+export const absolutePath = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(2),
+    v.maxLength(BOUNDS.text),
+    cel(
+      {
+        rule: "self.matches('^(/[^/]+)+$')",
+        message: 'must be absolute, such as /usr/share/nginx, without a final slash',
+      },
+      { rule: "!self.matches('(^|/)[.][.]?(/|$)')", message: 'must not contain . or ..' },
+    ),
+    v.description(description),
+  );
+
 /** Permission bits of a file, as an octal number in quotes. */
 export const fileMode = (description: string) =>
   v.pipe(v.string(FILE_MODE_RULE.message), v.maxLength(4), cel(FILE_MODE_RULE), v.description(description));

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
 import {
+  absolutePath,
   boundedKeys,
   cel,
   destinationPath,
@@ -54,6 +55,19 @@ const mappingSchema = object('File or directory in the repository, and its desti
     ),
   ),
   patches: v.optional(list(patchSchema, BOUNDS.patches, 'JSON patches, in order.')),
+  links: v.optional(
+    oneOf(
+      ['keep'],
+      'Action for symbolic links in the mapping. keep delivers each as a link with the same text, which must stay in the data volume, or in the destination if publish is atomic, or begin with one of linkPrefixes. If omitted, links of the profile.',
+    ),
+  ),
+  linkPrefixes: v.optional(
+    list(
+      absolutePath('Absolute path in the container of the gateway.'),
+      BOUNDS.list,
+      'Absolute paths that links of the mapping can lead to or below, if links is keep. If omitted, every absolute link is an error.',
+    ),
+  ),
 });
 
 const excludePatternsSchema = list(

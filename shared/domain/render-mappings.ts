@@ -1,7 +1,7 @@
 import { BOUNDS } from '../api/bounds.ts';
 import { MAPPING_DEFAULTS, type Mapping } from '../api/sync.ts';
 import { FILE_MODE_RULE, parseFileMode } from './file-mode.ts';
-import { isAgentPath, isGitPath, relativePath } from './relative-path.ts';
+import { isAgentPath, isFilePath, isGitPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
 import { WorkBudget } from './work-budget.ts';
@@ -22,6 +22,8 @@ export interface RenderedMapping {
   /** Whether the destination is a link to a complete tree. If omitted, it isn't. */
   isAtomic?: boolean | undefined;
   patches: RenderedPatch[];
+  /** If links are delivered as links: the absolute paths that they can lead to or below. */
+  keptLinks?: readonly string[] | undefined;
 }
 
 export type RenderedMappings =
@@ -78,7 +80,11 @@ function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) =
     tell(`.patches[${number}]${result.message}`);
     return [];
   });
-  const isNamed = /\{\{-?\s*\.(GatewayName|PodName)\b/.test(mapping.source);
+  const { links, linkPrefixes = [] } = mapping;
+  if (linkPrefixes.length > 0 && links !== 'keep')
+    tell('.linkPrefixes: links is not keep, so no link is delivered: set links to keep');
+  for (const prefix of linkPrefixes) if (!isAbsolutePath(prefix)) tell(`.linkPrefixes: ${PREFIX_PROBLEM}`);
+  const isNamed = /\{\{\s*\.(GatewayName|PodName)\b/.test(mapping.source);
   return {
     source: source.path,
     namedSource: isNamed ? mapping.source : undefined,
@@ -90,8 +96,14 @@ function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) =
     ...(mode !== undefined && { mode }),
     ...(isAtomic && { isAtomic }),
     patches,
+    ...(links === 'keep' && { keptLinks: linkPrefixes }),
   };
 }
+
+/** Checks for an absolute path without empty, `.`, and `..` parts that isn't the root. */
+const isAbsolutePath = (path: string): boolean => path.startsWith('/') && isFilePath(path.slice(1));
+
+const PREFIX_PROBLEM = 'must be absolute paths below the root, such as /usr/share/nginx, without . and ..';
 
 const ROOT_PROBLEM =
   'atomic makes the destination a symbolic link, and the root of the data volume cannot be one: set destination to a directory in it';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -259,6 +259,22 @@ suite('kubectl stoker check', () => {
     assert.match(link.notes, /can't be followed.*sites\/edge\/e -> \/etc\/passwd \(an absolute path\)/);
     const refused = await check(['--gateway', 'edge'], { ...profile, links: 'refuse' });
     assert.match(refused.notes, /sites\/edge\/e is a symbolic link/);
+  });
+
+  test('keeps symbolic links as an agent does', async (t) => {
+    const links = { 'sites/file': '1', 'sites/a': { symlink: 'file' }, 'sites/b': { symlink: '/opt/x/y' } };
+    const { target, sandbox, output, check } = await startRepository(t, links);
+    const kept = (linkPrefixes: string[]) => ({
+      mappings: [mapping('sites', 'config', { links: 'keep', linkPrefixes })],
+    });
+    const { status, notes } = await check(['--output', output], kept(['/opt/x']));
+    assert.equal(status, 0, notes);
+    await sandbox.sync({ ...target, profile: kept(['/opt/x']) });
+    for (const root of [output, sandbox.data]) {
+      assert.equal(await readlink(path.join(root, 'config/a')), 'file');
+      assert.equal(await readlink(path.join(root, 'config/b')), '/opt/x/y');
+    }
+    assert.equal((await check([], kept(['/opt/xy']))).status, 1);
   });
 
   test('follows symbolic links as an agent does, but to the targets on disk', async (t) => {

@@ -24,6 +24,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { SETTINGS } from './memory-volume.ts';
 import { mockCalls } from './mock-calls.ts';
 
+/** Contents by path; `-> x` is a link that is kept. */
 export type Files = Record<string, string>;
 
 /** Behavior of the file system. */
@@ -242,7 +243,9 @@ function halfOf(written: unknown): Buffer {
 function desiredTree(files: Files): DesiredTree {
   const entries = Object.entries(files).map(([name, text]) => {
     const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
-    return [name, { path: name, source: name, blob, executable: false, template: false }] as const;
+    const file: DesiredFile = { path: name, source: name, blob, executable: false, template: false };
+    if (text.startsWith('-> ')) file.linkText = text.slice(3);
+    return [name, file] as const;
   });
   return { files: new Map(entries), directories: allDirectories(Object.keys(files)), retained: new Set() };
 }
@@ -257,6 +260,9 @@ function contentsOf(directory: string, isMeant = (_: string) => true): Files {
   const files: Files = {};
   for (const name of fs.readdirSync(directory).filter(isMeant).sort()) {
     const file = path.join(directory, name);
+    const text = fs.lstatSync(file).isSymbolicLink() ? fs.readlinkSync(file) : '.sync-agent';
+    if (!text.includes('.sync-agent')) files[name] = `-> ${text}`;
+    if (!text.includes('.sync-agent')) continue;
     const stats = fs.statSync(file, { throwIfNoEntry: false });
     if (!stats) continue; // a link that leads nowhere
     if (!stats.isDirectory()) files[name] = fs.readFileSync(file, 'utf8');
