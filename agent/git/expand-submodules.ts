@@ -1,10 +1,8 @@
-import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
-import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
@@ -131,12 +129,16 @@ class Run {
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     const wanted = { commit: link.blob, parent: intent.commit };
     if (!isRefetch && (await pins.pinModule(link.blob, intent))) return module;
-    if (!isTrusted) await beforeAbort(signal, refuseLocal(url, intent.repo));
-    const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
     const { fetchTimeoutMs, ignoresHostKey } = intent;
     const source = { repo: url, ...wanted, fetchTimeoutMs };
     const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey, signal };
-    await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
+    const fetch = async (files: AccessFiles) =>
+      await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
+    if (isTrusted) await fetch(accessFiles);
+    else
+      await withoutLocal({ url, root: intent.repo }, accessFiles.http, (http) =>
+        fetch({ ...accessFiles, ...NO_CREDENTIALS, http }),
+      );
     return module;
   }
 
@@ -150,13 +152,23 @@ class Run {
   }
 }
 
-/** A repository's URLs for submodules must not send the agent to the gateway next to it or to the node. */
-async function refuseLocal(url: string, root: string): Promise<void> {
-  const host = parseRepository(url)?.host ?? '';
-  if (host === parseRepository(root)?.host) return;
-  const addresses = isIP(host) ? [{ address: host }] : await lookup(host, { all: true }).catch(() => []);
-  if (addresses.some(({ address }) => isLocalAddress(address))) {
-    throw refused("its address is loopback or link-local, which isn't allowed");
+/**
+ * A repository's URLs for submodules must not send the agent to the gateway next to it or to the node. The addresses of
+ * the connection itself are checked, because a name can resolve to others a moment later.
+ */
+async function withoutLocal(
+  { url, root }: { url: string; root: string },
+  http: GuardedHttp,
+  run: (http: GuardedHttp) => Promise<void>,
+): Promise<void> {
+  if (parseRepository(url)?.host === parseRepository(root)?.host) return await run(http);
+  const refusalOf = (address: string) =>
+    isLocalAddress(address) ? refused("its address is loopback or link-local, which isn't allowed") : undefined;
+  const guarded = http.guardedBy(http.guard.withRefusals(refusalOf));
+  try {
+    await run(guarded);
+  } finally {
+    guarded.close();
   }
 }
 

@@ -17,10 +17,22 @@ const MAX_ADDRESSES = 4;
 export class AddressGuard {
   readonly #resolver: Resolver;
   readonly #isDenied: (address: string) => boolean;
+  readonly #refusalOf: (address: string) => Error | undefined;
 
-  constructor(resolver: Resolver, isDenied: (address: string) => boolean) {
+  /** `refusalOf` returns the error for further denied addresses. */
+  constructor(
+    resolver: Resolver,
+    isDenied: (address: string) => boolean,
+    refusalOf: (address: string) => Error | undefined = () => undefined,
+  ) {
     this.#resolver = resolver;
     this.#isDenied = isDenied;
+    this.#refusalOf = refusalOf;
+  }
+
+  /** Returns a guard that blocks further addresses. */
+  withRefusals(refusalOf: (address: string) => Error | undefined): AddressGuard {
+    return new AddressGuard(this.#resolver, this.#isDenied, refusalOf);
   }
 
   /** A `lookup` for Node's sockets, which returns the checked addresses or {@link TerminalError}. */
@@ -40,7 +52,9 @@ export class AddressGuard {
 
   /** Checks a URL's host if it's an address, which isn't resolved. Throws {@link TerminalError}. */
   check(host: string): void {
-    if (this.#isDenied(withoutBrackets(host))) throw refusal();
+    const address = withoutBrackets(host);
+    const error = this.#refusalOf(address) ?? (this.#isDenied(address) ? refusal() : undefined);
+    if (error) throw error;
   }
 
   /** Checks a host that a proxy connects to, if it resolves here. Throws {@link TerminalError}. */

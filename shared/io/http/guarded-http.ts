@@ -86,19 +86,27 @@ function agents(maxSockets: number, proxyEnv: NodeJS.ProcessEnv = {}): Agents {
 /** HTTP to untrusted hosts: denied addresses are blocked, and redirects are followed only on request. */
 export class GuardedHttp {
   readonly guard: AddressGuard;
+  readonly #options: GuardedHttpOptions;
   readonly #proxies: ReturnType<typeof proxiesOf>;
   readonly #exceptions: string;
   readonly #direct: Agents;
   readonly #proxied: Agents;
   readonly #cas = new TrustedCas();
 
-  constructor({ guard, environment, maxSockets = 8 }: GuardedHttpOptions) {
+  constructor(options: GuardedHttpOptions) {
+    const { guard, environment, maxSockets = 8 } = options;
     this.guard = guard;
+    this.#options = options;
     this.#proxies = proxiesOf(environment);
     this.#exceptions = exceptionsOf(environment);
     this.#direct = agents(maxSockets);
     // Exceptions are evaluated here, even for git, because Node and curl have other rules.
     this.#proxied = agents(maxSockets, this.#proxies);
+  }
+
+  /** Returns one with another guard, which must be closed. */
+  guardedBy(guard: AddressGuard): GuardedHttp {
+    return new GuardedHttp({ ...this.#options, guard });
   }
 
   /** Whether any host is reached through a proxy. */

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
+import { AddressGuard } from '../../../../shared/io/address-guard.ts';
+import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -134,6 +136,33 @@ suite('submodules', () => {
       });
       assert.deepEqual(await sandbox.files(), {});
     }
+  });
+
+  test('never come from a local address of another host, even if its name changes between two lookups', async (t) => {
+    const server = await startServer(t);
+    const lib = await server.createRepository('lib');
+    const files = { x: { submodule: await lib.commit({ files: { a: '1' } }) } };
+    // Local addresses are allowed, and another resolver than the guard's doesn't know these names.
+    const addresses = new Map([
+      ['127.0.0.1', ['127.0.0.1']],
+      ['rebound.test', ['127.0.0.1']],
+      ['mixed.test', ['192.0.2.1', '::1']],
+    ]);
+    const resolve = async (name: string) =>
+      (addresses.get(name) ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server, http });
+    for (const name of ['rebound.test', 'mixed.test', '[::1]', '127.0.0.2']) {
+      const url = `${server.url.replace('127.0.0.1', name)}/lib.git`;
+      const target = { repo, commit: await commit({ files: { ...files, '.gitmodules': gitmodules({ x: url }) } }) };
+      await assert.rejects(sandbox.sync({ ...target, submodules: true }), { code: 'submodule.refused' }, name);
+    }
+    const unknown = await commit({ files: { '.gitmodules': gitmodules({ x: 'http://unknown.test/lib.git' }) } });
+    await assert.rejects(sandbox.sync({ repo, commit: unknown, submodules: true }), { name: 'TransientError' });
+    // The host of the repository itself is allowed.
+    const own = await commit({ files: { '.gitmodules': gitmodules({ x: `${server.url}/lib.git` }) } });
+    await sandbox.sync({ repo, commit: own, submodules: true, profile: mapped('x') });
+    assert.deepEqual(await sandbox.files(), { 'x/a': '1' });
   });
 
   test('are rejected with a message if .gitmodules is a symbolic link', async (t) => {
