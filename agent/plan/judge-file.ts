@@ -69,7 +69,8 @@ function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: Pla
 
 /**
  * Judges a file that the agent didn't write. If its content is right, it is managed but never deleted, and a mode that
- * changes later is corrected.
+ * changes later is corrected. A mode that is wrong from the start is corrected as well, unless the file can be taken
+ * over, which restores its mode later.
  */
 function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judged {
   const { manifest, contents, values, settings } = input;
@@ -78,7 +79,8 @@ function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judg
   const content = contents?.get(path);
   const isAsFound = found?.found && live.sha256 === found.sha256 && !compareSource(file, found, values);
   const isRight = isAsFound || isSameContent(file, live, content);
-  if (isRight && (found || hasMode(live, file, { record: undefined, groupWrite: settings.groupWrite })))
+  const hasRightMode = hasMode(live, file, { record: undefined, groupWrite: settings.groupWrite });
+  if (isRight && (found || hasRightMode || (settings.onConflict === 'refuse' && canCopy(live))))
     return right(file, live, { record: found, content: isAsFound ? found : content, isFound: true, input });
   // The content of a file that is rendered must be determined first.
   const isKnown = content !== undefined || !isRendered(file);
@@ -90,7 +92,7 @@ export const foreignLink = (path: string) =>
   `${path} is a symbolic link in the data volume, and the agent did not write it: remove it`;
 
 const foreignProblem = (path: string) =>
-  `${path} exists in the data volume with different content or mode, and the agent did not write it (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
+  `${path} exists in the data volume with different or unreadable content, and the agent did not write it (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
 
 function drifted(path: string, existing: LiveEntry, input: PlanInput): Judged {
   return staysDrifted(path, input)
@@ -138,12 +140,14 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
   if (!hasMode(live, file, { record, groupWrite })) {
     const isSame = record?.executable === file.executable && record.mode === file.mode;
     const judged = isSame ? drifted(file.path, live, input) : modeChanged;
-    const canCopy = judged.kind === 'modify' && live.mode !== undefined && (live.mode & 0o400) !== 0;
-    return canCopy ? { ...judged, copied: next } : judged;
+    return judged.kind === 'modify' && canCopy(live) ? { ...judged, copied: next } : judged;
   }
   if (!isFound && file.mode === undefined && Boolean(record?.groupWrite) !== groupWrite) return modeChanged;
   return { kind: 'right', record: next };
 }
+
+/** Checks whether the file's owner, the agent, can read it. */
+const canCopy = ({ mode }: LiveFile): boolean => mode !== undefined && (mode & 0o400) !== 0;
 
 /** Returns the same object if the record is unchanged. */
 function recordOf(file: DesiredFile, live: LiveFile, { record, content, isFound }: Basis): OwnedFile {

@@ -104,7 +104,8 @@ class MoveList {
       displaced = { name: move.displacedTo, size: existing.fingerprint.size };
     }
     // Without a takeover, only the mode of a found file changes.
-    const found = change.kind === 'modify' && change.reason !== 'TakenOver' ? recorded?.found : undefined;
+    const isFound = recorded?.found ?? ('copied' in change ? change.copied?.found : undefined);
+    const found = change.kind === 'modify' && change.reason !== 'TakenOver' ? isFound : undefined;
     this.records.push(displaced || found ? withoutUndefined({ ...record, displaced, found }) : record);
     return move;
   }

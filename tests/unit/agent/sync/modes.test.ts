@@ -178,10 +178,31 @@ suite('a mapping with a mode', () => {
     }
     const id = await commit({ files: { same: 'same', other: 'other' } });
     const profile: Profile = { mappings: [mappingOf('.', '.', { mode: '0600' })] };
-    await assert.rejects(sandbox.sync({ repo, commit: id, profile: { ...profile, onConflict: 'refuse' } }), /other/);
     assert.deepEqual(changesOf(await sandbox.sync({ repo, commit: id, profile })), ['modify other (TakenOver)']);
     assert.equal(modeIn(sandbox, 'other'), '600');
     assert.equal(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')).length, 1);
+  });
+
+  test('is corrected with onConflict: refuse if only the mode of a found file is wrong, and the file stays', async (t) => {
+    const { repo, commit, sandbox } = await localSandbox(t, 'found-refuse');
+    const modes = { public: 0o644, script: 0o755, other: 0o644 };
+    for (const [name, mode] of Object.entries(modes)) {
+      writeFileSync(path.join(sandbox.data, name), name);
+      chmodSync(path.join(sandbox.data, name), mode);
+    }
+    const sync = async (id: string, mode: string | undefined) => {
+      const profile: Profile = { mappings: [mappingOf('.', '.', { mode })], onConflict: 'refuse', allowEmpty: true };
+      return changesOf(await sandbox.sync({ repo, commit: id, profile }));
+    };
+    const different = await commit({ files: { public: 'public', other: 'different' } });
+    await assert.rejects(sync(different, '0600'), { reason: 'PathConflict', message: /^other exists/ });
+    assert.equal(modeIn(sandbox, 'public'), '644');
+    const id = await commit({ files: { script: 'script', other: null } });
+    assert.deepEqual(await sync(id, '0600'), ['modify public (ModeChanged)', 'modify script (ModeChanged)']);
+    assert.deepEqual([modeIn(sandbox, 'public'), modeIn(sandbox, 'script')], ['600', '600']);
+    await sync(await commit({ files: { public: null, script: null } }), '0600');
+    assert.deepEqual(await sandbox.files(), { public: 'public', script: 'script', other: 'other' });
+    assert.deepEqual(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')), []);
   });
 
   test('is corrected in files that the agent found, which stay when they are no longer mapped', async (t) => {

@@ -37,7 +37,7 @@ suite('a file that the agent has no permission to read', () => {
     const { sandbox, target, commit, file } = await unreadable(t, { isDelivered: false });
     await assert.rejects(
       sandbox.sync({ ...target, profile: { onConflict: 'refuse' } }),
-      /^TerminalError: a exists in the data volume with different content or mode, and the agent did not write it/,
+      /^TerminalError: a exists in the data volume with different or unreadable content, and the agent did not write it/,
     );
     const { plan } = await sandbox.sync(target);
     assert.deepEqual(describeChanges(plan, 9).sort(), ['add b (New)', 'modify a (TakenOver)']);
