@@ -27,7 +27,7 @@ export async function readHeaders(
 const invalid = (message: string) =>
   new TerminalError(message, { code: 'gateway.headers', reason: 'ReloadRequestInvalid' });
 
-/** Reads the value of a mounted Secret without a trailing line feed; `what` describes it in messages. */
+/** Reads the value of a mounted Secret without line feeds at its end; `what` describes it in messages. */
 export async function readSecretFile(file: string, what: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const hint = cause.code === 'ENOENT' ? ': it did not exist when the pod was created, recreate the pod' : '';
@@ -37,9 +37,9 @@ export async function readSecretFile(file: string, what: string): Promise<string
       cause,
     });
   });
-  const value = text.trim();
+  const value = text.replace(/[\r\n]+$/, '');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-  if (value !== '' && !/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) return value;
+  if (value.trim() !== '' && !/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) return value;
   throw new TransientError(`${what} is empty or contains line feeds or other characters that are invalid in a header`, {
     code: 'gateway.credentials',
     reason: 'CredentialsMissing',

@@ -47,7 +47,7 @@ async function diffOf(
 }
 
 const noProfile = (name: string, names: string[]) =>
-  new TerminalError(`the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}`, {
+  new TerminalError(`the GatewaySync has no profile named ${name}, only ${names.toSorted().join(', ')}`, {
     code: 'inspection.noProfile',
     reason: 'ProfileInvalid',
   });

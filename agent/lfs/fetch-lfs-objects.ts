@@ -48,7 +48,6 @@ export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], t
     }
   } finally {
     clearTimeout(timer);
-    stopping.abort(); // the remaining downloads, if one failed
   }
 }
 
@@ -63,10 +62,15 @@ async function dropOthers(directory: string, pointers: LfsPointer[]): Promise<vo
 async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {
   const offers = await offersOf(pointers, downloading);
   const queue = pointers.values();
+  const failing = new AbortController();
+  const signal = AbortSignal.any([downloading.signal, failing.signal]);
   const work = async () => {
-    for (const pointer of queue) await download(pointer, offers.get(pointer.oid), downloading);
+    for (const pointer of queue) await download(pointer, offers.get(pointer.oid), { ...downloading, signal });
   };
-  await Promise.all(Array.from({ length: PARALLEL }, work));
+  // The next attempt writes to the same files, so all downloads must have ended.
+  const workers = Array.from({ length: PARALLEL }, () => work().catch((error) => failing.abort(error)));
+  await Promise.all(workers);
+  failing.signal.throwIfAborted();
 }
 
 interface Downloading extends LfsTools {

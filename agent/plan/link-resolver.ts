@@ -94,7 +94,8 @@ export class LinkResolver implements WalkContext {
 
   countName(): void {
     this.#names += 1;
-    if (this.#names > MAX_NAMES) throw tooManyLinks(`contain more than ${MAX_NAMES} names of files and directories`);
+    if (this.#names > MAX_NAMES)
+      throw tooManyLinks(`have paths of more than ${MAX_NAMES} names in total (a/b has two)`);
   }
 }
 

@@ -206,7 +206,7 @@ function normalForm(path: string): string {
 const pausedProfile = ({ name }: ProfileView): string => `the profile ${name} is paused`;
 
 export function missingProfile({ name, names }: ProfileView): string {
-  return `the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}: change the pod's annotation sync.io/profile`;
+  return `the GatewaySync has no profile named ${name}, only ${names.toSorted().join(', ')}: change the pod's annotation sync.io/profile`;
 }
 
 const NOT_OBSERVED = 'waiting for the controller to observe the latest change of the GatewaySync';

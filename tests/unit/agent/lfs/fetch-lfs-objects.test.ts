@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
@@ -31,6 +32,42 @@ async function begin(t: TestContext, start: Buffer, onRequest: (file: string) =>
     store.fetch([wanted], { repo: `${server.url}/x.git`, access: {}, signal, fetchTimeoutMs });
   return { server, lfs, pointer, file, fetch, object: objectPath(directory, pointer.oid) };
 }
+
+/** Paths of the files that this process has open. */
+const openFiles = () =>
+  readdirSync('/proc/self/fd').flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${name}`)];
+    } catch {
+      return []; // closed in the meantime
+    }
+  });
+
+test('no download continues after another one has failed', { skip: process.platform !== 'linux' }, async (t) => {
+  const { server, lfs, pointer, file } = await begin(t, Buffer.from('start'));
+  const missing = parseLfsPointer(Buffer.from(lfs.add(Buffer.from('missing'))));
+  assert.ok(missing);
+  server.lfs = async (request, response) => {
+    if (request.method === 'POST') lfs.listener(request, response);
+    else if (request.url?.includes(missing.oid)) {
+      await until(openFiles, { describe: 'the other download', accept: (files) => files.includes(file) });
+      response.writeHead(404).end();
+    } else response.writeHead(200).write('rest');
+  };
+  const store = new LfsStore({
+    git: new Git(process.env),
+    http: localHttp(),
+    path: path.dirname(path.dirname(path.dirname(file))),
+  });
+  const fetching = store.fetch([pointer, missing], {
+    repo: `${server.url}/x.git`,
+    access: {},
+    signal: undefined,
+    fetchTimeoutMs: 60_000,
+  });
+  await assert.rejects(fetching, { name: /Error/, code: /^lfs\./ });
+  assert.ok(!openFiles().includes(file));
+});
 
 suite('the first part of a Git LFS object', () => {
   test('is completed by the rest', async (t) => {
