@@ -135,12 +135,12 @@ function checkLease(
   const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = lease.value?.spec ?? {};
   const todo = `see the log of the controller: kubectl logs deploy/${controller.metadata.name} -n ${controller.metadata.namespace}`;
   if (!holderIdentity)
-    return failed('operator/leader', `no controller leads ${where}: the Lease ${name} has no holder`, { todo, page });
+    return failed('operator/leader', `no controller leads ${where}: the Lease has no holder (${name})`, { todo, page });
   const ageMs = now - Date.parse(renewTime);
   if (!(ageMs <= leaseDurationSeconds * 1000 + SLACK_MS))
     return failed(
       'operator/leader',
-      `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${name} ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
+      `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
       { todo, page },
     );
   return [checkHolder(holderIdentity, place) ?? ok('operator/leader', `one controller leads: ${holderIdentity}`)];

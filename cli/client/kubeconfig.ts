@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
+import { findHomeDir } from '@kubernetes/client-node';
 import * as v from 'valibot';
 import { parse } from 'yaml';
 import { messageOf } from '../../shared/errors.ts';
@@ -37,7 +37,7 @@ export interface KubeconfigPlaces {
  */
 export function loadKubeconfig(file: string | undefined, places: KubeconfigPlaces): Kubeconfig {
   const listed = (places.kubeconfigs ?? '').split(path.delimiter).filter(Boolean);
-  const files = listed.length > 0 ? listed : [path.join(homedir(), '.kube/config')];
+  const files = listed.length > 0 ? listed : [path.join(findHomeDir() ?? '', '.kube/config')];
   const config = file === undefined ? merge(files.filter((each) => existsSync(each)).map(loadFile)) : loadFile(file);
   if (config.contexts.length + config.clusters.length > 0) return config;
   const own = file === undefined ? ofThisPod(places.environment ?? {}) : undefined;

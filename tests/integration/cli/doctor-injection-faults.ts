@@ -164,7 +164,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'rights/cluster-role',
-    says: /does not allow create syncreports, update syncreports/,
+    says: /does not allow create syncreports, patch syncreports/,
   },
   {
     name: 'a receiver that may not annotate',

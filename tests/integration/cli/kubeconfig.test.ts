@@ -164,7 +164,7 @@ for (const apiVersion of ['client.authentication.k8s.io/v1', 'client.authenticat
     await writeFile(file, JSON.stringify(config));
 
     await run(binaries.kubectl, ['get', 'pods', '--kubeconfig', file]).catch(() => undefined);
-    const infos = async () => (await readFile(path.join(directory, 'infos'), 'utf8')).trim().split('\n');
+    const infos = async () => (await readFile(path.join(directory, 'infos'), 'utf8')).split('\n').filter(Boolean);
     const [ofKubectl = ''] = await infos();
     const { length } = await infos();
     await runCli(['status', '--kubeconfig', file], { environment: process.env });
