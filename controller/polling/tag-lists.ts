@@ -23,7 +23,7 @@ interface Wanting {
 }
 
 /**
- * Decides whether a query for ranges lists all tags, or asks only for those that are named. A list can have megabytes, so
+ * Decides whether a query for ranges lists all tags, or asks only for named tags. A list can have megabytes, so
  * polls and a budget allow it, and in between, the tags that requests name are added to the last one.
  */
 export class TagLists {
@@ -52,7 +52,7 @@ export class TagLists {
     this.#refreshedAt = performance.now();
   }
 
-  /** The next query lists all tags, whatever the budget. */
+  /** The next query lists all tags, even without a budget. */
   poll(): void {
     this.#isPollDue = true;
   }
