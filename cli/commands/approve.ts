@@ -10,7 +10,7 @@ export const approve = makeCommand({
   name: 'approve',
   summary: 'Approve the new commit of a rollout',
   details: [
-    'Sets the annotation sync.io/approve to the full hash of the commit that is being rolled out. The approval covers every wave of this commit, with the changes that the gateways have reported, and no other commit. Shows these changes as numbers; kubectl stoker plan lists them. Fails until the preview of the commit has ended. If gateways report other changes before you confirm, nothing is approved.',
+    'Sets the annotation sync.io/approve to the full hash of the commit that is being rolled out, and its revision of spec.sync. Refuses a paused resource, and a spec.sync that was edited after the preview. The approval covers every wave of this commit, with the changes that the gateways have reported, and no other commit. Shows these changes as numbers; kubectl stoker plan lists them. Fails until the preview of the commit has ended. If gateways report other changes before you confirm, nothing is approved.',
     'Requires permission to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
   ],
   examples: [

@@ -5,6 +5,7 @@ import {
   isInProgress,
   isSame,
   type Release,
+  type ReleaseName,
   rollbackTarget,
   stableOf,
 } from '../../shared/domain/releases.ts';
@@ -78,10 +79,11 @@ export function wayBackTo(gatewaySync: GatewaySync, start: string): Named {
   return way ? { kind: 'way', way } : { kind: 'there' };
 }
 
-/** Returns the commit that waits or will wait for approval; undefined if none is being rolled out. */
-export function toApprove({ nextCommit, phase, commit }: RolloutStatus): string | undefined {
-  if (nextCommit) return nextCommit;
-  return isInProgress({ phase }) ? commit : undefined;
+/** Returns the release that waits or will wait for approval; undefined if none is being rolled out. */
+export function toApprove(rollout: RolloutStatus): ReleaseName | undefined {
+  const { nextCommit, nextRevision = '', commit, revision } = rollout;
+  if (nextCommit) return { commit: nextCommit, revision: nextRevision };
+  return isInProgress(rollout) ? { commit, revision } : undefined;
 }
 
 /** Returns the commit that was stopped or rolled back and can be retried, or undefined. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { hasUnfinished } from '../../shared/domain/releases.ts';
+import { hasUnfinished, isSame } from '../../shared/domain/releases.ts';
+import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -23,25 +24,28 @@ export function effectOfApproval(
   const { metadata, spec } = gatewaySync;
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
-  const commit = toApprove(rollout);
-  if (commit === undefined) throw new Problem(`${address} has no commit to approve: its rollout is ${rollout.summary}`);
+  const release = toApprove(rollout);
+  if (release === undefined)
+    throw new Problem(`${address} has no commit to approve: its rollout is ${rollout.summary}`);
+  const { commit, revision } = release;
   if (wanted !== undefined && commit !== wanted)
     throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`);
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} has approval: true`);
-  const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
-  const cause = isApproved ? whyOutdated(rollout, commit) : undefined;
+  const value = `${commit}/${revision}`;
+  const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === value;
+  const cause = isApproved ? whyOutdated(rollout, value) : undefined;
   const isOld = cause !== undefined;
   if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
-  const why = whyUnpreviewed(gatewaySync, commit);
+  const why = whyUnpreviewed(gatewaySync, commit) ?? whyUnseen(gatewaySync, revision);
   if (why !== undefined) throw new Problem(`nothing was approved: ${commit} ${why}`);
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
-  const view = preview?.commit === commit ? planOfPreview(gatewaySync, preview, beyond) : undefined;
+  const view = preview && isSame(preview, release) ? planOfPreview(gatewaySync, preview, beyond) : undefined;
   return {
     kind: 'change',
     says: `${address}: ${commit}${ref} goes to ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done${spec.rollout?.windows?.length ? ' and a window is open' : ''}.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) + stopText(gatewaySync, view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
-    change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
+    change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: value } },
     about: [...waves, view ? fingerprintOf(view) : 'no plan'],
     ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
   };
@@ -93,13 +97,22 @@ function fingerprintOf({ groups, failing, skipped, counts }: PlanView): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** Returns why the handled approval doesn't apply: another revision of `spec.sync`, or other changes of gateways. */
-function whyOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {
-  const { approve, approvedRevision, approvedDigests } = handled;
-  if (approve !== commit) return undefined;
-  const waiting = nextCommit === commit ? nextRevision : revision;
-  const isOther = approvedRevision !== undefined && waiting !== undefined && approvedRevision !== waiting;
-  if (isOther) return 'the last edit of spec.sync';
+/** Returns why the status may not show what would be approved. */
+function whyUnseen({ spec, status }: GatewaySync, revision: string): string | undefined {
+  if (spec.paused)
+    return 'waits while the resource is paused, so its preview may be outdated: run kubectl stoker resume';
+  const { preview } = status?.rollout ?? {};
+  const isCurrent = revision === syncRevision(spec.sync) && (preview?.revision ?? revision) === revision;
+  return isCurrent
+    ? undefined
+    : 'is shown with another spec.sync than the current one; wait for its preview, or undo the edit';
+}
+
+/** Returns why the handled approval doesn't apply: gateways reported other changes. */
+function whyOutdated({ handled = {}, waitsFor }: RolloutStatus, value: string) {
+  const { approve, approvedDigests } = handled;
   // Without digests, the approval waits for the first report.
-  return waitsFor === 'Approval' && approvedDigests ? 'other changes that gateways reported' : undefined;
+  return approve === value && waitsFor === 'Approval' && approvedDigests
+    ? 'other changes that gateways reported'
+    : undefined;
 }

@@ -11,7 +11,6 @@ import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { isSameVersion } from '../intent/newest-in-range.ts';
 import type { GatewayReport, ReportedPreview, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
-import type { ObservedGatewaySync, ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport, ObservedReportStatus } from '../watch/observed-report.ts';
 import type { RolloutObservation } from './observation.ts';
@@ -57,7 +56,6 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
     inPlace: releaseOf(before, revision),
     storedRevisions,
     approved: orders.approve,
-    approvedRevision: approvedRevision(gatewaySync),
     rollback: orders.rollback,
     retry: orders.retry,
     window: judgeWindows(rollout.windows, now),
@@ -79,24 +77,6 @@ export function earlierRevisions(observation: Omit<RolloutObservation, 'isRevisi
   groups.delete(gatewaySync.spec.revision ?? '');
   const sorted = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([revision]) => revision);
   return sorted.slice(0, MAX_EARLIER);
-}
-
-interface Approval extends Pick<ObservedGatewaySync, 'orders' | 'status'> {
-  spec: Pick<ObservedSpec, 'revision'>;
-}
-
-/**
- * Returns the revision of `spec.sync` that an approval is about: the one in the status when it was set, so that a later
- * edit requires another approval. A revision that wasn't visible yet is approved as it is.
- */
-export function approvedRevision({ orders, spec, status }: Approval): string | undefined {
-  const { rollout } = status;
-  const approve = orders?.approve;
-  if (approve === undefined || approve === rollout?.handled?.approve) return rollout?.handled?.approvedRevision;
-  // If no other revision was stored, the waiting release has that of the rollout, or the stable one.
-  const known = spec.revision === rollout?.stableRevision ? spec.revision : rollout?.revision;
-  if (approve === rollout?.nextCommit) return rollout.nextRevision ?? known;
-  return approve === rollout?.commit ? rollout.revision : spec.revision;
 }
 
 function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {

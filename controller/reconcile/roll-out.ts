@@ -69,6 +69,8 @@ function withNextRevision(
   { rollout, history }: RolloutState,
   { gatewaySync, isRevisionKept }: RolloutObservation,
 ): RolloutState {
+  // The one that waits keeps its own.
+  if (rollout.nextCommit !== undefined) return { history, rollout };
   const { revision } = gatewaySync.spec;
   const isAhead = isRevisionKept && revision !== rollout.revision && revision !== rollout.stableRevision;
   return { history, rollout: withoutUndefined({ ...rollout, nextRevision: isAhead ? revision : undefined }) };

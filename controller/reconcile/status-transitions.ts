@@ -136,7 +136,7 @@ export function orderTransitions(
     const value = handled[order];
     if (value === undefined || value === previous[order]) return [];
     const { reason, what } = ORDERS[order];
-    const isIgnored = order !== 'approve' && handled.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
+    const isIgnored = handled.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
     const message = `${what(value)}${authorText(authors[order])}${isIgnored ? ', but has no effect' : ''}`;
     return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });

@@ -25,8 +25,9 @@ export function waitBefore(wave: number, release: Release, { rollout, input }: C
 }
 
 /** Whether the approval is of this commit and revision. */
-function isApprovalOf({ approved, approvedRevision }: RolloutInput, { commit, revision }: ReleaseName): boolean {
-  return approved === commit && (approvedRevision ?? revision) === revision;
+function isApprovalOf({ handled }: RolloutStatus, { commit, revision }: ReleaseName): boolean {
+  const [approved] = handled?.approve?.split('/') ?? [];
+  return approved === commit && handled?.approvedRevision === revision;
 }
 
 /**
@@ -34,7 +35,7 @@ function isApprovalOf({ approved, approvedRevision }: RolloutInput, { commit, re
  * that they report.
  */
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
-  if (!isApprovalOf(input, release)) return false;
+  if (!isApprovalOf(rollout, release)) return false;
   const known = rollout.handled?.approvedDigests;
   if (!known) return previewOf(release, rollout)?.endedAt === undefined;
   return isEvery(known) || digestsOf(release, rollout, input).inApprovalWaves.every((digest) => known.includes(digest));
@@ -50,7 +51,7 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const { handled } = rollout;
   const preview = release && previewOf(release, rollout);
   if (!preview?.endedAt) return state;
-  const isApproving = isUnrecorded(preview, rollout, input);
+  const isApproving = isUnrecorded(preview, rollout);
   if (preview.digests && !isApproving) return state;
   const current = digestsOf(preview, rollout, input);
   const { digests = bounded(current) } = preview;
@@ -67,13 +68,13 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
 }
 
 /** Whether a release is approved, but not yet which changes of it. */
-const isUnrecorded = (release: ReleaseName, { handled }: RolloutStatus, input: RolloutInput): boolean =>
-  handled !== undefined && !handled.approvedDigests && isApprovalOf(input, release);
+const isUnrecorded = (release: ReleaseName, rollout: RolloutStatus): boolean =>
+  !rollout.handled?.approvedDigests && isApprovalOf(rollout, release);
 
 /** When an approval applies to every change, unless a gateway reports one before (ms since the epoch). */
 export function approvalDue(rollout: RolloutStatus, input: RolloutInput): number | undefined {
   const { preview } = rollout;
-  return preview && isUnrecorded(preview, rollout, input) ? lastReportAt(preview, input) : undefined;
+  return preview && isUnrecorded(preview, rollout) ? lastReportAt(preview, input) : undefined;
 }
 
 const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === EVERY_CHANGE;

@@ -18,9 +18,10 @@ export function giveUp(state: RolloutState, input: RolloutInput): RolloutState {
     const stopped = { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) };
     return inPhase({ ...state, rollout: stopped }, 'Stopped');
   }
-  const { nextCommit, failureMessage } = rollout;
+  const { nextCommit, nextRevision, failureMessage } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
-  return continueRollback({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
+  const waiting = { nextCommit, nextRevision };
+  return continueRollback({ ...back, rollout: { ...back.rollout, failures, failureMessage, ...waiting } }, input);
 }
 
 /**

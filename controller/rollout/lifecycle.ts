@@ -3,6 +3,7 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
+import { approvedRevisionOf } from './approved-release.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -44,10 +45,14 @@ type Handled = NonNullable<RolloutStatus['handled']>;
 
 /** Records the current orders, and which of them had no effect. */
 export function handledOf(
-  { approved, approvedRevision, rollback, retry }: RolloutInput,
-  before: Handled = {},
-  ignored: NonNullable<Handled['ignored']> = [],
+  { approved, rollback, retry }: RolloutInput,
+  rollout?: RolloutStatus,
+  others: NonNullable<Handled['ignored']> = [],
 ): Handled | undefined {
+  const { handled: before = {} } = rollout ?? {};
+  const approvedRevision = approved === undefined ? undefined : approvedRevisionOf(approved, rollout);
+  const isIgnored = approved !== undefined && approvedRevision === undefined;
+  const ignored = isIgnored ? [...others, 'approve' as const].sort() : others;
   const isSameApproval = before.approve === approved && before.approvedRevision === approvedRevision;
   const approvedDigests = isSameApproval ? before.approvedDigests : undefined;
   const approval = approved === undefined ? {} : { approve: approved, approvedRevision, approvedDigests };
@@ -88,6 +93,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
     preview: rollout.preview,
     nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,
+    severalRevisions: rollout.severalRevisions,
   };
 }
 
@@ -150,12 +156,9 @@ function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInp
 
 const MAX_GIVEN_UP = 4;
 
-/** Checks whether a release is the one that waits. Its revision is kept unless another release has it. */
-export function isNext({ commit, revision }: Release, rollout: RolloutStatus): boolean {
-  const { nextCommit, nextRevision, revision: current, stableRevision } = rollout;
-  const kept = nextRevision === undefined ? [current, stableRevision] : [nextRevision];
-  return commit === nextCommit && kept.includes(revision);
-}
+/** Checks whether a release is the one that waits. */
+export const isNext = ({ commit, revision }: Release, { nextCommit, nextRevision }: RolloutStatus): boolean =>
+  commit === nextCommit && revision === nextRevision;
 
 /** Completes a rollout: its release becomes the stable one. From now on, its unchanged gateways count as well. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {

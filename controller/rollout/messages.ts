@@ -159,16 +159,18 @@ const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
   `has been waiting${sinceText(rollout)}: ${window.message}`;
 
 function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInput): string {
-  const { approved, approvedRevision } = input;
-  const revision = commit === rollout.nextCommit ? input.wanted?.revision : rollout.revision;
-  const isEdited = approvedRevision !== undefined && approvedRevision !== revision;
-  const isOutdated = approved === commit;
+  const { approved } = input;
+  const { approvedRevision, ignored = [] } = rollout.handled ?? {};
+  const revision = commit === rollout.nextCommit ? rollout.nextRevision : rollout.revision;
+  const isEdited = approvedRevision !== revision;
+  const isOutdated = approved?.split('/')[0] === commit && !ignored.includes('approve');
   if (isOutdated && !isEdited && rollout.handled?.approvedDigests === undefined)
     return 'is approved, and waits for the first report of a gateway';
   const why = `, because ${isEdited ? 'spec.sync was edited' : 'gateways reported other changes'} after the last one`;
   const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
+  const isSame = approved === `${commit}/${revision}`;
   const now = approved === undefined ? '' : ` (now ${approved})`;
-  return `${waits}; set the annotation sync.io/approve: ${commit}${isOutdated ? ' (remove it first)' : now}`;
+  return `${waits}; set the annotation sync.io/approve: ${commit}/${revision}${isSame ? ' (remove it first)' : now}`;
 }
 
 /** If the waves were edited after the failure, no gateway is admitted. */
@@ -204,8 +206,9 @@ export function heldOrders(
     .map(([name, ordered]) => `sync.io/${name}: ${ordered} takes effect when the resource is resumed`);
 }
 
-function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
+function ignoredOrders({ handled: { ignored = [], approve, rollback, retry } = {} }: RolloutStatus): string[] {
   const words = {
+    approve: `sync.io/approve: ${approve} had no effect because it names no revision, and no release with this commit waited, or several did; set COMMIT/REVISION`,
     rollback: `sync.io/rollback: ${rollback} had no effect because status.history had no such commit to roll back to`,
     'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect because no such commit failed or was rolled back`,
   };

@@ -108,5 +108,5 @@ const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { is
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
   const isKnown = next ? isNext(next, rollout) : rollout.nextCommit === undefined;
   const waitsFor = isKnown ? rollout.waitsFor : undefined;
-  return { history, rollout: { ...rollout, nextCommit: next?.commit, waitsFor } };
+  return { history, rollout: { ...rollout, nextCommit: next?.commit, nextRevision: next?.revision, waitsFor } };
 }

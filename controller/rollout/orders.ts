@@ -9,6 +9,7 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
   const { handled = {} } = state.rollout;
   let next = state;
   const ignored = new Set(handled.ignored);
+  ignored.delete('approve');
   if (retry !== handled.retry) ignored.delete('retry-rollout');
   if (rollback !== handled.rollback) ignored.delete('rollback');
   if (retry !== undefined && retry !== handled.retry) {
@@ -22,7 +23,7 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
   // An order that was removed can be set again.
-  return { ...next, rollout: { ...next.rollout, handled: handledOf(input, handled, [...ignored].sort()) } };
+  return { ...next, rollout: { ...next.rollout, handled: handledOf(input, state.rollout, [...ignored].sort()) } };
 }
 
 /** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */

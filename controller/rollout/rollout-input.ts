@@ -74,10 +74,9 @@ export interface RolloutInput {
   inPlace: Release | undefined;
   /** Revisions that gateways report and that are stored, besides the present one; only for the first state. */
   storedRevisions?: readonly string[] | undefined;
-  /** The approved commit and revision. The revision is undefined for any, as in the status of an earlier version. */
+  /** Value of the annotation with an approval: see `approvalOf`. */
   approved: string | undefined;
-  approvedRevision?: string | undefined;
-  /** Values of the order annotations. Each takes effect once, until the annotation is removed or changed. */
+  /** Values of the other order annotations. Each takes effect once, until the annotation is removed or changed. */
   rollback: string | undefined;
   retry: string | undefined;
   window: { isOpen: boolean; message: string; changesAt?: number | undefined };

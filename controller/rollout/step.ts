@@ -4,10 +4,11 @@ import { isInProgress, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
 import { approvalDue, withApproval } from './approval.ts';
+import { severalRevisionsIn } from './approved-release.ts';
 import { previewFailureOf } from './failure-messages.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase, stopBefore } from './give-up.ts';
-import { begin, iso, makeFirst } from './lifecycle.ts';
+import { begin, iso, makeFirst, unlessEmpty } from './lifecycle.ts';
 import { describe } from './messages.ts';
 import { candidateOf, startNewest } from './newest.ts';
 import { applyOrders } from './orders.ts';
@@ -38,7 +39,9 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const hasEnded = rollout.phase !== taken.state.rollout.phase && !isInProgress(rollout);
   const { state: next, wait } = hasEnded ? advance(takeNewest(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
-  const described = describe(isInProgress(next.rollout) ? noteTimes(next, context) : next, wait, context);
+  const noted = isInProgress(next.rollout) ? noteTimes(next, context) : next;
+  const severalRevisions = unlessEmpty(severalRevisionsIn(first.rollout, noted.rollout));
+  const described = describe({ ...noted, rollout: { ...noted.rollout, severalRevisions } }, wait, context);
   return { ...described, wakeInMs: wakeIn(described.rollout, context) };
 }
 

@@ -98,9 +98,10 @@ export async function letRolloutGoOn({ plane }: World, { path }: Resource): Prom
   const { status } = await plane.ask<GatewaySync>({ path });
   const { phase, commit = null, waitsFor, handled = {} } = status?.rollout ?? {};
   // An annotation that was already handled has to be removed before it is set again.
-  const order = (annotation: string, done: string | undefined) =>
-    plane.merge(path, { metadata: { annotations: { [annotation]: done === commit ? null : commit } } });
-  if (phase === 'AwaitingApproval') await order(ROLLOUT_ANNOTATIONS.approve, handled.approve);
+  const order = (annotation: string, done: string | undefined, value = commit) =>
+    plane.merge(path, { metadata: { annotations: { [annotation]: done === value ? null : value } } });
+  if (phase === 'AwaitingApproval')
+    await order(ROLLOUT_ANNOTATIONS.approve, handled.approve, `${commit}/${status?.rollout?.revision}`);
   const isGivenUp = phase === 'Stopped' || phase === 'RolledBack' || waitsFor === 'Retry';
   if (isGivenUp) await order(ROLLOUT_ANNOTATIONS.retry, handled.retry);
 }

@@ -141,7 +141,16 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
     ),
   ),
   waitsSince: v.optional(timestamp('Time when that wait began.')),
-  nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
+  nextRevision: v.optional(
+    revision('Revision of spec.sync that belongs to nextCommit or, without one, that is kept for the next release.'),
+  ),
+  severalRevisions: v.optional(
+    list(
+      commit('A commit.'),
+      2,
+      'Commits that have waited with more than one revision of spec.sync. Their approval must name the revision.',
+    ),
+  ),
   stableCommit: commit(
     "Commit of the last complete rollout or rollback. Gateways that aren't admitted have this commit.",
   ),
@@ -211,7 +220,9 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   handled: v.optional(
     v.object({
       approve: v.optional(text('Last processed value of sync.io/approve.', BOUNDS.order)),
-      approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
+      approvedRevision: v.optional(
+        revision('Revision of spec.sync that the approval applies to. If omitted, the approval has no effect.'),
+      ),
       approvedDigests: v.optional(
         digests(
           'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over, or no gateway has reported yet. all means every change, because there were too many, or no gateway reported in time.',
@@ -220,7 +231,11 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
       rollback: v.optional(text('Last processed value of sync.io/rollback.', BOUNDS.order)),
       retry: v.optional(text('Last processed value of sync.io/retry-rollout.', BOUNDS.order)),
       ignored: v.optional(
-        list(v.picklist(['retry-rollout', 'rollback']), 2, 'Annotations that had no effect when they were processed.'),
+        list(
+          v.picklist(['approve', 'retry-rollout', 'rollback']),
+          3,
+          'Annotations that had no effect when they were processed.',
+        ),
       ),
     }),
   ),

@@ -63,6 +63,7 @@ export function planned(
       wave: 'canary',
       commit: OLD,
       nextCommit: NEW,
+      nextRevision: revision,
       revision,
       stableCommit: OLD,
       stableRevision: revision,

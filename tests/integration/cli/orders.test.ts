@@ -253,7 +253,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
     const done = await approve(consenting);
     assert.equal(done.status, 0, done.notes);
-    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], NEW);
+    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], `${NEW}/${revision}`);
   });
 
   test('confirm commits, not the current number of gateways', async (t) => {

@@ -887,12 +887,12 @@ suite('a command of kubectl stoker', () => {
     assert.equal(rollbackTarget(`${OLD}/other`, both.status as never)?.revision, 'other');
   });
 
-  test('to approve names the commit that waits or is in progress', () => {
+  test('to approve names the release that waits or is in progress', () => {
     const approved = (changes: Partial<RolloutStatus>) => toApprove({ ...rollout, ...changes } as RolloutStatus);
     assert.equal(approved({}), undefined);
-    assert.equal(approved({ nextCommit: NEW }), NEW);
+    assert.deepEqual(approved({ nextCommit: NEW, nextRevision: 'r2' }), { commit: NEW, revision: 'r2' });
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
-      assert.equal(approved({ phase }), OLD, phase);
+      assert.equal(approved({ phase })?.commit, OLD, phase);
     for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) assert.equal(approved({ phase }), undefined);
   });
 

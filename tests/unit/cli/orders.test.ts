@@ -8,13 +8,14 @@ import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import { effectOfSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
 import { changing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
 const OLDER = 'c'.repeat(40);
-const revision = '1'.repeat(32);
+const revision = syncRevision(gatewaySyncOf().spec.sync);
 const rollout = rolloutStatusOf({
   number: 7,
   phase: 'Progressing',
@@ -68,7 +69,7 @@ const isWrong = (effectOf: () => OrderEffect, message: RegExp, status = 1) =>
   assert.throws(effectOf, { name: 'Problem', message, status });
 
 suite('an approval', () => {
-  const approve = { 'sync.io/approve': NEW };
+  const approve = { 'sync.io/approve': `${NEW}/${revision}` };
 
   test('admits the commit in progress to the waves that wait for it', () => {
     const unknown = 'No gateway has a preview of it: its changes are unknown.';
@@ -87,7 +88,7 @@ suite('an approval', () => {
       ]),
     );
     const off = { rollout: { waves, previewTimeout: '0s' } };
-    const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER };
+    const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER, nextRevision: revision };
     const next = effectOfApproval(resource({ rollout: stopped, spec: off }), undefined);
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} goes to`));
   });
@@ -95,7 +96,7 @@ suite('an approval', () => {
   test('is possible as soon as the wait for the previews is over, so that it covers the changes that were shown', () => {
     const begun = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z' };
     const preview = { ...begun, total: 40, reported: 39, unchanged: 0, failing: 0, files: 0 };
-    const next: RolloutStatus = { ...rollout, phase: 'Complete', commit: OLD, nextCommit: NEW };
+    const next: RolloutStatus = { ...rollout, phase: 'Complete', commit: OLD, nextCommit: NEW, nextRevision: revision };
     const previewing: RolloutStatus = { ...rollout, phase: 'Previewing' };
     for (const [early, why] of [
       [{ ...next, preview }, 'is still being previewed: 39 of 40 gateways have reported their changes'],
@@ -198,16 +199,12 @@ suite('an approval', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is already approved for gateways/plant.`;
     assert.deepEqual(effectOfApproval(resource(approved), undefined), { kind: 'done', says });
-    const handled: RolloutStatus = { ...rollout, handled: { approve: NEW } };
+    const handled: RolloutStatus = { ...rollout, handled: { approve: approve['sync.io/approve'] } };
     assert.equal(effectOfApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
     const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval' };
     assert.equal(effectOfApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
-    const waiting: RolloutStatus = { ...unknown, handled: { approve: NEW, approvedDigests: ['earlier'] } };
-    const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
-    for (const [outdated, cause] of [
-      [waiting, 'other changes that gateways reported'],
-      [early, 'the last edit of spec.sync'],
-    ] as const) {
+    const waiting: RolloutStatus = { ...unknown, handled: { ...handled.handled, approvedDigests: ['earlier'] } };
+    for (const [outdated, cause] of [[waiting, 'other changes that gateways reported']] as const) {
       const effect = effectOfApproval(resource({ ...approved, rollout: outdated }), undefined);
       assert.match(effect.says, new RegExp(`goes to .* The earlier approval predates ${cause}\\.`));
       assert.ok(effect.kind === 'change' && effect.before);
@@ -220,6 +217,24 @@ suite('an approval', () => {
     }
     const other = { 'sync.io/approve': OLDER };
     assert.equal(effectOfApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
+  });
+
+  test('is rejected while the resource is paused, or if spec.sync is another one than the shown one', () => {
+    isWrong(
+      () => effectOfApproval(resource({ spec: { paused: true } }), undefined),
+      /^nothing was approved: .* paused/,
+    );
+    const other = '2'.repeat(32);
+    const next: RolloutStatus = { ...done, nextCommit: OLDER, nextRevision: other };
+    for (const edited of [{ ...rollout, revision: other }, next])
+      isWrong(
+        () =>
+          effectOfApproval(
+            resource({ rollout: edited, spec: { rollout: { waves, previewTimeout: '0s' } } }),
+            undefined,
+          ),
+        /^nothing was approved: .* another spec\.sync/,
+      );
   });
 
   test('is rejected if there is nothing to approve', () => {

@@ -550,7 +550,7 @@ suite('the status of a resource', () => {
       refs,
     ).status;
     assert.ok(rollout);
-    const orders = { approve: commit };
+    const orders = { approve: `${commit}/r` };
     const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
     const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
     const eventFor = (areAuthorsChecked: boolean) =>

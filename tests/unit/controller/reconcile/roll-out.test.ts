@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { approvedRevision, rolloutInput } from '../../../../controller/reconcile/observe-rollout.ts';
+import { rolloutInput } from '../../../../controller/reconcile/observe-rollout.ts';
 import { rollOut } from '../../../../controller/reconcile/roll-out.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { type ObservedPod, projectPod } from '../../../../controller/watch/observed-pod.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
@@ -65,6 +65,8 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
 const complete = (what: Case): GatewaySyncStatus => next({}, what, stable).fields;
 
 const waves = [{ name: 'all', approval: true }];
+const { revision = '' } = complete({}).rollout ?? {};
+const approval = `${newest}/${revision}`;
 const givenUp = ({ rollout }: GatewaySyncStatus, what: Case): GatewaySyncStatus => {
   const { revision } = next({}, what).fields.rollout ?? {};
   return { rollout: rollout && { ...rollout, givenUp: [`${newest} ${revision}`] } };
@@ -74,13 +76,13 @@ suite('a rollout waits', () => {
   for (const [what, given, expected] of [
     ['its gateways alone', {}, undefined],
     ['somebody who approves the first wave', { rollout: { waves } }, 'Approval'],
-    ['nobody, once it is approved', { rollout: { waves }, annotations: { 'sync.io/approve': newest } }, undefined],
+    ['nobody, once it is approved', { rollout: { waves }, annotations: { 'sync.io/approve': approval } }, undefined],
     [
       'a user who approves the first wave, even while no window is open',
       { rollout: { waves, windows: frozen } },
       'Approval',
     ],
-    ['a window', { rollout: { waves, windows: frozen }, annotations: { 'sync.io/approve': newest } }, 'Window'],
+    ['a window', { rollout: { waves, windows: frozen }, annotations: { 'sync.io/approve': approval } }, 'Window'],
     ['newer agents', { rollout: { waves, windows: frozen }, agentVersion: '0.0.9' }, 'Agents'],
   ] as const) {
     test(`for ${what}`, () => {
@@ -106,29 +108,31 @@ suite('a rollout waits', () => {
 
 test('an approval belongs to the revision of spec.sync in the status at that time', () => {
   const rollout = { waves };
-  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const approved = { rollout, annotations: { 'sync.io/approve': approval } };
   const begun = next(complete({ rollout }), approved).fields;
   assert.deepEqual([begun.rollout?.phase, begun.rollout?.commit], ['Progressing', newest]);
   const edited = { ...approved, destination: 'elsewhere' };
   const waiting = next(begun, edited).fields;
   assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.waitsFor], [newest, 'Approval']);
-  assert.match(
-    waiting.rollout?.message ?? '',
-    /because spec\.sync was edited after the last one; .* \(remove it first\)/,
-  );
-  const removed = next(waiting, { ...edited, annotations: {} }).fields;
-  const again = next(removed, edited).fields.rollout;
-  assert.deepEqual([again?.phase, again?.waitsFor, again?.nextCommit], ['Progressing', undefined, undefined]);
+  const { nextRevision, severalRevisions } = waiting.rollout ?? {};
+  assert.notEqual(nextRevision, revision);
+  assert.deepEqual(severalRevisions, [newest]);
+  const order = (value: string) =>
+    next(waiting, { ...edited, annotations: { 'sync.io/approve': value } }).fields.rollout;
+  const alone = order(newest);
+  assert.deepEqual([alone?.commit, alone?.waitsFor], [newest, 'Approval']);
+  assert.deepEqual([alone?.revision, alone?.handled?.ignored], [revision, ['approve']]);
+  const again = order(`${newest}/${nextRevision}`);
+  assert.deepEqual([again?.revision, again?.waitsFor, again?.nextCommit], [nextRevision, undefined, undefined]);
 });
 
 test('an approval with a simultaneous edit of spec.sync belongs to the revision in the status', () => {
   const rollout = { waves };
   const waiting = next(complete({ rollout }), { rollout }).fields;
-  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, undefined]);
+  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, revision]);
   const approved = { rollout, annotations: { 'sync.io/approve': newest } };
   const both = next(waiting, { ...approved, destination: 'elsewhere' }).fields.rollout;
   assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
-  assert.match(both?.message ?? '', /because spec\.sync was edited after the last one; .* \(remove it first\)/);
   assert.equal(next(waiting, approved).fields.rollout?.commit, newest);
 });
 
@@ -175,18 +179,18 @@ test('an order with a longer value than a commit does not name the commit that i
 test('an approval waits while the resource is paused', () => {
   const rollout = { waves };
   const before = next(complete({ rollout }), { rollout }).fields;
-  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const approved = { rollout, annotations: { 'sync.io/approve': approval } };
   const held = next(before, { ...approved, paused: true }).fields;
   assert.deepEqual(held.rollout, before.rollout);
   assert.equal(next(held, approved).fields.rollout?.commit, newest);
 });
 
 test('all commands are recorded with their values', () => {
-  const annotations = { 'sync.io/approve': newest, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
+  const annotations = { 'sync.io/approve': approval, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
   const { rollout } = next(complete({}), { annotations }).fields;
   assert.deepEqual(rollout?.handled, {
-    approve: newest,
-    approvedRevision: rollout?.revision,
+    approve: approval,
+    approvedRevision: revision,
     rollback: 'x',
     retry: 'y',
     ignored: ['retry-rollout', 'rollback'],
@@ -198,7 +202,7 @@ test('each gateway should have the commit that it was admitted for', () => {
   const rollout = { waves };
   const before = complete({ rollout });
   assert.equal(next(before, { rollout }).wantedOf(pod).commit, stable);
-  const approved = { rollout, annotations: { 'sync.io/approve': newest } };
+  const approved = { rollout, annotations: { 'sync.io/approve': approval } };
   assert.equal(next(before, approved).wantedOf(pod).commit, newest);
 });
 
@@ -303,7 +307,6 @@ suite('a step of a rollout takes into account', () => {
       inPlace: { commit: stable, ref: 'v1', revision },
       storedRevisions: ['earlier'],
       approved: 'c',
-      approvedRevision: revision,
       rollback: 'previous',
       retry: 'd',
       historyLength: 10,
@@ -426,29 +429,6 @@ suite('a step of a rollout takes into account', () => {
       inputOf({ size, rollout: previewTimeout === undefined ? {} : { previewTimeout } }).input.previewMs;
     assert.deepEqual([waitOf(undefined), waitOf('0s'), waitOf('1m')], [30_100, 0, 60_000]);
     assert.deepEqual([waitOf(undefined, 1_499), waitOf(undefined, 1_501)], [179_900, 180_000], 'at most 3m');
-  });
-
-  test('the revision of an approval', () => {
-    const rollout = {
-      commit: 'now',
-      revision: 'r1',
-      nextCommit: 'next',
-      nextRevision: 'r2',
-      handled: { approve: 'old', approvedRevision: 'r0' },
-    };
-    const approved = (approve: string | undefined, changes: Partial<RolloutStatus> = {}) =>
-      approvedRevision({
-        ...(approve !== undefined && { orders: { approve } }),
-        spec: { revision: 'r9' },
-        status: { rollout: rolloutStatusOf({ ...rollout, ...changes }) },
-      });
-    assert.equal(approved(undefined), 'r0');
-    assert.equal(approved('old'), 'r0');
-    assert.equal(approved('next'), 'r2');
-    assert.equal(approved('next', { nextRevision: undefined }), 'r1');
-    assert.equal(approved('next', { nextRevision: undefined, stableRevision: 'r9' }), 'r9');
-    assert.equal(approved('now'), 'r1');
-    assert.equal(approved('other'), 'r9');
   });
 });
 
@@ -599,7 +579,7 @@ suite('the result of a rollout', () => {
     const begun = next(complete({ rollout: { waves } }), { rollout: { waves } }).fields;
     const { revision } =
       next(complete({ rollout: { waves } }), { rollout: { waves }, destination: 'x' }).fields.rollout ?? {};
-    assert.equal(begun.rollout?.nextRevision, undefined);
+    assert.notEqual(begun.rollout?.nextRevision, undefined);
     const edited = next(begun, { rollout: { waves }, destination: 'x' }).fields.rollout;
     assert.ok(edited?.nextRevision && edited.nextRevision !== revision);
   });

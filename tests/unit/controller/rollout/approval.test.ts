@@ -6,7 +6,7 @@ import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { Fleet } from './fleet.ts';
 
 const PREVIEW = { previewMs: 30_000 };
-const approved = { ...PREVIEW, approved: 'B', approvedRevision: 'r' };
+const approved = { ...PREVIEW, approved: 'B/r' };
 
 const shut = { window: { isOpen: false, message: 'no window is open' } };
 const gated: RolloutSpec = {

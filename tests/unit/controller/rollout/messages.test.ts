@@ -69,7 +69,7 @@ function failed(spec: RolloutSpec, fits: readonly (readonly boolean[])[] = onTwo
 
 const approval: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
 const rollback: RolloutSpec = { ...canary, onFailure: 'Rollback' };
-const approve = `set the annotation sync.io/approve: ${B}`;
+const approve = `set the annotation sync.io/approve: ${B}/r`;
 const noFurther =
   'no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit';
 const again = `to retry c0ffee11, set sync.io/retry-rollout: ${B}, or push a new commit`;
@@ -102,17 +102,17 @@ const readings: [
   ],
   [
     'something else is approved',
-    () => begin(approval, onTwo, { approved: 'A' }),
+    () => begin(approval, onTwo, { approved: 'A/r' }),
     'complete; c0ffee11 waits',
-    `commit ${B} has been waiting for approval since 12:00:02; ${approve} (now A)`,
+    `commit ${B} has been waiting for approval since 12:00:02; ${approve} (now A/r)`,
     'Approval',
     '2 0 0 2',
   ],
   [
     'it was approved before spec.sync was edited',
-    () => begin(approval, onTwo, { approved: B, approvedRevision: 'before' }),
+    () => begin(approval, onTwo, { approved: `${B}/before` }),
     'complete; c0ffee11 waits',
-    `commit ${B} has been waiting for approval since 12:00:02, because spec.sync was edited after the last one; ${approve} (remove it first)`,
+    `commit ${B} has been waiting for approval since 12:00:02, because spec.sync was edited after the last one; ${approve} (now ${B}/before)`,
     'Approval',
     '2 0 0 2',
   ],
@@ -464,9 +464,9 @@ suite('the summary of a rollout shows', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
     fleet.look(B, shut);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
-    fleet.look(B, { ...shut, approved: B });
+    fleet.look(B, { ...shut, approved: `${B}/r` });
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Window', '2026-11-22T12:01:05.000Z']);
-    fleet.look(B, { approved: B });
+    fleet.look(B, { approved: `${B}/r` });
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], [undefined, undefined]);
   });
 

@@ -147,7 +147,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     gateways: gatewaysOf(world, setup),
     wanted: world.wanted && releaseOf(world.wanted),
     inPlace: undefined,
-    approved: world.approved,
+    approved: world.approved && `${world.approved}/r`,
     rollback: world.rollback,
     retry: world.retry,
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },

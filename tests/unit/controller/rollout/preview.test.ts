@@ -330,7 +330,7 @@ suite('a commit that changes nothing', () => {
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     // If no replacement appears, the others get it after the approval and the deadline.
-    const approved = { ...PREVIEW, approved: 'B' };
+    const approved = { ...PREVIEW, approved: 'B/r' };
     fleet.look('B', approved);
     assert.match(phaseOf(fleet), /^Progressing canary/);
     fleet.pass(16).look('B', approved);
@@ -425,7 +425,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     [true, true],
     [false, true],
   ];
-  const approved = { approved: 'B', approvedRevision: 'r' };
+  const approved = { approved: 'B/r' };
 
   function rest(fleet: Fleet, isResting: boolean, ...indexes: number[]): void {
     for (const index of indexes)
@@ -695,7 +695,7 @@ suite('the first wave with changes', () => {
     fleet.look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.gateways.shift();
-    fleet.more = { ...fleet.more, approved: 'B' };
+    fleet.more = { ...fleet.more, approved: 'B/r' };
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
     fleet.pass(15).look();
@@ -844,7 +844,7 @@ suite('a commit that cannot be delivered', () => {
     fleet.preview('B', [1], {});
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
-    const other = begin(gated, two, { approved: 'B' });
+    const other = begin(gated, two, { approved: 'B/r' });
     other.preview('B', [0, 1], {});
     other.look();
     other.pass(1).look('C');
@@ -890,7 +890,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
   });
 
   test('waits for its approval with a warning if gateways have the other one', () => {
-    const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B' });
+    const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B/r' });
     fleet.preview('B', [0, 1], {});
     fleet.look();
     fleet.fail(0);
@@ -926,7 +926,7 @@ suite('an approval', () => {
     [false, true],
     [false, true],
   ];
-  const approved = { ...PREVIEW, approved: 'B', approvedRevision: 'r' };
+  const approved = { ...PREVIEW, approved: 'B/r' };
   const digest = (letter: string) => ({ digest: letter.repeat(64) });
 
   test('is of the changes at the end of the preview, and asked for again for another one', () => {
@@ -968,7 +968,7 @@ suite('an approval', () => {
       fleet.preview('C', [1], digest('b'));
       fleet.look('C', PREVIEW);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);
-      const next = { ...approved, approved: 'C' };
+      const next = { ...approved, approved: 'C/r' };
       fleet.look('C', next);
       assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
       fleet.well(0);

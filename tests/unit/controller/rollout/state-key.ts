@@ -38,7 +38,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
       rollout.givenUp?.map((name) => name.split(' ')[0]).filter((name) => canCome.includes(name as never)),
     ],
     [world.plan, rollout.plan, world.isOpen, world.approved],
-    handled.approvedDigests && [handled.approvedDigests, world.approved === handled.approve],
+    handled.approvedDigests && [handled.approvedDigests, `${world.approved}/r` === handled.approve],
     ...previewOf(world, left),
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
@@ -58,7 +58,7 @@ function previewOf(world: World, left: Node['left']): unknown[] {
   const { handled = {}, preview } = rollout;
   const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = preview ?? {};
   const canBeApproved = left.approve > 0 || world.approved !== undefined;
-  const isRecorded = handled.approvedDigests !== undefined && world.approved === handled.approve;
+  const isRecorded = handled.approvedDigests !== undefined && `${world.approved}/r` === handled.approve;
   // Gateways that have reported can be paused, or return to the stable commit, before an approval is recorded.
   const awaitsReports = left.approve > 0 || (canBeApproved && !isRecorded);
   const matters = !endedAt || awaitsReports;

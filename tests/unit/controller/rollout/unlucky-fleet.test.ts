@@ -112,10 +112,10 @@ suite('in an unlucky fleet,', () => {
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    fleet.look('B', { approved: 'B' });
+    fleet.look('B', { approved: 'B/r' });
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waiting for g1')], ['canary', true]);
     fleet.well(0);
-    fleet.look('B', { approved: 'B' });
+    fleet.look('B', { approved: 'B/r' });
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['all', 'Progressing']);
   });
 

@@ -1,0 +1,43 @@
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isInProgress } from '../../shared/domain/releases.ts';
+
+/** A release that waits, or will wait, for approvals. */
+interface Waiting {
+  commit: string;
+  revision: string | undefined;
+}
+
+/** Returns the releases in the status that a user can approve. */
+function waitingIn(rollout: RolloutStatus): Waiting[] {
+  const { nextCommit, nextRevision, commit, revision } = rollout;
+  const next = nextCommit === undefined ? [] : [{ commit: nextCommit, revision: nextRevision }];
+  return isInProgress(rollout) ? [...next, { commit, revision }] : next;
+}
+
+/**
+ * Returns the revision that an approval is about; undefined if it has no effect. `COMMIT/REVISION` names it. A commit
+ * alone is about the revision in the status when the approval was set, whatever the spec contains by now, unless the
+ * user may have seen the commit with another one.
+ */
+export function approvedRevisionOf(approved: string, rollout: RolloutStatus | undefined): string | undefined {
+  const [commit, revision] = approved.split('/');
+  if (revision !== undefined) return revision === '' ? undefined : revision;
+  if (!rollout) return undefined;
+  const { handled, severalRevisions = [] } = rollout;
+  if (handled?.approve === approved) return handled.approvedRevision;
+  if (severalRevisions.includes(approved)) return undefined;
+  return waitingIn(rollout).find((release) => release.commit === commit)?.revision;
+}
+
+/**
+ * Returns the commits that have waited with more than one revision since they began to wait. Their approval must name
+ * the revision.
+ */
+export function severalRevisionsIn(before: RolloutStatus, after: RolloutStatus): string[] {
+  const releases = [...waitingIn(before), ...waitingIn(after)];
+  const commits = [...new Set(waitingIn(after).map(({ commit }) => commit))];
+  return commits.filter((commit) => {
+    const revisions = new Set(releases.flatMap((release) => (release.commit === commit ? [release.revision] : [])));
+    return revisions.size > 1 || before.severalRevisions?.includes(commit);
+  });
+}

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { RolloutGateway, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import { step } from '../../../../controller/rollout/step.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { isInProgress } from '../../../../shared/domain/releases.ts';
+
+/**
+ * A resource, an editor who may edit `spec.sync` and pause, and an approver, who looks at the status and approves a
+ * release in it later. Sources are commits, revisions of `spec.sync`, and times.
+ */
+interface World {
+  state: RolloutState | undefined;
+  commit: string;
+  revision: string;
+  isPaused: boolean;
+  approve: string | undefined;
+  /** Releases that the approver has seen since the commit began to wait, and then approved. */
+  approved: readonly string[];
+  /** What the approver has looked at. */
+  shown: string | undefined;
+  /** On the only gateway. */
+  holds: string;
+  /** The commit can't be delivered with this revision. */
+  isPreviewing: boolean;
+  now: number;
+}
+
+const NAMES = { commits: ['S', 'C'], revisions: ['r0', 'r1', 'r2'] };
+const waves = [{ name: 'all', approval: true }];
+const nameOf = (commit: string, revision: string) => `${commit}/${revision}`;
+
+function gatewayOf({ holds, state, isPreviewing }: World): RolloutGateway {
+  const [commit = '', revision = ''] = holds.split('/');
+  const { preview } = state?.rollout ?? {};
+  const isBroken = preview?.revision === 'r1' && isPreviewing;
+  return {
+    name: 'g',
+    key: '1',
+    fits: [true],
+    createdAt: 0,
+    notReadySince: undefined,
+    isResting: false,
+    isOutdated: false,
+    previews: true,
+    report: { rollout: state?.rollout.number, commit, revision, state: 'healthy' },
+    preview: preview && {
+      commit: preview.commit,
+      revision: preview.revision,
+      digest: preview.revision,
+      isUnchanged: false,
+      files: 1,
+      failure: isBroken ? 'broken' : undefined,
+    },
+  };
+}
+
+function control(world: World): World {
+  if (world.isPaused) return world;
+  const gateway = gatewayOf(world);
+  const next = step(world.state, {
+    spec: { waves },
+    wavesHash: 'p',
+    gateways: [gateway],
+    wanted: { commit: world.commit, ref: 'main', revision: world.revision },
+    inPlace: undefined,
+    approved: world.approve,
+    rollback: undefined,
+    retry: undefined,
+    window: { isOpen: true, message: '' },
+    historyLength: 10,
+    deadlineMs: 60_000,
+    previewMs: world.isPreviewing ? 1_000 : 0,
+    previewIntervalMs: 1,
+    soakMs: [],
+    now: world.now,
+  });
+  assert.ok(next);
+  const { rollout, history } = next;
+  check(rollout, world);
+  return { ...world, state: { rollout, history }, now: world.now + 1_000 };
+}
+
+/** No gateway gets a release that needed an approval and that no approver saw. */
+function check(rollout: RolloutStatus, { state, approved }: World): void {
+  const { commit, revision, stableCommit, stableRevision, admission } = rollout;
+  const isStable = commit === stableCommit && revision === stableRevision;
+  const wasStable = commit === state?.rollout.commit && revision === state.rollout.revision && isStable;
+  if (!state || wasStable || !admission.some(({ admitted }) => admitted !== '')) return;
+  const isBack = commit === state.rollout.stableCommit && revision === state.rollout.stableRevision;
+  if (isBack) return;
+  assert.ok(approved.includes(nameOf(commit, revision)), `${nameOf(commit, revision)} was admitted unseen`);
+}
+
+/** The release in the status that waits for an approval. */
+function shownIn({ state }: World): string | undefined {
+  const { rollout } = state ?? {};
+  if (rollout?.nextCommit !== undefined) return nameOf(rollout.nextCommit, rollout.nextRevision ?? '');
+  return rollout && isInProgress(rollout) ? nameOf(rollout.commit, rollout.revision) : undefined;
+}
+
+type Move = [name: string, next: World];
+
+function movesOf(world: World): Move[] {
+  const moves: Move[] = [['control', control(world)]];
+  const { state, shown } = world;
+  for (const commit of NAMES.commits) if (commit !== world.commit) moves.push([`push ${commit}`, { ...world, commit }]);
+  for (const revision of NAMES.revisions)
+    if (revision !== world.revision) moves.push([`edit ${revision}`, { ...world, revision }]);
+  moves.push([world.isPaused ? 'resume' : 'pause', { ...world, isPaused: !world.isPaused }]);
+  const seen = shownIn(world);
+  if (seen !== undefined && seen !== shown) moves.push([`look at ${seen}`, { ...world, shown: seen }]);
+  if (shown !== undefined) {
+    const approved = [...new Set([...world.approved, shown])].sort();
+    for (const approve of [shown, shown.split('/')[0]])
+      if (approve !== world.approve)
+        moves.push([`approve ${approve}`, { ...world, approve, approved, shown: undefined }]);
+  }
+  if (world.approve !== undefined) moves.push(['remove the approval', { ...world, approve: undefined }]);
+  const { rollout } = state ?? {};
+  if (rollout?.admission.some(({ admitted }) => admitted !== ''))
+    moves.push(['sync', { ...world, holds: nameOf(rollout.commit, rollout.revision) }]);
+  if (state) moves.push(['lose the status', { ...world, state: undefined }]);
+  return moves;
+}
+
+/** Omits times and texts. */
+function keyOf({ state, now: _, ...world }: World): string {
+  const { phase, commit, revision, nextCommit, nextRevision, stableCommit, stableRevision, admission, handled } =
+    state?.rollout ?? {};
+  const { severalRevisions, previewFailure, preview, givenUp } = state?.rollout ?? {};
+  const rollout = [phase, commit, revision, nextCommit, nextRevision, stableCommit, stableRevision, handled];
+  const others = [severalRevisions, previewFailure, preview?.commit, preview?.revision, preview?.endedAt !== undefined];
+  return JSON.stringify([world, rollout, others, givenUp, admission?.map(({ admitted }) => admitted)]);
+}
+
+/** Follows all moves up to a length, the shortest first; returns the number of states. */
+function explore(isPreviewing: boolean, length: number): number {
+  const begun: World = {
+    state: undefined,
+    commit: 'S',
+    revision: 'r0',
+    isPaused: false,
+    approve: undefined,
+    approved: [],
+    shown: undefined,
+    holds: 'S/r0',
+    isPreviewing,
+    now: 1_000,
+  };
+  const known = new Set<string>();
+  let worlds: { world: World; way: string }[] = [{ world: control(begun), way: '' }];
+  for (let moves = 0; moves < length && worlds.length > 0; moves += 1) {
+    const next: typeof worlds = [];
+    for (const { world, way } of worlds) {
+      try {
+        for (const [name, to] of movesOf(world)) {
+          const key = keyOf(to);
+          if (known.has(key)) continue;
+          known.add(key);
+          next.push({ world: to, way: `${way}${name}; ` });
+        }
+      } catch (error) {
+        throw new Error(`after ${way}control: ${(error as Error).message}`, { cause: error });
+      }
+    }
+    worlds = next;
+  }
+  return known.size;
+}
+
+suite('no gateway gets a release that needed an approval and that no approver saw', () => {
+  for (const isPreviewing of [false, true]) {
+    test(`${isPreviewing ? 'with' : 'without'} previews, whatever an editor does at any time`, (t) => {
+      const states = explore(isPreviewing, 7);
+      t.diagnostic(`${states} states`);
+      assert.ok(states > 1_000);
+    });
+  }
+});
