@@ -8,6 +8,8 @@ const TODOS: Record<string, string> = {
   AmbiguousRef: 'write refs/heads/… or refs/tags/… in spec.git.ref',
   RefNotFound: 'check spec.git.ref: the repository has no such branch, tag or commit',
   NoMatchingTag: 'push a tag in the range, or change spec.git.semver',
+  NoVersionTag:
+    'push a tag such as v1.2.3, or set spec.git.tagPrefix if the versions follow a prefix, as in site-v1.2.3',
   InvalidRange: 'write a range such as ~1.4 in spec.git.semver; a prerelease needs three numbers, such as >=1.5.0-0',
   TagDeleted: 'push a newer tag, or edit spec.git.semver to choose another one',
   RepositoryNotFound: 'check spec.git.repo, and the token in spec.git.auth if it is private',

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { specRef } from '../../shared/domain/spec-ref.ts';
+import { isSameRange, specRef } from '../../shared/domain/spec-ref.ts';
 import { allGateways } from './all-gateways.ts';
 import { type Basis, basisOf, isWhole } from './basis.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
@@ -126,7 +126,8 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
 function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'unfollowed'> {
   const { target, conditions } = status;
   const ref = specRef(spec.git);
-  if (target?.source !== 'Spec' || (target.range ?? target.ref) === ref) return {};
+  if (target?.source !== 'Spec') return {};
+  if (target.range === undefined ? target.ref === ref : isSameRange(target, spec.git)) return {};
   const resolved = conditionOf(conditions, 'RefResolved');
   return { unfollowed: { ref, ...(resolved?.status === 'False' && { reason: resolved.reason }) } };
 }

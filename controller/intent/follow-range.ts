@@ -1,10 +1,14 @@
+import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { describeFlaw } from './describe-flaw.ts';
 import type { Followed, Settled } from './followed.ts';
 import { keptTag } from './kept-tag.ts';
 import { slowedWords } from './many-tags.ts';
 import { newestInRange, readRange, readVersionTag, TAGS } from './newest-in-range.ts';
 import type { RangeContext } from './range-context.ts';
 import { rangeOutcomes } from './range-outcomes.ts';
-import { TAG_COUNT } from './resolve-ref.ts';
+import { tagCountKey } from './resolve-ref.ts';
+import { describeRange } from './tag-range.ts';
+import { newestUnreadable } from './unreadable-tags.ts';
 
 /**
  * Follows the newest tag in the range. It never goes back to an older tag while the range and the repository stay the
@@ -18,16 +22,18 @@ export function followRange(context: Omit<RangeContext, 'range'>): Settled {
   return { followed, problem: noMatchingTag(inRange), ...rangeOutcomes(inRange, followed) };
 }
 
-function chooseTag({ gatewaySync, intents, text, range, refs }: RangeContext): Followed | undefined {
-  const newest = newestInRange(refs.keys(), range);
+function chooseTag({ gatewaySync, intents, text, prefix, range, refs }: RangeContext): Followed | undefined {
+  const newest = newestInRange(refs.keys(), prefix, range);
   const name = keptTag(gatewaySync);
-  const kept = name === undefined ? undefined : readVersionTag(name);
+  const kept = name === undefined ? undefined : readVersionTag(name, prefix);
   const isKeptThere = kept !== undefined && refs.has(`${TAGS}${kept.name}`);
   const isNewer = newest && (!kept || newest.version.compare(kept.version) >= (isKeptThere ? 1 : 0));
   const tag = isNewer ? newest : kept;
   const commit = tag && (refs.get(`${TAGS}${tag.name}`) ?? gatewaySync.status.lastSyncCommit);
   if (!tag || commit === undefined) return undefined;
-  const winner = { target: { ref: tag.name, range: text, source: 'Spec' as const }, at: intents.edit.at };
+  const tagPrefix = prefix === '' ? undefined : prefix;
+  const target = withoutUndefined({ ref: tag.name, range: text, tagPrefix, source: 'Spec' as const });
+  const winner = { target, at: intents.edit.at };
   const resolved = { commit, qualifiedRef: `${TAGS}${tag.name}`, ambiguous: false };
   return { winner, resolved, isDeleted: !isNewer && !isKeptThere, refs };
 }
@@ -39,11 +45,25 @@ function invalidRange(text: string): Settled['problem'] {
   };
 }
 
-function noMatchingTag({ gatewaySync: { spec }, text, refs }: RangeContext): Settled['problem'] {
-  const count = Number(refs.get(TAG_COUNT) ?? 0);
-  const tags = count === 1 ? '1 tag' : `${count} tags`;
-  const newest = newestInRange(refs.keys());
-  const versions = newest ? `the newest version is ${newest.name}` : 'none is a version such as v1.2.3';
-  const message = `no tag is in the range ${text}: the repository has ${count === 0 ? 'no tags' : `${tags}, and ${versions}`}; push a tag, or change spec.git.semver${slowedWords(spec, refs)}`;
-  return { reason: 'NoMatchingTag', message };
+function noMatchingTag(context: RangeContext): Settled['problem'] {
+  const { gatewaySync, prefix, refs } = context;
+  const field = prefix === '' ? 'spec.git.semver' : 'spec.git.semver or spec.git.tagPrefix';
+  const remedy = `push a tag, or change ${field}${slowedWords(gatewaySync.spec, refs)}`;
+  const failure = `no tag is in ${describeRange(context)}: the repository has`;
+  const count = Number(refs.get(tagCountKey(prefix)) ?? 0);
+  const tags = `${count || 'no'} ${count === 1 ? 'tag' : 'tags'}${prefix === '' ? '' : ` with the prefix ${prefix}`}`;
+  const newest = newestInRange(refs.keys(), prefix);
+  if (newest)
+    return {
+      reason: 'NoMatchingTag',
+      message: `${failure} ${tags}, and the newest version is ${newest.name}; ${remedy}`,
+    };
+  if (count === 0) return { reason: 'NoMatchingTag', message: `${failure} ${tags}; ${remedy}` };
+  const message = `${failure} ${tags}, and none is a version such as ${prefix}v1.2.3${exampleIn(context)}; ${remedy}`;
+  return { reason: 'NoVersionTag', message };
+}
+
+function exampleIn({ refs, prefix }: RangeContext): string {
+  const tag = newestUnreadable(refs.keys(), prefix);
+  return tag ? ` (${tag.name} isn't one, because ${describeFlaw(tag.name, prefix)})` : '';
 }

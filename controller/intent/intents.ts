@@ -3,7 +3,7 @@ import { REFRESHED_BY } from '../../shared/api/names.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/repository.ts';
-import { specRef, specRefField } from '../../shared/domain/spec-ref.ts';
+import { isObservedRef, specRef, specRefField } from '../../shared/domain/spec-ref.ts';
 import type {
   ObservedGatewaySync,
   Origin,
@@ -15,6 +15,7 @@ import { keptTag } from './kept-tag.ts';
 import { readVersionTag, TAGS } from './newest-in-range.ts';
 import { refPrefixes } from './resolve-ref.ts';
 import { LAST_TIME, readStatedTime } from './stated-time.ts';
+import { rangeKey, type TagRange } from './tag-range.ts';
 
 export type Target = NonNullable<GatewaySyncStatus['target']>;
 
@@ -36,8 +37,8 @@ export type Open<TAnnotations> = TAnnotations & {
 export interface Intents {
   /** `spec.git`, as the owner of the resource wrote it. */
   edit: Wish & { field: 'spec.git.ref' | 'spec.git.semver' | 'spec.git.repo' };
-  /** `spec.git.semver`, and the tag that is followed for it. */
-  range: { text: string; keptTag: string | undefined } | undefined;
+  /** `spec.git.semver` with `spec.git.tagPrefix`, and the tag that is followed for them. */
+  range: (TagRange & { keptTag: string | undefined }) | undefined;
   /** Result of an earlier request or push. */
   kept: Wish | undefined;
   /** The resource whose requests count; undefined without `spec.webhook.from`. */
@@ -57,11 +58,11 @@ export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewayS
   const openPush = push && !isDone(push, lastPush, status) ? open(gatewaySync, push) : undefined;
   const hub = hubOf(gatewaySync, find);
   const fromEditedAt = fromEditedAtOf(gatewaySync, hub);
-  const { semver } = gatewaySync.spec.git;
+  const { semver, tagPrefix = '' } = gatewaySync.spec.git;
   const wasApplied = lastPush?.outcome === 'Applied' && !openPush;
   return {
     edit: editOf(gatewaySync),
-    range: semver === undefined ? undefined : { text: semver, keptTag: keptTag(gatewaySync) },
+    range: semver === undefined ? undefined : { text: semver, prefix: tagPrefix, keptTag: keptTag(gatewaySync) },
     kept: keptOf(gatewaySync),
     hub,
     fromEditedAt,
@@ -107,7 +108,7 @@ function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: Observ
   const { observedRefTime } = status;
   const target: Target = { ref: specRef(spec.git), source: 'Spec' };
   const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : specRefField(spec.git);
-  const isSameRef = status.observedRef === spec.git.ref && status.observedSemver === spec.git.semver;
+  const isSameRef = isObservedRef(status, spec.git);
   if (isUnseen(status)) {
     const writtenAt = Math.max(refWrittenAt ?? NEVER, repoWrittenAt ?? NEVER);
     return { target, field, at: writtenAt > createdAt ? writtenAt : NEVER };
@@ -222,7 +223,7 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
   return JSON.stringify([request?.id, request?.ref, request?.at, request?.by, push?.ref, push?.at, change]);
 }
 
-/** Refs to query the git server for, by full name, the newest tag in a range, and a requested hash that isn't known to exist. */
+/** Refs to query the git server for, by full name, the newest tag in the range with this key, and a requested hash that isn't known to exist. */
 export interface NeededRefs {
   prefixes: string[];
   range?: string;
@@ -234,11 +235,10 @@ export interface NeededRefs {
 export function neededRefs({ edit, kept, request, push, range }: Intents): NeededRefs {
   if (range) {
     const named = [request?.ref, push?.ref].filter((ref) => ref !== undefined);
-    const tags = named.filter((ref) => readVersionTag(ref)).flatMap(refPrefixes);
+    const tags = named.map((ref) => versionRefs(ref, range.prefix));
     const kept = range.keptTag === undefined ? [] : [`${TAGS}${range.keptTag}`];
-    const prefixes = [...new Set([...kept, ...tags.filter((ref) => ref.startsWith(TAGS))])];
-    const isNamed = named.length > 0 && named.every((ref) => readVersionTag(ref));
-    return { prefixes, range: range.text, isNamed, commit: undefined };
+    const isNamed = named.length > 0 && tags.every((refs) => refs.length > 0);
+    return { prefixes: [...new Set([...kept, ...tags.flat()])], range: rangeKey(range), isNamed, commit: undefined };
   }
   const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
   const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];
@@ -247,6 +247,13 @@ export function neededRefs({ edit, kept, request, push, range }: Intents): Neede
     prefixes: [...new Set(names.flatMap(refPrefixes))],
     commit: isUnknownHash ? request.ref : undefined,
   };
+}
+
+/** The full names of a tag that is a version, with and without `v` after the prefix; empty for other refs. */
+function versionRefs(ref: string, prefix: string): string[] {
+  const version = readVersionTag(ref, prefix)?.name.slice(prefix.length);
+  const refs = version === undefined ? [] : refPrefixes(version).filter((name) => name.startsWith(TAGS));
+  return refs.map((name) => `${TAGS}${prefix}${name.slice(TAGS.length)}`);
 }
 
 /**

@@ -29,7 +29,7 @@ interface JudgedIntents {
   now: number;
 }
 
-export type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'message'>;
+export type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'reason' | 'message'>;
 
 /** Returns the outcomes of the request and the push, whether new or applied before. */
 export function outcomesOf(judged: JudgedIntents): Outcomes {

@@ -82,7 +82,7 @@ export function resolve(
 }
 
 function settle(gatewaySync: ObservedGatewaySync, intents: Intents, refs: AdvertisedRefs, now: number): Settled {
-  if (intents.range) return followRange({ gatewaySync, intents, text: intents.range.text, refs, now });
+  if (intents.range) return followRange({ gatewaySync, intents, ...intents.range, refs, now });
   const { winner, echo, requeryInMs } = foldIntents(gatewaySync, intents, refs, now);
   const resolved = resolveRef(winner.target.ref, refs);
   return {

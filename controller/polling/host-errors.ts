@@ -1,5 +1,6 @@
 import { TransientError } from '../../shared/errors.ts';
 import { type Credentials, reported } from '../../shared/io/git/refusals.ts';
+import { describeRange, readRangeKey } from '../intent/tag-range.ts';
 
 // Transient errors of a git server. All are retried, and the server's messages aren't passed on.
 
@@ -35,9 +36,9 @@ export const tooManyRefsForGit = () =>
   );
 
 /** A tenant chooses the ranges and the tags, so their product is limited. */
-export const tooManyComparisons = (range: string, tags: number) =>
+export const tooManyComparisons = (key: string, tags: number) =>
   new TransientError(
-    `the range ${range} takes too long to compare with the ${tags} tags of the repository, next to the other ranges of this namespace: shorten it in spec.git.semver, use fewer ranges, or delete old tags`,
+    `${describeRange(readRangeKey(key))} takes too long to compare with the ${tags} tags of the repository, next to the other ranges of this namespace: shorten it in spec.git.semver, use fewer ranges, or delete old tags`,
     { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 

@@ -1,20 +1,23 @@
 import type { Range } from 'semver';
 import type { Pacer } from '../../shared/io/pacer.ts';
-import { isAfter, readRange, readVersionTag, TAGS, type VersionTag } from '../intent/newest-in-range.ts';
-import { TAG_COUNT } from '../intent/resolve-ref.ts';
+import { isAfter, readRange, readVersionTag, TAGS, tagName, type VersionTag } from '../intent/newest-in-range.ts';
+import { TAG_COUNT, tagCountKey } from '../intent/resolve-ref.ts';
+import { readRangeKey } from '../intent/tag-range.ts';
+import { looksNewer, readUnreadableTag, type UnreadableTag } from '../intent/unreadable-tags.ts';
 
 /**
- * Maximum steps in one query: reading a tag, and comparing it with another one or with a part of a range. They take about
- * half a second. Beyond it, ranges that have used more than their share are skipped, and the others have the rest of theirs.
+ * Maximum steps in one query: reading a tag, and comparing it with another one, a prefix, or a part of a range. They take
+ * about half a second. Beyond it, ranges that have used more than their share are skipped, and the others have the rest of
+ * theirs.
  */
 const MAX_STEPS = 2_000_000;
 /** Maximum ranges of one query, because reading a long one takes half a millisecond. Further ones are skipped. */
 const MAX_RANGES = 200;
 
-/** The newest tag of a range, or of all tags. */
+/** The newest tag of a range, or of all tags with a prefix. */
 interface Newest {
-  /** The different texts of the range. */
-  texts: string[];
+  /** The different keys of the range. */
+  keys: string[];
   range?: Range;
   comparators: number;
   steps: number;
@@ -22,89 +25,133 @@ interface Newest {
   commit?: string;
 }
 
-/** Chooses the newest tag of each range, and the newest of all, while tags stream by. */
+/** The ranges that apply to the tags with one prefix. */
+interface PrefixedTags {
+  prefix: string;
+  tags: number;
+  /** Steps to compare names with the prefix. */
+  steps: number;
+  ranges: Newest[];
+  /** The tag that isn't a version and looks newest. */
+  unreadable?: { tag: UnreadableTag; commit: string };
+}
+
+/** Chooses the newest tag of each range, and the newest of all with its prefix, while tags stream by. */
 export class NewestTags {
-  #ranges: Newest[];
+  #groups: PrefixedTags[];
   readonly #share: number;
-  /** The texts of ranges that are no longer compared. */
+  /** The keys of ranges that are no longer compared. */
   readonly #skipped: string[];
   #steps = 0;
   #tags = 0;
-  #last: { name: string; tag: VersionTag | undefined } | undefined;
+  #last = '';
 
-  /** Texts of the same range are compared once. */
-  constructor(texts: readonly string[], read: (text: string) => Range | undefined = readRange) {
-    const ranges = new Map<string | undefined, Newest>([[undefined, { texts: [], comparators: 0, steps: 0 }]]);
-    for (const text of texts.slice(0, MAX_RANGES)) {
+  /** Takes the keys of ranges. Those of the same range are compared once. */
+  constructor(keys: readonly string[], read: (text: string) => Range | undefined = readRange) {
+    const ranges = new Map<string, Newest>();
+    const groups = new Map<string, PrefixedTags>();
+    for (const key of keys.slice(0, MAX_RANGES)) {
+      const { text, prefix } = readRangeKey(key);
       const range = read(text);
       if (!range) continue;
-      const same = ranges.get(range.range);
-      if (same) same.texts.push(text);
-      else ranges.set(range.range, { texts: [text], range, comparators: range.set.flat().length, steps: 0 });
+      const group = groups.get(prefix) ?? { prefix, tags: 0, steps: 0, ranges: [newestOf()] };
+      const id = JSON.stringify([prefix, range.range]);
+      const newest = ranges.get(id) ?? newestOf(range);
+      newest.keys.push(key);
+      if (!ranges.has(id)) group.ranges.push(newest);
+      groups.set(prefix, group);
+      ranges.set(id, newest);
     }
-    this.#ranges = [...ranges.values()];
-    this.#skipped = texts.slice(MAX_RANGES);
-    this.#share = MAX_STEPS / ranges.size;
+    this.#groups = [...groups.values()];
+    this.#skipped = keys.slice(MAX_RANGES);
+    this.#share = MAX_STEPS / (ranges.size + groups.size);
   }
 
   /** Yields to other work while it reads the ranges. */
-  static async of(texts: readonly string[], pacer: Pacer): Promise<NewestTags> {
+  static async of(keys: readonly string[], pacer: Pacer): Promise<NewestTags> {
     const ranges = new Map<string, Range | undefined>();
-    for (const text of texts.slice(0, MAX_RANGES)) ranges.set(text, await pacer.run(() => readRange(text)));
-    return new NewestTags(texts, (text) => ranges.get(text));
+    for (const { text } of keys.slice(0, MAX_RANGES).map(readRangeKey))
+      ranges.set(text, await pacer.run(() => readRange(text)));
+    return new NewestTags(keys, (text) => ranges.get(text));
   }
 
   /** Adds a tag. An annotated tag can come a second time with its commit. */
-  add(name: string, commit: string): void {
-    if (!name.startsWith(TAGS)) return;
-    const isAgain = name === this.#last?.name;
-    const tag = isAgain ? this.#last?.tag : this.#read(name);
-    this.#last = { name, tag };
-    if (!tag) return;
-    if (isAgain) this.#peel(tag, commit);
-    else this.#compare(tag, commit);
+  add(ref: string, commit: string): void {
+    if (!ref.startsWith(TAGS)) return;
+    const name = tagName(ref);
+    const isAgain = name === this.#last;
+    this.#last = name;
+    if (!isAgain) this.#tags += 1;
+    for (const group of this.#groups) {
+      if (isAgain) peel(group, name, commit);
+      else this.#addTo(group, name, commit);
+    }
+    if (this.#steps > MAX_STEPS) this.#skipLarge();
   }
 
-  #read(name: string): VersionTag | undefined {
-    this.#tags += 1;
-    this.#steps += 1;
-    return readVersionTag(name);
+  #addTo(group: PrefixedTags, name: string, commit: string): void {
+    this.#count(group, 1);
+    const { prefix, ranges } = group;
+    if (!name.startsWith(prefix)) return;
+    group.tags += 1;
+    const tag = readVersionTag(name, prefix);
+    if (tag) this.#compare(ranges, tag, commit);
+    else noteUnreadable(group, name, commit);
   }
 
-  #peel(tag: VersionTag, commit: string): void {
-    for (const newest of this.#ranges) if (newest.tag === tag) newest.commit = commit;
-  }
-
-  #compare(tag: VersionTag, commit: string): void {
-    for (const newest of this.#ranges) {
+  #compare(ranges: Newest[], tag: VersionTag, commit: string): void {
+    for (const newest of ranges) {
       const isCandidate = !newest.tag || isAfter(tag, newest.tag);
       this.#count(newest, isCandidate ? 1 + newest.comparators : 1);
       if (!isCandidate || newest.range?.test(tag.version) === false) continue;
       newest.tag = tag;
       newest.commit = commit;
     }
-    if (this.#steps > MAX_STEPS) this.#skipLarge();
   }
 
-  /** The chosen tags by their full names, the number of all, and the ranges that were skipped. */
+  /** The chosen tags by their full names, the numbers of tags, and the keys of the ranges that were skipped. */
   get refs(): Map<string, string> {
     const refs = new Map([[TAG_COUNT, String(this.#tags)]]);
-    for (const text of this.#skipped) refs.set(text, '');
-    for (const { tag, commit } of this.#ranges) if (tag && commit) refs.set(`${TAGS}${tag.name}`, commit);
+    for (const key of this.#skipped) refs.set(key, '');
+    for (const { prefix, tags, ranges, unreadable } of this.#groups) {
+      if (prefix !== '') refs.set(tagCountKey(prefix), String(tags));
+      for (const { tag, commit } of ranges) if (tag && commit) refs.set(`${TAGS}${tag.name}`, commit);
+      if (unreadable) refs.set(`${TAGS}${unreadable.tag.name}`, unreadable.commit);
+    }
     return refs;
   }
 
-  #count(newest: Newest, steps: number): void {
-    newest.steps += steps;
+  #count(part: { steps: number }, steps: number): void {
+    part.steps += steps;
     this.#steps += steps;
   }
 
-  /** Skips the ranges that have used more than their share. */
+  /** Skips the ranges that have used more than their share, and prefixes with which no range is left. */
   #skipLarge(): void {
     const isLarge = ({ range, steps }: Newest) => range !== undefined && steps > this.#share;
-    const large = this.#ranges.filter(isLarge);
-    if (large.length === 0) return;
-    this.#skipped.push(...large.flatMap(({ texts }) => texts));
-    this.#ranges = this.#ranges.filter((each) => !large.includes(each));
+    for (const group of this.#groups) {
+      const isSkipped = group.prefix !== '' && group.steps > this.#share ? () => true : isLarge;
+      const large = group.ranges.filter(isSkipped);
+      if (large.length === 0) continue;
+      this.#skipped.push(...large.flatMap(({ keys }) => keys));
+      group.ranges = group.ranges.filter((each) => !large.includes(each));
+    }
+    this.#groups = this.#groups.filter(({ prefix, ranges }) => prefix === '' || ranges.some(({ range }) => range));
   }
+}
+
+const newestOf = (range?: Range): Newest => {
+  const newest = { keys: [], comparators: range?.set.flat().length ?? 0, steps: 0 };
+  return range ? { ...newest, range } : newest;
+};
+
+/** Replaces the object of an annotated tag with its commit. */
+function peel({ ranges, unreadable }: PrefixedTags, name: string, commit: string): void {
+  for (const newest of ranges) if (newest.tag?.name === name) newest.commit = commit;
+  if (unreadable?.tag.name === name) unreadable.commit = commit;
+}
+
+function noteUnreadable(group: PrefixedTags, name: string, commit: string): void {
+  const tag = readUnreadableTag(name, group.prefix);
+  if (tag && looksNewer(tag, group.unreadable?.tag)) group.unreadable = { tag, commit };
 }

@@ -1,6 +1,7 @@
 import type { Pacer } from '../../shared/io/pacer.ts';
 import { TAGS } from '../intent/newest-in-range.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import { readRangeKey } from '../intent/tag-range.ts';
 import { answerTooLarge } from './host-errors.ts';
 import { NewestTags } from './newest-tags.ts';
 
@@ -8,7 +9,7 @@ import { NewestTags } from './newest-tags.ts';
 export interface RefQuery {
   /** Full names of refs. One that ends in a slash stands for all refs below it that point at `commit`. */
   prefixes: readonly string[];
-  /** Ranges of versions. The result has the newest tag of each, and the number of all tags. */
+  /** Keys of ranges of versions. The result has the newest tag of each, and the number of tags. */
   ranges?: readonly string[] | undefined;
   /** A full hash. If the repository has that commit, the result has it under its own hash. */
   commit?: string | undefined;
@@ -28,9 +29,18 @@ export const hasRefs = ({ prefixes, ranges = [] }: RefQuery): boolean => prefixe
 
 /** The prefixes to send. The server may return more refs than are wanted, but the query stays short. */
 export function prefixesToSend({ prefixes, ranges = [] }: RefQuery): readonly string[] {
-  if (ranges.length > 0) return [TAGS, ...prefixes.filter((prefix) => !prefix.startsWith(TAGS))];
+  if (ranges.length > 0) {
+    const tags = tagPrefixes(ranges);
+    return [...tags, ...prefixes.filter((prefix) => !tags.some((all) => prefix.startsWith(all)))];
+  }
   if (prefixes.length <= MAX_PREFIXES) return prefixes;
   return [...ALL_PREFIXES, ...prefixes.filter((prefix) => !ALL_PREFIXES.some((all) => prefix.startsWith(all)))];
+}
+
+/** The beginnings of the names of all tags that ranges need. */
+function tagPrefixes(ranges: readonly string[]): readonly string[] {
+  const needed = new Set(ranges.map((range) => `${TAGS}${readRangeKey(range).prefix}`));
+  return needed.has(TAGS) || needed.size > MAX_PREFIXES ? [TAGS] : [...needed];
 }
 
 /** Keeps the refs of a query, and drops all others while they stream by. */

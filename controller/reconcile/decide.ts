@@ -3,7 +3,7 @@ import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { specRef } from '../../shared/domain/spec-ref.ts';
+import { isObservedRef, specRef } from '../../shared/domain/spec-ref.ts';
 import { destinationOf, type FoundDestination } from '../commit-status/destination.ts';
 import type { StatusNews, WantedPost } from '../commit-status/next-post.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
@@ -90,8 +90,8 @@ function isResolved({ status, generation }: ObservedGatewaySync, resolution: Res
 
 /** Whether the git server has responded about the current spec.git, and has its ref. */
 function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, resolution: Resolution): boolean {
-  const { repo, ref, semver } = gatewaySync.spec.git;
-  const isSeen = sync.observedRef === ref && sync.observedSemver === semver && sync.observedRepo === repo;
+  const { git } = gatewaySync.spec;
+  const isSeen = isObservedRef(sync, git) && sync.observedRepo === git.repo;
   return isSeen && (resolution.kind !== 'failed' || isResolved(gatewaySync, resolution));
 }
 
@@ -217,11 +217,12 @@ function withdrawn({ lastRequest }: GatewaySyncStatus, { request }: Intents): Pi
 
 /** Records the current spec.git, so that the next edit is noticed. */
 function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec }, intents }: Observation): GatewaySyncStatus {
-  const { ref, semver, repo } = spec.git;
+  const { ref, semver, tagPrefix, repo } = spec.git;
   return {
     ...fields,
     observedRef: ref,
     observedSemver: semver,
+    observedTagPrefix: tagPrefix,
     observedRepo: repo,
     observedRefTime: timestampOf(intents.edit.at),
   };

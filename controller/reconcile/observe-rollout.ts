@@ -52,7 +52,9 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
       isResting: Boolean(restOf(pod.profile)),
     })),
     wanted: releaseOf(sync, revision),
-    isSameVersion: sync.target?.range !== undefined && isSameVersion(sync.lastSyncRef, before.rollout?.ref),
+    isSameVersion:
+      sync.target?.range !== undefined &&
+      isSameVersion([sync.lastSyncRef, before.rollout?.ref], sync.target.tagPrefix ?? ''),
     inPlace: releaseOf(before, revision),
     storedRevisions,
     approved: orders.approve,

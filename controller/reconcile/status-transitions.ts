@@ -4,7 +4,6 @@ import type { OwnerReference } from '../../shared/api/object-meta.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { otherRepository } from '../intent/intents.ts';
-import { whatIsFollowed } from '../intent/range-outcomes.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './merge-conditions.ts';
@@ -162,18 +161,14 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   return kinds.flatMap(({ name, previous, current }) => {
     const type = current && outcomes[current.outcome];
     if (!current || !type || isEqual(previous, current)) return [];
-    const { ref, repo, outcome, message } = current;
+    const { ref, repo, outcome, reason, message } = current;
     const text = message ? `${ref}: ${message}` : ref;
     if (repo !== undefined && message?.startsWith(otherRepository(repo)))
       return [{ type, reason: 'OtherRepository', message: text, once: repo }];
     // Any push makes the controller look for a newer tag in the range, so a push to a branch needs no attention.
-    const isUsual = name === 'Push' && message === followedMessage(after);
+    const isUsual = reason === 'OtherPrefix' || (name === 'Push' && reason === 'NotATag');
     return [{ type: isUsual ? 'Normal' : type, reason: `${name}${outcome}`, message: text }];
   });
-}
-
-function followedMessage({ target, observedSemver: range }: GatewaySyncStatus): string | undefined {
-  return range === undefined ? undefined : whatIsFollowed(range, target?.range === range ? target.ref : undefined);
 }
 
 /** Conditions with separate events, because Ready may be about a worse problem. */

@@ -60,7 +60,7 @@ interface ObservedSync {
 
 type ObservedGit = Pick<
   GatewaySyncSpec['git'],
-  'repo' | 'ref' | 'semver' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus' | 'timeout'
+  'repo' | 'ref' | 'semver' | 'tagPrefix' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus' | 'timeout'
 >;
 
 type Header = NonNullable<
@@ -159,7 +159,7 @@ function pathOfFrom({ webhook }: GatewaySyncSpec, status: GatewaySync['status'])
 
 /** Reduces a spec to the fields used. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  const { repo, ref, semver, auth, caSecretRef, verify, commitStatus, timeout } = git;
+  const { repo, ref, semver, tagPrefix, auth, caSecretRef, verify, commitStatus, timeout } = git;
   const { polling, webhook, agent, paused, rollout, history } = rest;
   const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
   return {
@@ -168,7 +168,7 @@ export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): O
     paused,
     sync: projectSync(sync),
     gateway: projectGateway(gateway),
-    git: { repo, ...withoutUndefined({ ref, semver, auth, caSecretRef, verify, commitStatus, timeout }) },
+    git: { repo, ...withoutUndefined({ ref, semver, tagPrefix, auth, caSecretRef, verify, commitStatus, timeout }) },
     ...withoutUndefined({ agent, ...rolled }),
   };
 }

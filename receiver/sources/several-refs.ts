@@ -24,16 +24,19 @@ export function newest(changes: readonly (Candidate | NothingReason)[]): Reading
   return request ?? push ?? readings[0] ?? nothing(reason ?? 'NoRef');
 }
 
-const withVersion = (candidate: Candidate) => ({
-  ...candidate,
-  version: parse(candidate.ref.replace(/^refs\/tags\//, '')),
-});
+/** Reads the version of a tag, which can have a prefix, as in `site-v1.2.3`. */
+function withVersion(candidate: Candidate) {
+  const name = candidate.ref.replace(/^refs\/tags\//, '');
+  const plain = parse(name);
+  return { ...candidate, version: plain ?? parse(name.replace(/^\D+/, '')), isPrefixed: plain === null };
+}
 
 type Versioned = ReturnType<typeof withVersion>;
 
-/** Tags that aren't versions come after the others. */
+/** Tags with a prefix come after those without, and then the tags that aren't versions. */
 function newestFirst(one: Versioned, other: Versioned): number {
   if (one.time !== other.time) return other.time - one.time;
-  if (one.version && other.version) return other.version.compare(one.version);
+  if (one.version && other.version && one.isPrefixed === other.isPrefixed) return other.version.compare(one.version);
+  if (one.version && other.version) return Number(one.isPrefixed) - Number(other.isPrefixed);
   return Number(other.version !== null) - Number(one.version !== null);
 }

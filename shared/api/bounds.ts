@@ -30,6 +30,8 @@ export const BOUNDS = {
   ref: 255,
   /** Characters of a range of versions: every tag is compared with each of its parts. */
   range: 128,
+  /** Characters before the version in the names of tags. */
+  tagPrefix: 128,
   /** Total characters of the globs in `spec.webhook.allowedRefs`. */
   allowedRefs: 4_096,
   /** Characters of a repository URL. */

@@ -62,6 +62,12 @@ const repository = text(
 
 const requestOutcomeSchema = v.picklist(['Pending', 'Applied', 'Ignored', 'Failed', 'Superseded']);
 
+/** Reasons why a request or a push is ignored with `spec.git.semver`. */
+const ignoredReasonSchema = oneOf(
+  ['NotATag', 'OtherPrefix', 'NotAVersion', 'OutOfRange', 'NotNewest', 'TagNotFound'],
+  'Reason for ignoring the ref with spec.git.semver: it is not a tag, does not begin with spec.git.tagPrefix, cannot be read as a version, is not in the range, is not the newest tag in the range, or is not in the repository.',
+);
+
 const gatewayCountsSchema = v.object({
   summary: text('Text of the printer column, such as 2/3 synced.', 64),
   total: count('Gateways found.'),
@@ -94,6 +100,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
   ),
   observedRef: v.optional(text('Last observed spec.git.ref.', BOUNDS.ref)),
   observedSemver: v.optional(text('Last observed spec.git.semver.', BOUNDS.range)),
+  observedTagPrefix: v.optional(text('Last observed spec.git.tagPrefix.', BOUNDS.tagPrefix)),
   observedRepo: v.optional(
     text('Last observed spec.git.repo. A request or push applies to one repository only.', BOUNDS.url),
   ),
@@ -108,6 +115,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
     object('The ref that is followed. It changes only together with the commit.', {
       ref: text('The ref that is followed: with spec.git.semver, a tag.', BOUNDS.ref),
       range: v.optional(text('The spec.git.semver for which the tag was chosen.', BOUNDS.range)),
+      tagPrefix: v.optional(text('The spec.git.tagPrefix for which the tag was chosen.', BOUNDS.tagPrefix)),
       source: oneOf(['Spec', 'Request', 'Push'], 'Origin of the ref.'),
       requestId: v.optional(text('ID of the request.', BOUNDS.requestId)),
     }),
@@ -132,6 +140,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       repo: v.optional(repository),
       at: v.optional(text('Time of the request, as in the annotation.', BOUNDS.sender)),
       outcome: requestOutcomeSchema,
+      reason: v.optional(ignoredReasonSchema),
       message: v.optional(message('Explanation of the outcome.')),
     }),
   ),
@@ -141,6 +150,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       repo: v.optional(repository),
       at: v.optional(text('Time of the push, as in the annotation.', BOUNDS.sender)),
       outcome: requestOutcomeSchema,
+      reason: v.optional(ignoredReasonSchema),
       message: v.optional(message('Explanation of the outcome.')),
     }),
   ),

@@ -178,7 +178,20 @@ const versionRangeSchema = v.pipe(
       'must be a range of versions as npm reads it, such as ~1.4, ">=1.4 <2", "1.2 - 1.4" or "1.x || 2.x", with spaces instead of commas; a prerelease needs three numbers, such as ">=1.5.0-0"',
   }),
   v.description(
-    'Follow the newest tag in this range of versions, such as ~1.4, ">=1.4 <2" or "*", as npm reads it. Tags can begin with v. Prereleases count only if the range names one, such as ">=1.5.0-0".',
+    'Follow the newest tag in this range of versions, such as ~1.4, ">=1.4 <2" or "*", as npm reads it. Tags can begin with v, or with spec.git.tagPrefix. Prereleases count only if the range names one, such as ">=1.5.0-0".',
+  ),
+);
+
+const tagPrefixSchema = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(BOUNDS.tagPrefix),
+  cel({
+    rule: "self.matches('^[^\\\\x00-\\\\x20\\\\x7f~^:?*\\\\[\\\\\\\\/.-][^\\\\x00-\\\\x20\\\\x7f~^:?*\\\\[\\\\\\\\]*$') && !self.matches('[0-9]$|[.][.]|@[{]|//|/[.]|[.]lock/')",
+    message: 'must be the beginning of tag names such as site-, without a digit at its end',
+  }),
+  v.description(
+    'Text before the version in the names of tags: site- for site-v1.6.0. With it, only these tags are followed, and spec.git.semver is compared with the rest of their names.',
   ),
 );
 
@@ -192,6 +205,7 @@ export const gitSchema = v.pipe(
       ),
     ),
     semver: v.optional(versionRangeSchema),
+    tagPrefix: v.optional(tagPrefixSchema),
     auth: v.optional(authSchema),
     caSecretRef: v.optional(
       secretKeyRef('Secret that contains the CA bundle (PEM) of the git server, of at most 64 KiB.'),
@@ -209,6 +223,10 @@ export const gitSchema = v.pipe(
     {
       rule: 'has(self.ref) != has(self.semver)',
       message: 'exactly one of ref and semver must be given',
+    },
+    {
+      rule: '!has(self.tagPrefix) || has(self.semver)',
+      message: 'tagPrefix requires semver; specify a range of versions, such as "*", or remove tagPrefix',
     },
     {
       rule: "!has(self.auth) || !self.repo.matches('^(http|git)://')",

@@ -37,6 +37,7 @@ export const CONDITION_REASONS = [
   'MissingSidecar',
   'NoGateways',
   'NoMatchingTag',
+  'NoVersionTag',
   'OtherRepository',
   'Paused',
   'Pending',

@@ -65,6 +65,14 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
     { 'git.ref': undefined, 'git.semver': semver },
     semver === '' ? /at least 1 chars/ : /a prerelease needs three numbers/,
   ]),
+  ['a prefix of tags without a range', { 'git.tagPrefix': 'site-' }, /tagPrefix requires semver/],
+  ...['', '-site', '/site', '.site', 'a b', 'site..', 'a//b', 'a/.b', 'x.lock/', 'site^', 'v1', 's'.repeat(129)].map(
+    (tagPrefix): [string, Record<string, unknown>, RegExp] => [
+      `the prefix ${JSON.stringify(tagPrefix)}`,
+      { 'git.ref': undefined, 'git.semver': '*', 'git.tagPrefix': tagPrefix },
+      /must be the beginning of tag names|at least 1 chars|Too long/,
+    ],
+  ),
   ['a local repository', { 'git.repo': 'file:///etc' }, /the scheme https, http, ssh, or git/],
   ['a command for a repository', { 'git.repo': 'ext::sh -c true' }, /the scheme https, http, ssh, or git/],
   ['a path for a repository', { 'git.repo': '/srv/app.git' }, /the scheme https, http, ssh, or git/],
@@ -300,6 +308,10 @@ const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = 
   ...RANGES.map((semver): [string, Record<string, unknown>] => [
     `the range ${JSON.stringify(semver)}`,
     { 'git.ref': undefined, 'git.semver': semver },
+  ]),
+  ...['site-', 'v', 'V', 'apps/site@', 'release_', 's'.repeat(128)].map((tagPrefix): [string, Record<string, unknown>] => [
+    `the prefix ${tagPrefix}`,
+    { 'git.ref': undefined, 'git.semver': '*', 'git.tagPrefix': tagPrefix },
   ]),
   ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
   ['an escape in the path', { 'git.repo': 'ssh://git@git.test/a%20b@c.git', 'git.auth': sshKey }],

@@ -40,7 +40,80 @@ suite('spec.git.semver', () => {
     assert.equal(status.target, undefined);
     assert.equal(status.pendingRef, '~1.4');
     assert.match(reconcile({}, tagsOf([], 0)).resolved?.message ?? '', /has no tags;/);
-    assert.match(reconcile({}, tagsOf([], 1)).resolved?.message ?? '', /has 1 tag, and none is a version/);
+  });
+
+  const unreadable: [tag: string, words: RegExp][] = [
+    ['2026.02.0', /02 has a leading zero/],
+    ['01.2.3', /01 has a leading zero/],
+    ['v1.5', /two numbers/],
+    ['v2', /one number/],
+    ['1.5.0.1', /four numbers/],
+    ['V1.5.0', /set spec\.git\.tagPrefix to V\b/],
+    ['release-1.5.0', /set spec\.git\.tagPrefix to release-\)/],
+    ['site-v1.6.0', /set spec\.git\.tagPrefix to site-\)/],
+    ['app2/v1.6.0', /set spec\.git\.tagPrefix to app2\/\)/],
+    ['v1.5.0rc1', /rc1 follows the numbers without a hyphen/],
+    ['v1.5.0-rc.01', /01 has a leading zero/],
+    ['v1.5.0-rc_1', /-rc_1 has characters/],
+    ['v1.5.99999999999999999', /too large/],
+    ['latest', /no numbers/],
+  ];
+  for (const [tag, words] of unreadable)
+    test(`reports why ${tag} isn't a version if no tag is one`, () => {
+      const { resolved } = reconcile({ semver: '*' }, tagsOf([tag]));
+      assert.deepEqual([resolved?.status, resolved?.reason], ['False', 'NoVersionTag']);
+      assert.match(resolved?.message ?? '', words);
+    });
+
+  test('reports a newer tag that looks as if it were in the range, but is no version', () => {
+    const missed = (semver: string, tags: string[]) => {
+      const { status, resolved } = reconcile({ semver }, tagsOf(tags));
+      assert.equal(resolved?.reason, 'Resolved');
+      return [status.target?.ref, /the tag (\S+) isn't followed/.exec(resolved?.message ?? '')?.[1]];
+    };
+    assert.deepEqual(missed('>=2025', ['2025.11.1', '2026.02.0']), ['2025.11.1', '2026.02.0']);
+    assert.deepEqual(missed('*', ['v1.4.1', 'v1.5']), ['v1.4.1', 'v1.5']);
+    assert.deepEqual(missed('*', ['v1.4.1', 'v1.4.1.1']), ['v1.4.1', 'v1.4.1.1']);
+    assert.deepEqual(missed('~1.4', ['v1.4.1', 'v1.5']), ['v1.4.1', undefined], 'out of range');
+    assert.deepEqual(missed('*', ['v1.4.1', 'v1.4']), ['v1.4.1', undefined], 'older');
+    assert.deepEqual(missed('*', ['v1.4.1', 'v2']), ['v1.4.1', undefined], 'a tag that moves');
+    assert.deepEqual(missed('*', ['v1.4.1', 'site-v2.0.0', 'latest']), ['v1.4.1', undefined], 'of another kind');
+  });
+
+  test('follows only tags with the prefix in spec.git.tagPrefix', () => {
+    const tags = ['v9.0.0', 'app-v9.0.0', 'site-v1.5.0', 'site-1.6.0', 'site-v2', 'site-v3.0.0-rc.1'];
+    const asked = { semver: '*', tagPrefix: 'site-' };
+    const { status, resolved } = reconcile(asked, tagsOf(tags));
+    assert.deepEqual(status.target, { ref: 'site-1.6.0', range: '*', tagPrefix: 'site-', source: 'Spec' });
+    assert.equal(status.observedTagPrefix, 'site-');
+    assert.match(resolved?.message ?? '', /^site-1\.6\.0, the newest tag in the range \* with the prefix site-, is /);
+    const request = { ref: 'refs/tags/site-v1.6.0', at: at(10) };
+    assert.equal(reconcile({ ...asked, status, request }, tagsOf(tags)).status.lastRequest?.outcome, 'Applied');
+    const reasonOf = (ref: string) =>
+      reconcile({ ...asked, status, request: { ref, at: at(10) } }, tagsOf(tags)).status.lastRequest?.reason;
+    assert.deepEqual(['app-v9.0.0', '1.6.0', 'site-v1.5.0', 'site-v2'].map(reasonOf), [
+      'OtherPrefix',
+      'OtherPrefix',
+      'NotNewest',
+      'NotAVersion',
+    ]);
+    const deleted = reconcile({ ...asked, status }, tagsOf(['site-v1.5.0']));
+    assert.deepEqual([deleted.status.target?.ref, deleted.resolved?.reason], ['site-1.6.0', 'TagDeleted']);
+  });
+
+  test('begins again with another prefix', () => {
+    const tags = tagsOf(['site-v9.0.0', 'v1.4.1']);
+    const { status } = reconcile({ semver: '*', tagPrefix: 'site-' }, tags);
+    const edited = reconcile({ semver: '*', status }, tags).status;
+    assert.deepEqual(edited.target, { ref: 'v1.4.1', range: '*', source: 'Spec' });
+    assert.equal(edited.observedTagPrefix, undefined);
+  });
+
+  test('reports a prefix that no tag has', () => {
+    const none = new Map([...tagsOf(['v1.4.1']), ['refs/tags/ site-', '0']]);
+    const { resolved } = reconcile({ tagPrefix: 'site-' }, none);
+    assert.equal(resolved?.reason, 'NoMatchingTag');
+    assert.match(resolved?.message ?? '', /the repository has no tags with the prefix site-;/);
   });
 
   test('reports a range that npm cannot read', () => {
@@ -152,16 +225,25 @@ suite('a request to a resource with spec.git.semver', () => {
       assert.equal(outcomeOf(ref)?.outcome, 'Applied', ref);
   });
 
-  test('is Ignored otherwise, with the tag that is followed', () => {
-    for (const ref of ['v3.0.0-rc.1', 'v1.4.0', 'v2.0.0', 'main', '--upload-pack=x', 'v1.4.9', commitOf('v2.0.0')]) {
-      const { outcome, message } = outcomeOf(ref) ?? {};
-      assert.deepEqual(
-        [outcome, message],
-        ['Ignored', 'v1.4.1 is followed, the newest tag in the range ~1.4 (spec.git.semver)'],
-        ref,
-      );
-    }
-  });
+  const reasons: [ref: string, reason: string][] = [
+    ['v1.4.0', 'NotNewest'],
+    ['v2.0.0', 'OutOfRange'],
+    ['v3.0.0-rc.1', 'OutOfRange'],
+    ['v1.4.9', 'TagNotFound'],
+    ['main', 'NotAVersion'],
+    ['--upload-pack=x', 'NotAVersion'],
+    ['v1.5', 'NotAVersion'],
+    ['refs/tags/v01.4.2', 'NotAVersion'],
+    ['refs/heads/v1.4.2', 'NotATag'],
+    ['HEAD', 'NotATag'],
+    [commitOf('v2.0.0'), 'NotATag'],
+  ];
+  for (const [ref, expected] of reasons)
+    test(`is Ignored for ${ref} because of ${expected}, with the tag that is followed`, () => {
+      const { outcome, reason, message } = outcomeOf(ref) ?? {};
+      assert.deepEqual([outcome, reason], ['Ignored', expected]);
+      assert.match(message ?? '', /v1\.4\.1 is followed, the newest tag in the range ~1\.4 \(spec\.git\.semver\)$/);
+    });
 
   test('waits up to a minute for a tag that would be followed', () => {
     assert.equal(outcomeOf('v1.4.2', second(15))?.outcome, 'Pending');
@@ -179,6 +261,15 @@ suite('a request to a resource with spec.git.semver', () => {
       ['Superseded', 'v1.4.2 is followed, the newest tag in the range ~1.4 (spec.git.semver)'],
     );
     assert.deepEqual(reconcile({ status: later, request }, tagsOf([...tags, 'v1.4.2'])).status, later, 'it rests');
+  });
+
+  test('for a tag with another prefix is Ignored without a warning', () => {
+    const asked = { semver: '*', tagPrefix: 'site-', request: { ref: 'app-v9.0.0', at: at(10) } };
+    const { transitions } = reconcile(asked, tagsOf(['site-v1.0.0']));
+    assert.deepEqual(
+      transitions.filter(({ reason }) => reason === 'RequestIgnored').map(({ type }) => type),
+      ['Normal'],
+    );
   });
 
   test('of a branch by a push is Ignored without a warning, and moves nothing', () => {

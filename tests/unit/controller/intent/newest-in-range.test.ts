@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import semver from 'semver';
 import { newestInRange, readRange } from '../../../../controller/intent/newest-in-range.ts';
+import { rangeKey } from '../../../../controller/intent/tag-range.ts';
 import { NewestTags } from '../../../../controller/polling/newest-tags.ts';
 
 const releases = ['v1.3.9', 'v1.4.0', 'v1.4.10', 'v1.4.9', 'v1.5.0-rc.1', 'v1.5.0', 'v2.0.0', 'v3.0.0-rc.1'];
@@ -58,7 +59,7 @@ suite('the newest tag in a range', () => {
       const range = readRange(text);
       assert.ok(range);
       const refs = tags.map((tag) => `refs/tags/${tag}`);
-      assert.equal(newestInRange([...refs, 'refs/heads/v1.4.99', 'HEAD'], range)?.name, expected);
+      assert.equal(newestInRange([...refs, 'refs/heads/v1.4.99', 'HEAD'], '', range)?.name, expected);
       const versions = tags.filter((tag) => semver.valid(tag));
       assert.equal(semver.maxSatisfying(versions, text) ?? undefined, expected);
     });
@@ -73,6 +74,7 @@ suite('the newest tag in a range', () => {
       assert.equal(
         newestInRange(
           tags.map((tag) => `refs/tags/${tag}`),
+          '',
           range,
         )?.name,
         'v1.2.3',
@@ -85,7 +87,7 @@ suite('the newest tag in a range', () => {
     const longest = `v1.4.2+${'a'.repeat(248)}`;
     const refused = [`${longest}a`, ...['\u00a0', '\ufeff', '\u2003'].flatMap((c) => [`v1.4.3${c}`, `${c}v1.4.3`])];
     const refs = [longest, ...refused].map((tag) => `refs/tags/${tag}`);
-    assert.equal(newestInRange(refs, range)?.name, longest);
+    assert.equal(newestInRange(refs, '', range)?.name, longest);
   });
 
   test('is undefined for text that is no range', () => {
@@ -105,7 +107,25 @@ suite('tags that stream by', () => {
         ['refs/tags/', '16'],
         ['refs/tags/v3.0.0-rc.1', '7'],
         ['refs/tags/v1.4.10', '2'],
+        ['refs/tags/v1.4.99999999999999999999', 'x'],
       ],
+    );
+  });
+
+  test('leave the newest of each range with a prefix, and the number of tags with it', () => {
+    const tags = new NewestTags([rangeKey({ text: '~1.4', prefix: '' }), rangeKey({ text: '*', prefix: 'site-' })]);
+    for (const [n, tag] of ['v1.4.1', 'site-v1.9.0', 'site-1.10.0', 'sited', 'site-v02.0.0', 'app-v9.0.0'].entries())
+      tags.add(`refs/tags/${tag}`, String(n));
+    assert.deepEqual(
+      [...tags.refs].sort(),
+      [
+        ['refs/tags/', '6'],
+        ['refs/tags/ site-', '3'],
+        ['refs/tags/site-1.10.0', '2'],
+        ['refs/tags/site-v02.0.0', '4'],
+        ['refs/tags/site-v1.9.0', '1'],
+        ['refs/tags/v1.4.1', '0'],
+      ].sort(),
     );
   });
 

@@ -26,6 +26,7 @@ suite('a query for ranges', () => {
     const refs = answer.kind === 'refs' ? [...answer.refs] : [];
     assert.deepEqual(refs.sort(), [
       ['refs/tags/', '4'],
+      ['refs/tags/latest', first],
       ['refs/tags/v1.0.1', first],
       ['refs/tags/v2.0.0', first],
     ]);

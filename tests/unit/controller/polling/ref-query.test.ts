@@ -1,12 +1,30 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { QueryResult } from '../../../../controller/intent/resolution.ts';
+import { rangeKey } from '../../../../controller/intent/tag-range.ts';
 import { prefixesToSend, WantedRefs } from '../../../../controller/polling/ref-query.ts';
 import { isNews } from '../../../../controller/polling/shared-query.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 
 const A = 'a'.repeat(40);
 const B = 'b'.repeat(40);
+
+suite('a query for ranges', () => {
+  const site = rangeKey({ text: '*', prefix: 'site-' });
+  const app = rangeKey({ text: '~1', prefix: 'app/' });
+  const kept = 'refs/tags/site-v1.0.0';
+  const rows: [ranges: string[], prefixes: string[]][] = [
+    [[site], ['refs/tags/site-', 'refs/heads/main']],
+    [[site, app, rangeKey({ text: '^1.0.0', prefix: 'site-' })], ['refs/tags/site-', 'refs/tags/app/', 'refs/heads/main']],
+    [[app], ['refs/tags/app/', kept, 'refs/heads/main']],
+    [[site, '~1'], ['refs/tags/', 'refs/heads/main']],
+    [Array.from({ length: 2_001 }, (_, n) => rangeKey({ text: '*', prefix: `${n}-` })), ['refs/tags/', 'refs/heads/main']],
+  ];
+  for (const [ranges, prefixes] of rows)
+    test(`sends the prefixes ${prefixes.join(', ')}, for ${ranges.length} ranges`, () => {
+      assert.deepEqual(prefixesToSend({ prefixes: [kept, 'refs/heads/main'], ranges }), prefixes);
+    });
+});
 
 suite('a resource with a branch and a tag', () => {
   const main = 'refs/heads/main';

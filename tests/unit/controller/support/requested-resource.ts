@@ -3,6 +3,7 @@ import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.t
 import { type Decision, decide } from '../../../../controller/reconcile/decide.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { withoutUndefined } from '../../../../shared/domain/objects.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const created = Date.parse('2026-01-01T00:00:00Z');
@@ -16,6 +17,7 @@ export interface Asked {
   ref?: string;
   /** Instead of the ref. */
   semver?: string;
+  tagPrefix?: string;
   repo?: string;
   /** Second at which spec.git.ref was written; the resource was created at 0. */
   refWritten?: number;
@@ -35,6 +37,7 @@ export interface Asked {
 export function resourceOf(asked: Asked): ObservedGatewaySync {
   const { ref = 'main', repo = 'https://git.test/app.git', refWritten = 0, repoWritten = 0, request, push } = asked;
   const { allowedRefs = [], repositories = [], paused = false, status = {}, from, fromWritten } = asked;
+  const { semver, tagPrefix } = asked;
   const stored = { applied: false, writtenAt: second(10_000) };
   return {
     namespace: 'ns',
@@ -47,7 +50,7 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
     refWrittenAt: second(refWritten),
     repoWrittenAt: second(repoWritten),
     spec: gatewaySpecOf({
-      git: asked.semver === undefined ? { repo, ref } : { repo, semver: asked.semver },
+      git: asked.semver === undefined ? { repo, ref } : withoutUndefined({ repo, semver, tagPrefix }),
       webhook: { allowedRefs, repositories, ...(from !== undefined && { from }) },
       paused,
     }),

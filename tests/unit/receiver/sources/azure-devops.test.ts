@@ -73,6 +73,16 @@ const cases: [string, JsonObject, Delivery][] = [
     { ...pushOf([]), resource: { refUpdates: [updated('refs/tags/v1')] } },
     request('refs/tags/v1'),
   ],
+  [
+    'the highest version of several tags with a prefix',
+    pushOf(['latest', 'site-v1.9.0', 'site-v1.10.0', 'site-v1.2'].map((tag) => updated(`refs/tags/${tag}`))),
+    request('refs/tags/site-v1.10.0'),
+  ],
+  [
+    'a version without a prefix rather than one with it',
+    pushOf(['site-v9.0.0', 'v1.0.0'].map((tag) => updated(`refs/tags/${tag}`))),
+    request('refs/tags/v1.0.0'),
+  ],
   ['the ref of a pull request', pushOf([updated('refs/pull/1/merge')]), ignored('NotABranchOrTag')],
   ['a note', pushOf([updated('refs/notes/commits')]), ignored('NotABranchOrTag')],
   ['a push without refs', pushOf([]), ignored('NoRef')],
