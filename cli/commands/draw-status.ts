@@ -165,7 +165,8 @@ function followed({ ref, range, source, unfollowed }: ResourceView): string | un
 
 function fateOf({ reason }: NonNullable<ResourceView['unfollowed']>): string {
   if (reason === undefined) return 'is not resolved yet';
-  return reason === 'RefNotFound' || reason === 'NoMatchingTag' ? 'was not found' : `could not be resolved (${reason})`;
+  const isNotFound = ['RefNotFound', 'NoMatchingTag', 'NoVersionTag'].includes(reason);
+  return isNotFound ? 'was not found' : `could not be resolved (${reason})`;
 }
 
 function countsOf({ counts }: ResourceView): string {

@@ -19,6 +19,7 @@ export function gatewaySync(
     repo: string;
     ref?: string;
     semver?: string;
+    tagPrefix?: string;
     auth?: object;
     caSecretRef?: object;
     timeout?: string;

@@ -309,10 +309,12 @@ const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = 
     `the range ${JSON.stringify(semver)}`,
     { 'git.ref': undefined, 'git.semver': semver },
   ]),
-  ...['site-', 'v', 'V', 'apps/site@', 'release_', 's'.repeat(128)].map((tagPrefix): [string, Record<string, unknown>] => [
-    `the prefix ${tagPrefix}`,
-    { 'git.ref': undefined, 'git.semver': '*', 'git.tagPrefix': tagPrefix },
-  ]),
+  ...['site-', 'v', 'V', 'apps/site@', 'release_', 's'.repeat(128)].map(
+    (tagPrefix): [string, Record<string, unknown>] => [
+      `the prefix ${tagPrefix}`,
+      { 'git.ref': undefined, 'git.semver': '*', 'git.tagPrefix': tagPrefix },
+    ],
+  ),
   ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
   ['an escape in the path', { 'git.repo': 'ssh://git@git.test/a%20b@c.git', 'git.auth': sshKey }],
   ['a host in its ASCII form', { 'git.repo': 'https://xn--grte-loa.test/Fähre.git' }],

@@ -63,6 +63,31 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     }
   });
 
+  test('reports that a requested tag is no version, and moves on with the next one that is', async (t) => {
+    const { address, release } = await arrange(t, '>=2025');
+    const first = await release('2025.11.1');
+    await ask(address, '2025.11.1');
+    await untilTag(address, '2025.11.1', first);
+    await release('2026.02.0');
+    const ignored = await ask(address, '2026.02.0');
+    const { outcome, reason } = ignored?.lastRequest ?? {};
+    assert.deepEqual([ignored?.lastSyncCommit, outcome, reason], [first, 'Ignored', 'NotAVersion']);
+    const next = await release('2026.10.1');
+    assert.equal((await ask(address, '2026.10.1'))?.lastSyncCommit, next);
+  });
+
+  test('follows the tags of its component', async (t) => {
+    const { address, repository, release } = await arrange(t, '1.x');
+    const first = await release('site-v1.6.0');
+    for (const tag of ['app-v1.9.0', 'site-v2.0.0']) await release(tag);
+    await applyGatewaySync(address, { repo: repository.url, semver: '1.x', tagPrefix: 'site-' });
+    await untilTag(address, 'site-v1.6.0', first);
+    const second = await release('site-v1.7.0');
+    const moved = await ask(address, 'site-v1.7.0');
+    assert.deepEqual([moved?.lastSyncCommit, moved?.lastRequest?.outcome], [second, 'Applied']);
+    assert.equal((await ask(address, 'app-v1.9.0'))?.lastRequest?.reason, 'OtherPrefix');
+  });
+
   test('is polled', async (t) => {
     const { address, release } = await arrange(t, '*', { polling: { enabled: true, interval: '5s' } });
     await untilGatewaySync(address, 'at v2.0.0', ({ status }) => status?.target?.ref === 'v2.0.0');

@@ -15,10 +15,19 @@ suite('a query for ranges', () => {
   const kept = 'refs/tags/site-v1.0.0';
   const rows: [ranges: string[], prefixes: string[]][] = [
     [[site], ['refs/tags/site-', 'refs/heads/main']],
-    [[site, app, rangeKey({ text: '^1.0.0', prefix: 'site-' })], ['refs/tags/site-', 'refs/tags/app/', 'refs/heads/main']],
+    [
+      [site, app, rangeKey({ text: '^1.0.0', prefix: 'site-' })],
+      ['refs/tags/site-', 'refs/tags/app/', 'refs/heads/main'],
+    ],
     [[app], ['refs/tags/app/', kept, 'refs/heads/main']],
-    [[site, '~1'], ['refs/tags/', 'refs/heads/main']],
-    [Array.from({ length: 2_001 }, (_, n) => rangeKey({ text: '*', prefix: `${n}-` })), ['refs/tags/', 'refs/heads/main']],
+    [
+      [site, '~1'],
+      ['refs/tags/', 'refs/heads/main'],
+    ],
+    [
+      Array.from({ length: 2_001 }, (_, n) => rangeKey({ text: '*', prefix: `${n}-` })),
+      ['refs/tags/', 'refs/heads/main'],
+    ],
   ];
   for (const [ranges, prefixes] of rows)
     test(`sends the prefixes ${prefixes.join(', ')}, for ${ranges.length} ranges`, () => {
