@@ -95,3 +95,10 @@ export function messageOf(error: unknown): string {
 export function isTyped(error: unknown): error is TransientError | TerminalError {
   return error instanceof TransientError || error instanceof TerminalError;
 }
+
+/** A copy of an error with another message. */
+export function withMessage(error: TransientError | TerminalError, message: string): TransientError | TerminalError {
+  const { code, reason } = error;
+  if (error instanceof TerminalError) return new TerminalError(message, { code, reason, cause: error });
+  return new TransientError(message, { code, reason, cause: error, retryAfterMs: error.retryAfterMs });
+}

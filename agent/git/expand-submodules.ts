@@ -1,6 +1,6 @@
 import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
-import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
+import { isTyped, TerminalError, withMessage } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
@@ -77,7 +77,7 @@ class Run {
     const expanded = entries.filter((entry) => !followed.has(entry));
     for (const link of links) {
       const module = await this.#provide(link, urls, holder).catch((error) => {
-        throw named(link.path, error);
+        throw aboutSubmodule(link.path, error);
       });
       const below = await this.#list(module);
       const placed = below.map((entry) => ({ ...entry, path: joinPath(module.path, entry.path) }));
@@ -133,7 +133,9 @@ class Run {
     const source = { repo: url, ...wanted, fetchTimeoutMs };
     const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey, signal };
     const fetch = async (files: AccessFiles) =>
-      await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
+      await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal })).catch((error) => {
+        throw isHidden(error) ? withMessage(error, hidden(error, url, isTrusted)) : error;
+      });
     if (isTrusted) await fetch(accessFiles);
     else
       await withoutLocal({ url, root: intent.repo }, accessFiles.http, (http) =>
@@ -172,14 +174,26 @@ async function withoutLocal(
   }
 }
 
-function named(path: string, error: unknown): unknown {
-  const message = `submodule ${path}: ${messageOf(error)}`;
-  if (error instanceof TerminalError) return new TerminalError(message, { ...detailsOf(error), cause: error });
-  if (error instanceof TransientError) return new TransientError(message, { ...detailsOf(error), cause: error });
-  return error;
+/** Names the submodule, whose URL isn't that of the repository. */
+function aboutSubmodule(path: string, error: unknown): unknown {
+  if (!isTyped(error)) return error;
+  const message = error.message.replaceAll('spec.git.repo', 'its URL in .gitmodules');
+  return withMessage(error, `submodule ${path}: ${message}`);
 }
 
-const detailsOf = ({ code, reason }: TerminalError | TransientError) => ({ code, reason });
+/** Whether other credentials could show a repository. */
+const isHidden = (error: unknown): error is TerminalError =>
+  error instanceof TerminalError && ['AuthenticationFailed', 'RepositoryNotFound'].includes(error.reason);
+
+function hidden({ reason }: TerminalError, url: string, isTrusted: boolean): string {
+  const isDenied = reason === 'AuthenticationFailed';
+  const what = isDenied ? 'the git server denied access' : 'repository not found, or hidden by the git server';
+  const problem = `${what}; check its URL in .gitmodules`;
+  if (isTrusted)
+    return `${problem}, and that the credentials in spec.git.auth have permission to read it; for a GitHub App, add its name to spec.git.auth.githubApp.repositories`;
+  const { host } = parseRepository(url) ?? {};
+  return `${problem}; no credentials are sent to ${host}, because they are only for the server of the repository itself`;
+}
 
 const noGitmodules = (path: string) =>
   new TerminalError(`${path || 'the repository'} has submodules but no .gitmodules`, {

@@ -28,6 +28,7 @@ const TODOS: Record<string, string> = {
   AddressDenied: 'see the chart values controller.git.deniedNetworks and controller.git.allowLocal',
   InvalidRepository: 'use a URL with https, ssh, http, or git in spec.git.repo',
   TransportNotAllowed: 'use a URL with https, ssh, http, or git in spec.git.repo',
+  GitHubAPIUnknown: 'set spec.git.auth.githubApp.apiBaseURL, for example https://github.example.com/api/v3',
   GitHubAppNotEnabled: 'set the chart value githubApp.enabled, or use a token',
   GitUnreachable: 'check the git server, and the network between it and the controller',
   GitTimeout: 'check the git server and the network; if the server is slow, increase spec.git.timeout',

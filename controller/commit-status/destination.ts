@@ -4,7 +4,8 @@ import type { StatusProvider } from '../../shared/api/git.ts';
 import type { Reason } from '../../shared/api/reasons.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { renderTemplate } from '../../shared/domain/render-template.ts';
-import { inUrl, parseRepository } from '../../shared/domain/repository.ts';
+import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/repository.ts';
+import { GITHUB_API, githubApiOf, isPlainHttps } from '../polling/github-api.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { azureApiHost, azureRepositoryOf, isAzureDevOps } from './azure-devops.ts';
 
@@ -33,8 +34,8 @@ export type FoundDestination = { kind: 'destination'; destination: Destination }
 
 /** Well-known servers by host name (https and ssh), with the API of each. */
 const KNOWN: Record<string, { provider: StatusProvider; api?: string }> = {
-  'github.com': { provider: 'github', api: 'https://api.github.com' },
-  'ssh.github.com': { provider: 'github', api: 'https://api.github.com' },
+  'github.com': { provider: 'github', api: GITHUB_API },
+  'ssh.github.com': { provider: 'github', api: GITHUB_API },
   'gitlab.com': { provider: 'gitlab', api: 'https://gitlab.com/api/v4' },
   'altssh.gitlab.com': { provider: 'gitlab', api: 'https://gitlab.com/api/v4' },
   'bitbucket.org': { provider: 'bitbucket', api: 'https://api.bitbucket.org/2.0' },
@@ -67,7 +68,7 @@ export function destinationOf(
   const known = KNOWN[host] ?? (isAzureDevOps(host) ? { provider: 'azuredevops' } : undefined);
   const provider = commitStatus.provider ?? (auth?.githubApp ? 'github' : known?.provider);
   if (!provider) return invalid('the API of the git server is unknown; set spec.git.commitStatus.provider');
-  const place = placeIn(provider, host, segmentsOf(repo));
+  const place = placeIn(provider, host, repositoryPathOf(repo));
   if (!place)
     return invalid(`spec.git.repo doesn't end with ${ENDINGS[provider] ?? 'the owner and the name of a repository'}`);
   const given = commitStatus.url ?? (provider === 'github' ? auth?.githubApp?.apiBaseURL : undefined);
@@ -113,21 +114,6 @@ function contextOf(
   return invalid(`spec.git.commitStatus.context: ${rendered.message}`);
 }
 
-/** Segments of a repository's path; undefined if one of them could lead elsewhere. */
-function segmentsOf(repo: string): string[] | undefined {
-  const path = repo.includes('://') ? new URL(repo).pathname : repo.slice(repo.indexOf(':') + 1);
-  try {
-    const segments = path
-      .replace(/^\/+|\/+$/g, '')
-      .replace(/\.git$/, '')
-      .split('/')
-      .map(decodeURIComponent);
-    return segments.some((segment) => /^\.{0,2}$|[\p{Cc}\\]/u.test(segment)) ? undefined : segments;
-  } catch {
-    return undefined;
-  }
-}
-
 const ENDINGS: Partial<Record<StatusProvider, string>> = {
   azuredevops: 'the project, _git, and the name of a repository, or for SSH with v3/ORGANIZATION/PROJECT/REPOSITORY',
 };
@@ -154,16 +140,11 @@ interface Api {
 /** The default API of the provider on a host. For SSH, it's the same host and the default port. */
 function usualApi(repo: string, { provider, host, root }: Api): string | undefined {
   if (/^(http|git):/i.test(repo) || provider === 'bitbucket') return undefined;
+  const github = provider === 'github' ? githubApiOf(host) : undefined;
+  if (github !== undefined) return github;
   const apiHost = provider === 'azuredevops' ? azureApiHost(host) : host;
   const origin = /^https:/i.test(repo) ? new URL(repo).origin : `https://${inUrl(apiHost)}`;
-  if (provider === 'github' && host.endsWith('.ghe.com')) return `https://api.${host}`;
   return `${origin}${root.map((part) => `/${encodeURIComponent(part)}`).join('')}${API_PATHS[provider]}`;
-}
-
-function isPlainHttps(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, username, password, search, hash } = new URL(url);
-  return protocol === 'https:' && `${username}${password}${search}${hash}` === '';
 }
 
 /** Removes the installation path of GitLab from the path of a project. */

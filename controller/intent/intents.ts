@@ -249,10 +249,12 @@ export function neededRefs({ edit, kept, request, push, range }: Intents): Neede
   };
 }
 
-/** The full names of a tag that is a version, with and without `v` after the prefix; empty for other refs. */
+/** The full names of a tag that is a version, if given in short, also with or without `v`; empty for other refs. */
 function versionRefs(ref: string, prefix: string): string[] {
   const version = readVersionTag(ref, prefix)?.name.slice(prefix.length);
-  const refs = version === undefined ? [] : refPrefixes(version).filter((name) => name.startsWith(TAGS));
+  if (version === undefined) return [];
+  if (ref.startsWith(TAGS)) return [ref];
+  const refs = refPrefixes(version).filter((name) => name.startsWith(TAGS));
   return refs.map((name) => `${TAGS}${prefix}${name.slice(TAGS.length)}`);
 }
 

@@ -1,13 +1,15 @@
-import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
 import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
-import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
+import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/repository.ts';
+import { isTyped, TerminalError, TransientError, withMessage } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { readAppKey } from './app-key.ts';
 import type { GitHttp, JsonAnswer } from './git-http.ts';
+import { appApiOf } from './github-api.ts';
 import { readSecret } from './read-secret.ts';
 
 /** A token for one repository, valid until `expiresAt` (ms since the epoch). */
@@ -26,7 +28,6 @@ export interface TokenRequest {
   mayWrite?: 'statuses';
 }
 
-const DEFAULT_API = 'https://api.github.com';
 /** GitHub's tokens expire after an hour, and are renewed this long before that (ms). */
 export const RENEW_BEFORE_MS = 10 * 60_000;
 /** Maximum lifetime of a token, regardless of the response (ms). */
@@ -36,9 +37,6 @@ const TIMEOUT_MS = 15_000;
 const MAX_TOKEN_LENGTH = 4_096;
 /** Validity of a JWT (seconds); GitHub allows ten minutes, and clocks differ. */
 const JWT_SECONDS = { before: 60, after: 480 };
-
-/** GitHub makes keys of 2,048 bits, with 1,700 characters. */
-const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
 
 /**
  * Installation tokens of GitHub Apps, requested once and kept until shortly before they expire;
@@ -92,56 +90,78 @@ export class GithubApps {
   async #create({ namespace, git, mayWrite }: TokenRequest): Promise<InstallationToken> {
     const app = git.auth?.githubApp;
     if (!app) throw new Error('the resource has no GitHub App');
+    const api = appApiOf(git);
+    if (api === undefined) throw apiUnknown(git.repo);
+    const repositories = repositoriesOf(git, mayWrite);
+    if (!repositories) throw noRepository();
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
-    const account = accountOf(app, pem);
+    const account = accountOf(api, app, pem);
     const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
-    const answer = await this.#http.postJson(
-      new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
-      { repositories: [repositoryNameOf(git.repo)], permissions },
-      {
-        authorization: `Bearer ${await signJwt(app.appId, pem)}`,
-        account: `app ${account}`,
-        ca,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      },
-    );
-    return { ...readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read'), account };
+    const url = new URL(`${api}/app/installations/${app.installationId}/access_tokens`);
+    const options = {
+      authorization: `Bearer ${await signJwt(app.appId, pem)}`,
+      account: `app ${account}`,
+      ca,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    };
+    const answer = await this.#http.postJson(url, { repositories, permissions }, options).catch((error: unknown) => {
+      throw aboutApi(error, api);
+    });
+    const permission = mayWrite ? `${mayWrite}: write` : 'contents: read';
+    return { ...readToken(answer, { api, repositories, permission }), account };
   }
 }
 
 type App = NonNullable<NonNullable<TokenRequest['git']['auth']>['githubApp']>;
 
 /** GitHub counts per installation. The key is included, so that clients without it can't delay others. */
-const accountOf = (app: App, pem: string): string =>
-  JSON.stringify([apiOf(app), app.appId, app.installationId, createHash('sha256').update(pem).digest('base64')]);
+const accountOf = (api: string, app: App, pem: string): string =>
+  JSON.stringify([api, app.appId, app.installationId, createHash('sha256').update(pem).digest('base64')]);
 
 const isGood = ({ expiresAt }: InstallationToken) => Date.now() < expiresAt - RENEW_BEFORE_MS;
 
-const apiOf = ({ apiBaseURL }: { apiBaseURL?: string | undefined }) =>
-  withoutTrailingSlashes(apiBaseURL ?? DEFAULT_API);
-
-/** The host that issues the tokens. */
-export function tokenHostOf({ git: { auth } }: TokenRequest): string {
-  const api = apiOf(auth?.githubApp ?? {});
-  return URL.canParse(api) ? new URL(api).hostname : '';
+/** The host that issues the tokens; empty if it's unknown. */
+export function tokenHostOf({ git }: TokenRequest): string {
+  const api = appApiOf(git);
+  return api === undefined ? '' : new URL(api).hostname;
 }
 
 /** Identifies a token that resources with the same key share. */
-export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWrite }: TokenRequest): string {
-  return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef, mayWrite]);
+export function tokenKeyOf({ namespace, git, mayWrite }: TokenRequest): string {
+  const { repo, auth, caSecretRef } = git;
+  const { appId, installationId, privateKeySecretRef } = auth?.githubApp ?? {};
+  const app = [appId, installationId, privateKeySecretRef];
+  // Without an API or a name, each spelling of the URL gets an error of its own.
+  const place = [appApiOf(git) ?? repo, repositoriesOf(git, mayWrite) ?? repo];
+  return JSON.stringify([namespace, place, app, caSecretRef, mayWrite]);
 }
 
-function readToken({ status, headers, body }: JsonAnswer, rights: string): Omit<InstallationToken, 'account'> {
+/** Names of the repositories that a token is for. A token that may write is for the repository itself only. */
+function repositoriesOf({ repo, auth }: TokenRequest['git'], mayWrite: TokenRequest['mayWrite']): string[] | undefined {
+  const name = parseRepository(repo) && repositoryPathOf(repo)?.at(-1);
+  if (name === undefined) return undefined;
+  const others = mayWrite ? [] : (auth?.githubApp?.repositories ?? []);
+  return [...new Set([name, ...others.toSorted()])];
+}
+
+/** What a token was requested for. */
+interface Requested {
+  api: string;
+  repositories: string[];
+  permission: string;
+}
+
+function readToken({ status, headers, body }: JsonAnswer, requested: Requested): Omit<InstallationToken, 'account'> {
   const retryAfterMs = pauseMs(headers, Date.now());
-  const message = `GitHub returned ${status} to a request for a token; ${retryingAt(retryAfterMs, Date.now())}`;
+  const message = `GitHub (${requested.api}) returned ${status} to a request for a token; ${retryingAt(retryAfterMs, Date.now())}`;
   if (isTooOften(status, retryAfterMs))
     throw new TransientError(message, { code: 'githubApp.rateLimited', reason: 'GitRateLimited', retryAfterMs });
   if (status >= 500)
     throw new TransientError(message, { code: 'githubApp.unavailable', reason: 'GitUnreachable', retryAfterMs });
-  if (status !== 201) throw refused(`GitHub returned ${status}`, rights);
+  if (status !== 201) throw refused(`GitHub returned ${status}`, requested);
   const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);
-  if (!answer) throw refused('the response contains no token', rights);
+  if (!answer) throw refused('the response contains no token', requested);
   const { token, expires_at: expiresAt } = answer;
   return { token, expiresAt: Math.min(Date.parse(expiresAt), Date.now() + MAX_LIFETIME_MS) };
 }
@@ -154,39 +174,22 @@ const tokenAnswer = v.object({
   ),
 });
 
-/** Signs with RS256, which GitHub requires; keys are PKCS #1 or PKCS #8. */
+/** Signs with RS256, which GitHub requires. */
 async function signJwt(appId: number, pem: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
+  const read = readAppKey(pem);
+  if (read.kind === 'problem') throw unusableKey(read.problem);
+  const pkcs8 = read.key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const jwt = new SignJWT()
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
+    .setIssuer(String(appId))
+    .setIssuedAt(now - JWT_SECONDS.before)
+    .setExpirationTime(now + JWT_SECONDS.after);
   try {
-    const pkcs8 = readKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
-    return await new SignJWT()
-      .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
-      .setIssuer(String(appId))
-      .setIssuedAt(now - JWT_SECONDS.before)
-      .setExpirationTime(now + JWT_SECONDS.after)
-      .sign(await importPKCS8(pkcs8, 'RS256'));
+    return await jwt.sign(await importPKCS8(pkcs8, 'RS256'));
   } catch (cause) {
-    throw refused(`the private key is invalid (${messageOf(cause).slice(0, 80)})`);
+    throw unusableKey("can't be used to sign; generate another one on GitHub", cause);
   }
-}
-
-/** Reads a key that isn't too large, because signing blocks threads that the whole program shares. */
-function readKey(pem: string): KeyObject {
-  if (pem.length > MAX_KEY.characters) throw new Error(`it has more than ${MAX_KEY.characters} characters`);
-  const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType !== 'rsa') throw new Error("it isn't an RSA key");
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY;
-  if (bits > MAX_KEY.bits) throw new Error(`it has ${bits} bits, at most ${MAX_KEY.bits} are allowed`);
-  return key;
-}
-
-function repositoryNameOf(repo: string): string {
-  return (
-    new URL(repo).pathname
-      .split('/')
-      .at(-1)
-      ?.replace(/\.git$/, '') ?? ''
-  );
 }
 
 /** For resources with a GitHub App in an installation that has none enabled. */
@@ -196,11 +199,39 @@ export const githubAppDisabled = () =>
     reason: 'GitHubAppNotEnabled',
   });
 
-const refused = (what: string, rights = 'contents: read') =>
+const refused = (what: string, { api, repositories, permission }: Requested) =>
   new TerminalError(
-    `no token for the GitHub App: ${what}; check appId, installationId, privateKeySecretRef, and that the App is installed on the repository with ${rights}`,
+    `no token for the GitHub App from ${api}: ${what}; check appId, installationId, privateKeySecretRef, and apiBaseURL, and that the App is installed on ${repositories.join(', ')} with ${permission}`,
+    { code: 'githubApp.refused', reason: 'AuthenticationFailed' },
+  );
+
+const unusableKey = (problem: string, cause?: unknown) =>
+  new TerminalError(`the private key of the GitHub App ${problem}; check the Secret in privateKeySecretRef`, {
+    code: 'githubApp.privateKey',
+    reason: 'AuthenticationFailed',
+    cause,
+  });
+
+function apiUnknown(repo: string): TerminalError {
+  const host = parseRepository(repo)?.host ?? '';
+  return new TerminalError(
+    `the API of GitHub for ${host} is unknown; for a GitHub Enterprise Server, set spec.git.auth.githubApp.apiBaseURL, for example https://${inUrl(host)}/api/v3, without credentials, ?, and #; for another git server, use spec.git.auth.token`,
+    { code: 'githubApp.apiUnknown', reason: 'GitHubAPIUnknown' },
+  );
+}
+
+const noRepository = () =>
+  new TerminalError(
+    "spec.git.repo doesn't end with the name of a repository, which a GitHub App requires; correct it",
     {
-      code: 'githubApp.refused',
-      reason: 'AuthenticationFailed',
+      code: 'githubApp.noRepository',
+      reason: 'InvalidRepository',
     },
   );
+
+/** Replaces the fields of the repository, because the request was for the API. */
+function aboutApi(error: unknown, api: string): unknown {
+  if (!isTyped(error)) return error;
+  const message = `no token for the GitHub App from ${api}: ${error.message.replaceAll('spec.git.repo', 'apiBaseURL')}`;
+  return withMessage(error, message);
+}

@@ -150,8 +150,10 @@ interface About {
 const RANGES: About = { ranges: true };
 
 /** Namespace, repository and credential, and the topic if there is one. Secrets are read again for each query. */
-const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, about?: About) =>
-  JSON.stringify([namespace, repo, auth, caSecretRef, about]);
+const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, about?: About) => {
+  const { url = repo, user } = parseRepository(repo) ?? {};
+  return JSON.stringify([namespace, url, user, auth, caSecretRef, about]);
+};
 
 /** One result of several: nothing is known before all have arrived, and an error of one is an error of all. */
 function combine(parts: (QueryResult | PendingQuery)[]): QueryResult | PendingQuery {

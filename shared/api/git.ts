@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CREDENTIALS, USER_ESCAPE } from '../domain/repository.ts';
 import { VERSION_RANGE } from '../domain/version-range.ts';
 import { BOUNDS } from './bounds.ts';
-import { cel, duration, flag, gitRef, object, oneOf, secretKeyRef, secretName } from './fields.ts';
+import { cel, duration, flag, gitRef, list, object, oneOf, secretKeyRef, secretName } from './fields.ts';
 
 const tokenAuthSchema = object(
   'Access token, sent over HTTPS as the password of HTTP basic authentication, or unchanged if it begins with "Bearer ".',
@@ -40,7 +40,16 @@ const githubAppAuthSchema = object('GitHub App. Requires the chart value githubA
       v.string(),
       v.maxLength(BOUNDS.url),
       cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
-      v.description('URL of the API of a GitHub Enterprise Server. If omitted, https://api.github.com.'),
+      v.description(
+        'URL of the API of GitHub, such as https://github.example.com/api/v3. Required for a GitHub Enterprise Server. If omitted, it is derived from the host of spec.git.repo for github.com and SUBDOMAIN.ghe.com.',
+      ),
+    ),
+  ),
+  repositories: v.optional(
+    list(
+      v.pipe(v.string(), v.maxLength(100), v.regex(/^[A-Za-z0-9._-]+$/)),
+      BOUNDS.list,
+      'Names of further repositories that the token can read, without the owner, such as private submodules. The App must be installed on them.',
     ),
   ),
 });

@@ -16,6 +16,7 @@ export const CONDITION_REASONS = [
   'GatewaysFailed',
   'GatewaysRefused',
   'GitAnswerTooLarge',
+  'GitHubAPIUnknown',
   'GitHubAppNotEnabled',
   'GitRateLimited',
   'GitTimeout',

@@ -59,6 +59,24 @@ function unescaped(text: string): string {
   }
 }
 
+/**
+ * The decoded parts of a repository's path, without empty ones and without the ending `.git`. Undefined if there are none,
+ * or if one of them could lead elsewhere.
+ */
+export function repositoryPathOf(repo: string): string[] | undefined {
+  const path = repo.includes('://') ? new URL(repo).pathname : repo.slice(repo.indexOf(':') + 1);
+  const encoded = path.split('/').filter((segment) => segment !== '');
+  try {
+    const segments = encoded.map(decodeURIComponent);
+    const name = segments.pop()?.replace(/\.git$/i, '');
+    if (name === undefined) return undefined;
+    const all = [...segments, name];
+    return all.some((segment) => /^\.{0,2}$|[\p{Cc}\\/]/u.test(segment)) ? undefined : all;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Credentials in a URL (also valid for RE2): a password, or a token in place of a user, which git servers accept. */
 export const CREDENTIALS = [
   '^git://[^/]*@',
@@ -158,9 +176,7 @@ export function repositoryKey(url: string): string {
   const repository = parseRepository(url);
   if (!repository) return url;
   const { url: place } = repository;
-  const { protocol, port, pathname } = place.includes('://')
-    ? new URL(place)
-    : { protocol: 'ssh:', port: '', pathname: place.slice(place.indexOf(':') + 1) };
-  const path = pathname.replace(/^\//, '').replace(/\.git$/, '');
+  const { protocol, port } = place.includes('://') ? new URL(place) : { protocol: 'ssh:', port: '' };
+  const path = repositoryPathOf(place) ?? place;
   return JSON.stringify([repository.host, port === standardPorts[protocol] ? '' : port, path]);
 }

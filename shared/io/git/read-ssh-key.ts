@@ -1,3 +1,4 @@
+import { unpasted } from '../../domain/pasted-text.ts';
 import { TerminalError } from '../../errors.ts';
 
 const PASSPHRASE =
@@ -25,11 +26,7 @@ const NO_KEY = "isn't a private key in OpenSSH or PEM format; use the file that 
  * reads. Throws {@link TerminalError} for keys that ssh would reject without a reason.
  */
 export function readSshKey(given: string): string {
-  const text = given
-    .replace(/^\uFEFF/, '')
-    .replaceAll('\\r', '')
-    .replaceAll('\\n', '\n')
-    .trim();
+  const text = unpasted(given);
   const label = /-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY)-----/.exec(text)?.[1];
   const begin = `-----BEGIN ${label}-----`;
   const end = `-----END ${label}-----`;

@@ -83,6 +83,34 @@ suite('submodules', () => {
     assert.equal((await sandbox.files())['lib/l'], '1');
   });
 
+  test("that the server doesn't show are reported with a remedy for them, and not for the repository", async (t) => {
+    const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
+    const other = await startServer(t, { credentials: { password: 'other' } });
+    const root = await server.createRepository('org/root');
+    const foreign = await other.createRepository('org/lib');
+    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
+    await writeFile(tokenFile, 'secret');
+    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const rows: [url: string, expected: object, words: RegExp][] = [
+      ['../missing.git', { reason: 'RepositoryNotFound' }, /\.gitmodules.*githubApp\.repositories/],
+      [foreign.url, { reason: 'AuthenticationFailed' }, /\.gitmodules.*no credentials are sent/],
+    ];
+    for (const [url, expected, words] of rows) {
+      const files = { '.gitmodules': gitmodules({ lib: url }), lib: { submodule: 'a'.repeat(40) } };
+      const commit = await root.commit({ files });
+      const synced = sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') });
+      await assert.rejects(synced, (error: Error) => {
+        assert.match(error.message, words);
+        assert.doesNotMatch(error.message, /spec\.git\.repo/);
+        return true;
+      });
+      await assert.rejects(
+        sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') }),
+        expected,
+      );
+    }
+  });
+
   test('are abandoned after spec.git.timeout, as the repository itself is', async (t) => {
     const server = await startServer(t);
     const [root, lib] = await Promise.all(['org/late', 'org/silent'].map(server.createRepository));

@@ -126,6 +126,53 @@ suite('the key of a GitHub App', () => {
     });
   }
 
+  const pem = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
+  const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const bodyOf = (text: string) => text.replace(/-----.*-----/g, '').trim();
+  const reformatted: [what: string, text: string][] = [
+    ['with escapes for line feeds', pem.replaceAll('\n', '\\n')],
+    ['with escapes of Windows', pem.replaceAll('\n', '\\r\\n')],
+    ['in quotes, with escapes', JSON.stringify(pem)],
+    ['in single quotes', `'${pem}'`],
+    ['in base64', base64(pem)],
+    ['in base64 with line feeds', `${base64(pem).replace(/.{76}/g, '$&\n')}\n`],
+    ['in one line', pem.replaceAll('\n', ' ')],
+    ['in one line without blanks', pkcs8.replaceAll('\n', '')],
+    ['indented', pem.replace(/^/gm, '    ')],
+    ['with a byte order mark and line ends of Windows', `\ufeff${pkcs8.replaceAll('\n', '\r\n')}`],
+    ['as the body only', bodyOf(pem)],
+    ['as the body only, of the other form', bodyOf(pkcs8).replaceAll('\n', '')],
+    ['after other text', `key:\n${pem}`],
+    ['before its public key', `${pem}${createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })}`],
+  ];
+  for (const [what, text] of reformatted)
+    test(`is accepted ${what}`, async () => assert.equal((await tokenWith(base64(text))).token, 'token'));
+
+  const encrypted = { cipher: 'aes-256-cbc', passphrase: 'x', format: 'pem' } as const;
+  const unusable: [what: string, text: string | Buffer, words: RegExp][] = [
+    ['a public key', createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }), /is a public key/],
+    ['a public key of ssh', `ssh-rsa AAAAB3NzaC1yc2E= me@host`, /is a public key/],
+    ['a key of ssh', '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n', /is an SSH key/],
+    ['encrypted', privateKey.export({ type: 'pkcs8', ...encrypted }), /has a passphrase/],
+    ['encrypted in the old form', privateKey.export({ type: 'pkcs1', ...encrypted }), /has a passphrase/],
+    ['a certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----', /is a certificate/],
+    ['a fingerprint', `SHA256:${'A'.repeat(43)}=`, /is the fingerprint/],
+    ['empty', ' \n', /is empty/],
+    ['cut off', pem.slice(0, 900), /is damaged or truncated/],
+    ['damaged', pem.replace(/[A-Za-z]{20}/, 'A'.repeat(20)), /is damaged or truncated/],
+    ['something else', 'hunter2', /isn't a private key/],
+  ];
+  for (const [what, text, words] of unusable)
+    test(`is rejected with the cause if it is ${what}`, async () => {
+      await assert.rejects(tokenWith(base64(text.toString())), (error: TerminalError) => {
+        assert.equal(error.code, 'githubApp.privateKey');
+        assert.match(error.message, words);
+        assert.doesNotMatch(error.message, /error:|DECODER|asn1/i);
+        return true;
+      });
+    });
+
   const costly: [what: string, secret: string, words: RegExp][] = [
     ['of 10,240 bits', keyOf({ n: 1_280 }), /has 10233 bits, at most 8192/],
     ['of 32,768 bits', keyOf({ n: 4_096 }), /more than 16384 characters/],
@@ -205,7 +252,97 @@ suite('the request to GitHub for a token', () => {
     assert.deepEqual(calls[0]?.body, { repositories: ['config'], permissions: { contents: 'read' } });
     assert.equal(tokenHostOf({ namespace: 'ns', git }), 'ghe.test');
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://github.com/a/b') }), 'api.github.com');
+    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://acme.ghe.com/a/b') }), 'api.acme.ghe.com');
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
+  });
+
+  test('goes to the API of a host on ghe.com', async () => {
+    const { apps, calls } = appsWith(good);
+    await apps.token({ namespace: 'ns', git: gitOf('https://Acme.ghe.com/plant/config') });
+    assert.equal(calls[0]?.url, 'https://api.acme.ghe.com/app/installations/23/access_tokens');
+  });
+
+  const withoutApi: [repo: string, apiBaseURL?: string][] = [
+    ['https://ghe.example.com/plant/config'],
+    ['https://gitlab.com/plant/config'],
+    ['https://github.com.evil.test/plant/config'],
+    ['https://ghe.com/plant/config'],
+    ['https://a.b.ghe.com/plant/config'],
+    ['https://ghe.test/plant/config', 'https://'],
+    ['https://ghe.test/plant/config', 'https://me:secret@ghe.test/api/v3'],
+    ['https://ghe.test/plant/config', 'https://ghe.test/api/v3?x='],
+  ];
+  for (const [repo, apiBaseURL] of withoutApi)
+    test(`isn't sent for ${repo} if the API is ${apiBaseURL ?? 'not specified'}`, async () => {
+      const { apps, calls } = appsWith(good);
+      const asked = apps.token({ namespace: 'ns', git: gitOf(repo, apiBaseURL === undefined ? {} : { apiBaseURL }) });
+      const host = new URL(repo).hostname;
+      await assert.rejects(asked, (error: TerminalError) => {
+        assert.deepEqual([error.code, error.reason], ['githubApp.apiUnknown', 'GitHubAPIUnknown']);
+        assert.ok(error.message.includes(`githubApp.apiBaseURL, for example https://${host}/api/v3`), error.message);
+        return true;
+      });
+      assert.deepEqual(calls, []);
+    });
+
+  const spellings = ['', '/', '//', '.git', '.git/', '.GIT', '.git//', '%2Egit', '%2egit/'];
+  test('names the same repository however its URL is written, and shares its token', async () => {
+    const { apps, calls } = appsWith(good);
+    for (const ending of spellings)
+      assert.equal(
+        (await apps.token({ namespace: 'ns', git: gitOf(`https://github.com/plant/config${ending}`) })).token,
+        't1',
+      );
+    await apps.token({ namespace: 'ns', git: gitOf('https://github.com//other//conf%69g2//') });
+    assert.deepEqual(
+      calls.map(({ body }) => (body as { repositories: string[] }).repositories),
+      [['config'], ['config2']],
+    );
+  });
+
+  for (const repo of ['https://github.com/plant/..%2F', 'https://github.com/.git', 'https://github.com/plant/%ff'])
+    test(`isn't sent for ${repo}, which names no repository`, async () => {
+      const { apps, calls } = appsWith(good);
+      await assert.rejects(apps.token({ namespace: 'ns', git: gitOf(repo) }), { reason: 'InvalidRepository' });
+      assert.deepEqual(calls, []);
+    });
+
+  test('names further repositories for submodules, but not to post statuses', async () => {
+    const { apps, calls } = appsWith(good);
+    const git = gitOf('https://github.com/plant/config', { repositories: ['lib', 'config'] });
+    const requests = [
+      { namespace: 'ns', git },
+      { namespace: 'ns', git: gitOf('https://github.com/plant/config') },
+      { namespace: 'ns', git, mayWrite: 'statuses' as const },
+    ];
+    for (const request of requests) await apps.token(request);
+    assert.deepEqual(
+      calls.map(({ body }) => (body as { repositories: string[] }).repositories),
+      [['config', 'lib'], ['config'], ['config']],
+    );
+  });
+
+  test('has errors that name the address', async () => {
+    for (const status of [404, 422, 429, 503]) {
+      const git = gitOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3' });
+      const asked = appsWith(() => ({ status })).apps.token({ namespace: 'ns', git });
+      await assert.rejects(asked, { message: /https:\/\/ghe\.test\/api\/v3/ });
+    }
+  });
+
+  test("has errors of a connection that don't blame the repository", async () => {
+    const lost = new TransientError("the git server's name can't be resolved; check spec.git.repo, and the DNS", {
+      code: 'git.unknownName',
+      reason: 'GitUnreachable',
+    });
+    const apps = new GithubApps(client, { postJson: () => Promise.reject(lost) });
+    const asked = apps.token({ namespace: 'ns', git: gitOf('https://acme.ghe.com/plant/config') });
+    await assert.rejects(asked, (error: TransientError) => {
+      assert.equal(error.code, 'git.unknownName');
+      assert.match(error.message, /https:\/\/api\.acme\.ghe\.com/);
+      assert.doesNotMatch(error.message, /spec\.git\.repo/);
+      return true;
+    });
   });
 
   test('is sent once for all that need the same token, until ten minutes before it expires', async () => {

@@ -105,7 +105,7 @@ suite('a query for ranges', () => {
     'pushes to a branch': (n) => ['a/range', { range: '~1', event: `${n}` }],
     'different ranges': (n) => ['a/range', { range: `~1.${n}` }],
     'different ranges of recreated resources': (n) => [`a/range-${n}`, { range: `~1.${n}` }],
-    'different spellings of the URL': (n, url) => [`a/range-${n}`, { range: '~1', repo: `${url}${'/'.repeat(n)}` }],
+    'different users in the URL': (n, url) => [`a/range-${n}`, { range: '~1', repo: url.replace('//', `//user${n}@`) }],
   };
   for (const [what, wishOf] of Object.entries(floods))
     test(`has a budget for all causes, such as ${what}, and names the time of the next list`, async (t) => {
