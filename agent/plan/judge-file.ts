@@ -88,7 +88,7 @@ function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judg
   return { kind: 'modify', reason: 'TakenOver', existing: live };
 }
 
-export const foreignLink = (path: string) =>
+const foreignLink = (path: string) =>
   `${path} is a symbolic link in the data volume, and the agent did not write it: remove it`;
 
 const foreignProblem = (path: string) =>

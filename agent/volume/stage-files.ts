@@ -128,7 +128,7 @@ function stageLink({ path, source, blob }: DesiredFile, text: string, temporary:
 const NO_LINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 const noLinks = (cause: unknown) =>
-  new TerminalError("the data volume doesn't support symbolic links: remove links: keep, or use another volume", {
+  new TerminalError("the data volume doesn't support symbolic links; remove `links: keep`, or use another volume", {
     code: 'data.noLinks',
     reason: 'ProfileInvalid',
     cause,

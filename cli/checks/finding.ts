@@ -66,7 +66,7 @@ export interface Hidden {
   cause?: unknown;
 }
 
-/** Result of a read. Of several lists that are joined, some can be hidden. */
+/** Result of a read. Some of several joined lists can be hidden. */
 export type ReadResult<T> = { kind: 'seen'; value: T; rest?: Hidden | undefined } | Hidden;
 
 export const seenOr = <T>(result: ReadResult<T>, fallback: T): T => (result.kind === 'seen' ? result.value : fallback);

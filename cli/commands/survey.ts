@@ -35,7 +35,7 @@ export interface Scope {
   operatorNamespace?: string | undefined;
 }
 
-/** Reads the input of all checks. Throws the first error if nothing of the cluster can be read. */
+/** Reads the input of all checks. Throws the first error if no part of the cluster can be read. */
 export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> {
   const cluster = await surveyCluster(access);
   const isUnreachable = Object.values(cluster).every(({ kind, cause }) => kind === 'hidden' && cause !== undefined);

@@ -1,5 +1,5 @@
 /** Programs that read YAML: go-yaml 3, libyaml by the C loader of PyYAML, and PyYAML itself. */
-export type YamlProgram = 'PyYAML' | 'libyaml' | 'go-yaml';
+type YamlProgram = 'PyYAML' | 'libyaml' | 'go-yaml';
 
 interface YamlSample {
   what: string;
