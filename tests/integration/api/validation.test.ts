@@ -237,6 +237,14 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
   ['a destination that leaves the volume', mapping({ destination: '..' }), /remove \.\. from the path/],
   ["the agent's own directory", mapping({ destination: './.sync-agent/x' }), /keeps its own files/],
   ['a backslash in a path', mapping({ destination: 'a\\b' }), /backslashes/],
+  ...['usr/share', '/', '/usr/', '//usr', '/usr/..', '/./usr'].map(
+    (prefix) =>
+      [
+        `${prefix} as the target of links`,
+        mapping({ links: 'keep', linkPrefixes: [prefix] }),
+        /linkPrefixes\[0\] in body should match/,
+      ] as const,
+  ),
   ['an unknown type of mapping', mapping({ type: 'link' }), /supported values: "dir", "file"/],
   ['a mode without quotes', mapping({ mode: 0o600 }), /mode in body must be of type string: "integer"/],
   ...['0200', '0602', '0606', '4755', '01600', '600', '0x80', 'u=rw', '', '0680', '0600\n'].map(
@@ -409,6 +417,7 @@ const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = 
   ...['0400', '0440', '0600', '0640', '0644', '0664', '0755', '0775'].map(
     (mode) => [`the mode ${mode}`, mapping({ mode })] as const,
   ),
+  ['targets of links', mapping({ links: 'keep', linkPrefixes: ['/usr/share/nginx', '/.a/..b/...', '/a'] })],
   ['dots that lead nowhere', mapping({ source: 'a..b/...', destination: '..data' })],
   [
     'everything as large as it may be',
