@@ -186,8 +186,9 @@ export class SyncLoop {
       return await this.#onFailure(intent, error, performance.now() - started);
     }
     const standing = this.#current.end(false);
-    // The gateway is notified with the next sync. Without one, this sync is completed.
-    if (standing === 'withdrawn' && intentAfter(this.#verdict, intent)) return 0;
+    const next = intentAfter(this.#verdict, intent);
+    // The next sync notifies the gateway. Before a dry run, which doesn't, and without one, this sync is completed.
+    if (standing === 'withdrawn' && next && !next.profile.dryRun) return 0;
     await this.#onSynced({ ...outcome, durationMs: performance.now() - started });
     if (outcome.isWithoutGit) return this.#nextCheckMs(intent);
     if (isNew) this.#housekeeping.onCommit();

@@ -46,3 +46,39 @@ suite('a sync whose files moved', () => {
     });
   }
 });
+
+test('a sync in waves whose files moved is completed after an edit that starts a dry run', async (t) => {
+  const stop = new AbortController();
+  const story: string[] = [];
+  const loop = await loopOf(
+    t,
+    async (self, { profile }) => {
+      self.onResource(inWaves(2, true));
+      story.push(profile.dryRun ? 'plan' : 'sync');
+      return profile.dryRun ? { ...synced, kind: 'planned' } : synced;
+    },
+    ({ state }) => {
+      story.push(state);
+      if (state === 'DryRun') stop.abort();
+    },
+    { reload: async () => story.push('reload') > 0 },
+  );
+  loop.onResource(inWaves(1, false));
+  await loop.run(AbortSignal.any([stop.signal, t.signal]));
+  assert.deepEqual(story, ['sync', 'reload', 'Synced', 'plan', 'DryRun']);
+});
+
+/** A resource whose rollout has admitted all gateways. */
+function inWaves(generation: number, dryRun: boolean): WatchedResource {
+  const revision = 'a'.repeat(32);
+  const commit = 'b'.repeat(40);
+  const release = { commit, ref: 'main', revision };
+  const stable = { stableCommit: commit, stableRef: 'main', stableRevision: revision };
+  const status = { number: 1, phase: 'Complete', ...release, ...stable, plan: '', admission: [] };
+  return {
+    ...withSpec(profiles({ dryRun })),
+    generation,
+    observedGeneration: generation,
+    rollout: { uid: 'uid', waves: [], status, revision, earlier: [] },
+  };
+}
