@@ -97,14 +97,15 @@ export class MissingSidecars {
         const podsOf = groupByResource(names, [...pods.values()]);
         const gatewaysOf = groupByResource(names, [...labelled, ...listed]);
         const isWithout = names.some((name) => gatewaysOf.get(name)?.length === 0);
-        const unmadeOf = groupByResource(names, isWithout ? await this.#listUnmade(namespace, signal) : []);
+        const unmade = isWithout ? await this.#listUnmade(namespace, signal) : [];
+        const unmadeOf = unmade && groupWorkloads(names, unmade);
         for (const { name, spec } of own) {
           const key = `${namespace}/${name}`;
           const { missing = [], unasked = [] } = Object.groupBy(podsOf.get(name) ?? [], ({ sidecar }) => sidecar);
           this.#store(key, {
             missing,
             unasked: unasked.slice(0, MAX_LISTED).map((pod) => pod.name),
-            unmade: (unmadeOf.get(name) ?? []).slice(0, MAX_LISTED).map(({ description }) => description),
+            unmade: unmadeOf ? (unmadeOf.get(name) ?? []) : this.unmadeOf(key),
           });
           if (!spec.paused) await this.#options.evictor?.evictSome(key, missing, signal);
         }
@@ -115,13 +116,13 @@ export class MissingSidecars {
     }
   }
 
-  /** A missing permission for workloads must not hide pods without the sidecar. */
-  async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadePods[]> {
+  /** Returns undefined if it fails: a missing permission for workloads must not hide pods without the sidecar. */
+  async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadePods[] | undefined> {
     try {
       return await listUnmadePods(this.#options.client, namespace, signal);
     } catch (error) {
       if (!signal.aborted) this.#options.log.warn({ err: error, namespace }, 'failed to list workloads without pods');
-      return [];
+      return undefined;
     }
   }
 
@@ -154,6 +155,18 @@ export function groupByResource<T extends { crName: string | undefined }>(
   const only = resources.length === 1 ? resources[0] : undefined;
   const named = Map.groupBy(pods, ({ crName }) => crName ?? only);
   return new Map(resources.map((name) => [name, named.get(name) ?? []]));
+}
+
+/**
+ * Groups the descriptions of the first workloads by resource. A workload that names none, or one that isn't in the
+ * namespace, counts for all of them, as a denied pod does.
+ */
+export function groupWorkloads(resources: string[], workloads: UnmadePods[]): Map<string, string[]> {
+  const known = new Set<string | undefined>(resources);
+  const named = Map.groupBy(workloads, ({ crName }) => (known.has(crName) ? crName : undefined));
+  const listed = (name?: string) => (named.get(name) ?? []).slice(0, MAX_LISTED).map(({ description }) => description);
+  const shared = listed();
+  return new Map(resources.map((name) => [name, [...listed(name), ...shared].slice(0, MAX_LISTED)]));
 }
 
 const changeKeyOf = ({ missing, unasked, unmade }: Found): string =>

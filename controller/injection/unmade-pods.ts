@@ -92,7 +92,10 @@ const jobs: Kind<AsJson<V1Job>> = {
   apiVersion: 'batch/v1',
   resource: 'jobs',
   lacksPods: ({ spec, status }) =>
-    !spec?.suspend && !status?.active && !isFinished(status?.conditions) && (spec?.completions ?? 1) > 0,
+    !spec?.suspend &&
+    !status?.active &&
+    !isFinished(status?.conditions) &&
+    Math.min(spec?.completions ?? 1, spec?.parallelism ?? 1) > 0,
 };
 
 const KINDS = [replicaSets, statefulSets, daemonSets, jobs] as Kind<Workload>[];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { groupByResource, MissingSidecars } from '../../../../controller/injection/missing-sidecars.ts';
+import { groupByResource, groupWorkloads, MissingSidecars } from '../../../../controller/injection/missing-sidecars.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
@@ -56,5 +56,54 @@ suite('pods without their sidecar', () => {
     assertLinear(2_000, make, ({ resources, pods }) => {
       assert.equal(groupByResource(resources, pods).get('gw-0')?.length, 2);
     });
+  });
+});
+
+suite('workloads that lack pods', () => {
+  const workload = (crName: string | undefined, description: string) => ({ crName, description });
+
+  test('count for the resource that they name, and for all if they name none of the namespace', () => {
+    const workloads = [workload('app', 'a'), workload(undefined, 'b'), workload('typo', 'c'), workload('other', 'd')];
+    assert.deepEqual(
+      [...groupWorkloads(['app', 'other'], workloads)],
+      [
+        ['app', ['a', 'b', 'c']],
+        ['other', ['d', 'b', 'c']],
+      ],
+    );
+    assert.deepEqual([...groupWorkloads(['app'], [workload('typo', 'c')])], [['app', ['c']]]);
+  });
+
+  test('are still known after a list that fails', async () => {
+    const stopping = new AbortController();
+    let lists = 0;
+    let isFailing = false;
+    const found: string[][] = [];
+    const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
+    const items = [{ metadata: { name: 'gateway' }, spec: { replicas: 1, template } }];
+    const chunks = async function* ({ path }: ApiRequest) {
+      const isReplicaSets = path.endsWith('/replicasets');
+      if (isReplicaSets) lists += 1;
+      if (isReplicaSets && isFailing) throw new Error('reset');
+      yield Buffer.from(JSON.stringify({ metadata: { resourceVersion: '1' }, items: isReplicaSets ? items : [] }));
+    };
+    const gatewaySync = { namespace: 'ns', name: 'app', createdAt: Date.now(), spec: {} } as ObservedGatewaySync;
+    const sweep: MissingSidecars = new MissingSidecars({
+      client: clientWith({ chunks }),
+      gatewaySyncs: () => {
+        found.push(sweep.unmadeOf('ns/app'));
+        isFailing = lists > 0;
+        if (lists === 2) stopping.abort();
+        return [gatewaySync];
+      },
+      gatewaySync: () => gatewaySync,
+      labelledPods: () => [],
+      labelledPod: () => undefined,
+      evictor: undefined,
+      enqueue: () => {},
+      log: pino({ level: 'silent' }),
+    });
+    await sweep.run(stopping.signal);
+    assert.deepEqual(found, [[], ['ReplicaSet gateway'], ['ReplicaSet gateway']]);
   });
 });
