@@ -72,9 +72,10 @@ export class TagLists {
   /** Begins a query for these resources. Returns whether it lists all tags. */
   begin(resources: readonly Wanting[], now: number): boolean {
     const hasFailed = this.#last?.startedAt !== this.#startedAt;
-    const isWanted = this.#refreshedAt > this.#startedAt || resources.some((each) => this.isNeededBy(each));
-    const isFree = (this.#isPollDue || hasFailed || isWanted) && this.#budget.take();
-    if (!this.#isPollDue && !hasFailed && !isFree) return false;
+    const hasNews = this.#refreshedAt > this.#startedAt;
+    const isWanted = this.#isPollDue || hasFailed || hasNews || resources.some((each) => this.isNeededBy(each));
+    const isFree = isWanted && this.#budget.take();
+    if (this.#last && !this.#isPollDue && !isFree) return false;
     this.#isPollDue = false;
     this.#startedAt = now;
     return true;
