@@ -93,13 +93,17 @@ export class Repositories {
     };
   }
 
-  /** An event of a resource without a range can mean a new tag, so the tags of the same repository are listed again. */
-  #noteEvent(key: string, { event, range }: Interest, source: RepositorySource): void {
+  /**
+   * Lists the tags of the repository again after an event that can mean other new tags than it names. Without polls, a
+   * request that names a tag is one as well, because the tag of an earlier request that it replaced would never be found.
+   */
+  #noteEvent(key: string, { event, range, isNamed, intervalMs }: Interest, source: RepositorySource): void {
     if (event === this.#events.get(key)) return;
     if (event === undefined) this.#events.delete(key);
     else {
       this.#events.set(key, event);
-      if (range === undefined) this.#queries.get(identityOf(source, RANGES))?.refresh();
+      const isAboutOthers = range === undefined || (isNamed && intervalMs === undefined);
+      if (isAboutOthers) this.#queries.get(identityOf(source, RANGES))?.refresh();
     }
   }
 

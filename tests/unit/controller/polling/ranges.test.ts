@@ -88,6 +88,19 @@ suite('a query for ranges', () => {
     assert.equal(lists(), before);
   });
 
+  test('lists all tags after a request of a resource without polling, because it may have replaced one for a newer tag', async (t) => {
+    const { repository, subscribe, query, untilAnswered } = await arrangeRanges(t);
+    subscribe('a/range', { range: '~1', intervalMs: undefined });
+    for (const tag of ['v1.0.1', 'v1.0.2']) await repository.tag(tag);
+    const wish = { range: '~1', prefixes: ['refs/tags/v1.0.1'], event: 'v1.0.1', isNamed: true, intervalMs: undefined };
+    await untilAnswered('a/range', wish);
+    await until(() => query('a/range', wish), {
+      describe: 'the newest tag',
+      accept: (result) => result.kind === 'refs' && result.refs.has('refs/tags/v1.0.2'),
+      timeout: 10_000,
+    });
+  });
+
   test('lists the tags again if one of the list was deleted, and another may be the newest', async (t) => {
     const { repository, untilAnswered, query } = await arrangeRanges(t);
     await repository.tag('v1.0.1');
