@@ -5,7 +5,7 @@ import type { Reason } from '../../shared/api/reasons.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { renderTemplate } from '../../shared/domain/render-template.ts';
 import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/repository.ts';
-import { GITHUB_API, githubApiOf, isPlainHttps } from '../polling/github-api.ts';
+import { GITHUB_API, githubApiOf, isPlainUrl } from '../polling/github-api.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { azureApiHost, azureRepositoryOf, isAzureDevOps } from './azure-devops.ts';
 
@@ -75,7 +75,7 @@ export function destinationOf(
   const usual = known?.provider === provider ? known.api : undefined;
   const api = given ?? usual ?? usualApi(repo, { provider, host, root: place.root });
   if (api === undefined) return invalid('the URL of the API is unknown; set spec.git.commitStatus.url');
-  if (!isPlainHttps(api))
+  if (!api.startsWith('https://') || !isPlainUrl(api))
     return invalid(
       'the URL of the API must begin with https:// and contain no credentials; change spec.git.commitStatus.url',
     );

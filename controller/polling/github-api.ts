@@ -22,12 +22,12 @@ interface AppOwner {
 /** The API that issues the tokens of a GitHub App, without a trailing slash; undefined if it's unknown or invalid. */
 export function appApiOf({ repo, auth }: AppOwner): string | undefined {
   const given = auth?.githubApp?.apiBaseURL ?? githubApiOf(parseRepository(repo)?.host ?? '');
-  return given !== undefined && isPlainHttps(given) ? withoutTrailingSlashes(given) : undefined;
+  return given !== undefined && isPlainUrl(given) ? withoutTrailingSlashes(given) : undefined;
 }
 
-/** Whether an address is a URL of https without credentials, a query, or a fragment. */
-export function isPlainHttps(url: string): boolean {
+/** Whether an address is a URL without credentials, a query, or a fragment. The API server checks that it is https. */
+export function isPlainUrl(url: string): boolean {
   if (!URL.canParse(url) || /[?#]/.test(url)) return false;
-  const { protocol, username, password } = new URL(url);
-  return protocol === 'https:' && `${username}${password}` === '';
+  const { username, password } = new URL(url);
+  return `${username}${password}` === '';
 }
