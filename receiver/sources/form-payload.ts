@@ -15,6 +15,7 @@ const PERCENT = 0x25;
 const AMPERSAND = 0x26;
 const PLUS = 0x2b;
 const BLANK = 0x20;
+const QUOTE = 0x22;
 const CHUNK_BYTES = 16 * 1024;
 
 /**
@@ -55,10 +56,14 @@ export function decodePayload(form: Buffer, use: (chunk: Buffer) => void): boole
   return true;
 }
 
+/**
+ * Undefined behind a quote, which every form encodes. Otherwise, signed JSON could be sent as a form, because signatures
+ * don't cover headers, and the text of a commit message in it, such as `&payload=…`, would be the delivery.
+ */
 function encodedPayload(form: Buffer): Buffer | undefined {
   let start = form.indexOf(FIELD);
   while (start > 0 && form[start - 1] !== AMPERSAND) start = form.indexOf(FIELD, start + 1);
-  if (start < 0) return undefined;
+  if (start < 0 || form.subarray(0, start).includes(QUOTE)) return undefined;
   const end = form.indexOf(AMPERSAND, start);
   return form.subarray(start + FIELD.length, end < 0 ? form.length : end);
 }

@@ -286,6 +286,16 @@ suite("a form, which is GitHub's default", () => {
     assert.deepEqual(app.stored, []);
   });
 
+  test('is never JSON with a form in a text, because signatures cover no headers', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const forged = encodeURIComponent('{"ref":"refs/tags/forged"}');
+    const push = `{"ref":"refs/heads/x","after":"1","sender":{},"head_commit":{"message":"a&payload=${forged}&b"}}`;
+    const { status, body } = await app.post(path, push, signed(push));
+    assert.deepEqual([status, body.reason, app.stored], [400, 'InvalidBody', []]);
+    const ofGitea = { ...FORM, 'X-Gitea-Signature': signDelivery(push, 'key').replace('sha256=', '') };
+    assert.equal((await app.post(path, push, ofGitea)).status, 401);
+  });
+
   test('from another sender gets 415', async (t) => {
     const app = await startApp(t, { readSecrets });
     const { 'X-GitHub-Event': _, ...others } = signed('payload=%7B%7D');
