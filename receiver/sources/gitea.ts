@@ -1,12 +1,20 @@
 import { readCreated, readPush, readRelease } from './git-host-events.ts';
-import { nothing, readNamed, sender } from './read-event.ts';
+import { fieldOf } from './json-object.ts';
+import { nothing, type ReadEvent, readNamed, sender } from './read-event.ts';
 import { repositoryOfPush } from './repositories.ts';
+
+/**
+ * Only GitHub's releases have a `node_id`. The signature doesn't cover the header, so a copy of such a release could
+ * otherwise lose its time, and replace a newer one.
+ */
+const readOwnRelease: ReadEvent = (body) =>
+  fieldOf(body, 'release', 'node_id') === undefined ? readRelease(body) : nothing('OtherEvent');
 
 const events = {
   push: readPush,
   create: readCreated,
   delete: () => nothing('Deleted'),
-  release: readRelease,
+  release: readOwnRelease,
 };
 
 /**

@@ -134,6 +134,16 @@ test('a delivery with its own header is still accepted', () => {
         assert.equal(classify({ [header]: event }, body).kind, 'request');
 });
 
+test("a copy of GitHub's release never loses its time, so it can't replace a newer one", () => {
+  const published = { action: 'published', release: { ...release, node_id: 'RE_1' }, ...common };
+  for (const given of headers) {
+    const reading = classify(given, published);
+    if (reading.kind === 'request') assert.equal(reading.madeAt, Date.parse(release.published_at), JSON.stringify(given));
+  }
+  const ofGitea = { action: 'published', release, ...common };
+  assert.equal(classify({ 'x-gitea-event': 'release', 'x-github-event': 'release' }, ofGitea).kind, 'request');
+});
+
 test('a handwritten body with an event header needs only the fields that are read', () => {
   assert.equal(classify({ 'x-github-event': 'push' }, { ref: 'refs/heads/main' }).kind, 'push');
   assert.equal(classify({ 'x-github-event': 'release' }, { release: { tag_name: 'v1' } }).kind, 'request');
