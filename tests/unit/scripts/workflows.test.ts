@@ -235,6 +235,14 @@ test('a release has all files and their checksums, whose signature the docs veri
   assert.ok(page.includes(`cosign verify-blob checksums.txt --bundle ${bundle} `), bundle);
 });
 
+test('a release publishes a file to npm, and not the repository on GitHub that npm reads from a path such as cli/x', async () => {
+  const { workflow } = await readWorkflow('release.yaml');
+  const commands = Object.values(workflow.jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []));
+  const published = commands.flatMap((command) => command.match(/npm publish \S+/g) ?? []);
+  assert.equal(published.length, 1);
+  assert.match(published.join(), /^npm publish file:cli\/kubectl-stoker-/);
+});
+
 test('a release builds every program for the registry in the chart', async () => {
   const { workflow } = await readWorkflow('images.yaml');
   for (const job of [workflow.jobs.build, workflow.jobs.publish])

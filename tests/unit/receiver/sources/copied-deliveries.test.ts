@@ -138,7 +138,8 @@ test("a copy of GitHub's release never loses its time, so it can't replace a new
   const published = { action: 'published', release: { ...release, node_id: 'RE_1' }, ...common };
   for (const given of headers) {
     const reading = classify(given, published);
-    if (reading.kind === 'request') assert.equal(reading.madeAt, Date.parse(release.published_at), JSON.stringify(given));
+    if (reading.kind === 'request')
+      assert.equal(reading.madeAt, Date.parse(release.published_at), JSON.stringify(given));
   }
   const ofGitea = { action: 'published', release, ...common };
   assert.equal(classify({ 'x-gitea-event': 'release', 'x-github-event': 'release' }, ofGitea).kind, 'request');
