@@ -12,6 +12,9 @@ export interface Address {
   name: string;
 }
 
+/** `spec.sync` of a small GatewaySync. */
+export const SYNC = { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } };
+
 /** A small valid GatewaySync; `spec` replaces keys at the first level. */
 export function gatewaySync(
   { namespace, name }: Address,
@@ -34,7 +37,7 @@ export function gatewaySync(
     spec: {
       git: git.semver === undefined ? { ref: 'main', ...git } : git,
       polling: { enabled: false },
-      sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
+      sync: SYNC,
       ...spec,
     },
   };
