@@ -19,10 +19,9 @@ function waitingIn(rollout: RolloutStatus): Waiting[] {
  * alone is about the revision in the status when the approval was set, whatever the spec contains by now, unless the
  * user may have seen the commit with another one.
  */
-export function approvedRevisionOf(approved: string, rollout: RolloutStatus | undefined): string | undefined {
-  const [commit, revision] = approved.split('/');
-  if (revision !== undefined) return revision === '' ? undefined : revision;
-  if (!rollout) return undefined;
+export function approvedRevisionOf(approved: string, rollout: RolloutStatus): string | undefined {
+  const [commit, revision, ...others] = approved.split('/');
+  if (revision !== undefined) return others.length === 0 && revision !== '' ? revision : undefined;
   const { handled, severalRevisions = [] } = rollout;
   if (handled?.approve === approved) return handled.approvedRevision;
   if (severalRevisions.includes(approved)) return undefined;

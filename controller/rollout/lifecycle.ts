@@ -3,7 +3,6 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
-import { approvedRevisionOf } from './approved-release.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -33,32 +32,13 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
     startedAt: iso(input.now),
     plan: input.wavesHash,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    handled: handledOf(input),
+    handled: withoutUndefined({ approve: input.approved, rollback: input.rollback, retry: input.retry }),
   };
   return { rollout, history: remembered([], release, { input }) };
 }
 
 /** Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number. */
 const firstNumber = (now: number): number => Math.floor(now / 1000) % 1_000_000_000;
-
-type Handled = NonNullable<RolloutStatus['handled']>;
-
-/** Records the current orders, and which of them had no effect. */
-export function handledOf(
-  { approved, rollback, retry }: RolloutInput,
-  rollout?: RolloutStatus,
-  others: NonNullable<Handled['ignored']> = [],
-): Handled | undefined {
-  const { handled: before = {} } = rollout ?? {};
-  const approvedRevision = approved === undefined ? undefined : approvedRevisionOf(approved, rollout);
-  const isIgnored = approved !== undefined && approvedRevision === undefined;
-  const ignored = isIgnored ? [...others, 'approve' as const].sort() : others;
-  const isSameApproval = before.approve === approved && before.approvedRevision === approvedRevision;
-  const approvedDigests = isSameApproval ? before.approvedDigests : undefined;
-  const approval = approved === undefined ? {} : { approve: approved, approvedRevision, approvedDigests };
-  const handled = withoutUndefined({ ...approval, rollback, retry, ignored: unlessEmpty(ignored) });
-  return Object.keys(handled).length > 0 ? handled : undefined;
-}
 
 /** Status fields with empty lists are absent. */
 export const unlessEmpty = <T>(list: T[] | undefined): T[] | undefined => (list?.length ? list : undefined);

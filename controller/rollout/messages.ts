@@ -206,9 +206,13 @@ export function heldOrders(
     .map(([name, ordered]) => `sync.io/${name}: ${ordered} takes effect when the resource is resumed`);
 }
 
-function ignoredOrders({ handled: { ignored = [], approve, rollback, retry } = {} }: RolloutStatus): string[] {
+function ignoredOrders({ handled = {}, severalRevisions = [] }: RolloutStatus): string[] {
+  const { ignored = [], approve = '', rollback, retry } = handled;
+  const why = severalRevisions.includes(approve)
+    ? 'this commit has waited with more than one revision of spec.sync'
+    : 'no release of this commit waited';
   const words = {
-    approve: `sync.io/approve: ${approve} had no effect because it names no revision, and no release with this commit waited, or several did; set COMMIT/REVISION`,
+    approve: `sync.io/approve: ${approve} had no effect because ${why}; set COMMIT/REVISION`,
     rollback: `sync.io/rollback: ${rollback} had no effect because status.history had no such commit to roll back to`,
     'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect because no such commit failed or was rolled back`,
   };

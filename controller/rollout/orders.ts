@@ -1,5 +1,8 @@
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
-import { begin, givenUpWith, handledOf, isNext, rollBack, unlessEmpty } from './lifecycle.ts';
+import { approvedRevisionOf } from './approved-release.ts';
+import { begin, givenUpWith, isNext, rollBack, unlessEmpty } from './lifecycle.ts';
 import { previewOf } from './preview.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -9,7 +12,6 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
   const { handled = {} } = state.rollout;
   let next = state;
   const ignored = new Set(handled.ignored);
-  ignored.delete('approve');
   if (retry !== handled.retry) ignored.delete('retry-rollout');
   if (rollback !== handled.rollback) ignored.delete('rollback');
   if (retry !== undefined && retry !== handled.retry) {
@@ -22,8 +24,23 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
     if (!target) ignored.add('rollback');
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
+  const approval = approvalOf(input, state.rollout);
+  ignored.delete('approve');
+  if (approval.approve !== undefined && approval.approvedRevision === undefined) ignored.add('approve');
   // An order that was removed can be set again.
-  return { ...next, rollout: { ...next.rollout, handled: handledOf(input, state.rollout, [...ignored].sort()) } };
+  const orders = withoutUndefined({ ...approval, rollback, retry, ignored: unlessEmpty([...ignored].sort()) });
+  return { ...next, rollout: { ...next.rollout, handled: Object.keys(orders).length > 0 ? orders : undefined } };
+}
+
+type Handled = NonNullable<RolloutStatus['handled']>;
+
+/** Returns the approval, with the changes that it applies to if it is the same one as before. */
+function approvalOf({ approved }: RolloutInput, rollout: RolloutStatus): Handled {
+  if (approved === undefined) return {};
+  const { handled = {} } = rollout;
+  const approvedRevision = approvedRevisionOf(approved, rollout);
+  const isSameApproval = handled.approve === approved && handled.approvedRevision === approvedRevision;
+  return { approve: approved, approvedRevision, approvedDigests: isSameApproval ? handled.approvedDigests : undefined };
 }
 
 /** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */

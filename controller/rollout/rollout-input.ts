@@ -74,7 +74,7 @@ export interface RolloutInput {
   inPlace: Release | undefined;
   /** Revisions that gateways report and that are stored, besides the present one; only for the first state. */
   storedRevisions?: readonly string[] | undefined;
-  /** Value of the annotation with an approval: see `approvalOf`. */
+  /** Value of the annotation with an approval: see `approvedRevisionOf`. */
   approved: string | undefined;
   /** Values of the other order annotations. Each takes effect once, until the annotation is removed or changed. */
   rollback: string | undefined;
