@@ -94,6 +94,7 @@ suite('withGitAccess', () => {
     assert.deepEqual(await authorizationFor('https://127.0.0.1:8443/org/x'), {
       origin: 'https://127.0.0.1:8443',
       value: `Basic ${Buffer.from('x-access-token:secret').toString('base64')}`,
+      user: 'x-access-token',
     });
     for (const repo of ['http://127.0.0.1/x', 'git://127.0.0.1/x', REPO]) {
       assert.equal(await authorizationFor(repo), undefined);
