@@ -7,12 +7,14 @@ import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi } from '../support/cluster.ts';
 import { applyGatewaySync, SYNC } from '../support/gateway-syncs.ts';
+import { gatewaySyncOf } from '../support/objects.ts';
 import { digestFor } from '../support/planned-fleet.ts';
 
 export const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
 export const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
 const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
-export const revision = syncRevision(SYNC);
+/** Of the spec as it is stored, with its defaults. */
+export const revision = syncRevision(gatewaySyncOf({ spec: { sync: SYNC } }).spec.sync);
 
 type Gateway = NonNullable<GatewaySyncStatus['discoveredGateways']>[number];
 
