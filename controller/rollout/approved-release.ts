@@ -28,13 +28,19 @@ export function approvedRevisionOf(approved: string, rollout: RolloutStatus): st
   return waitingIn(rollout).find((release) => release.commit === commit)?.revision;
 }
 
+/** Returns the releases in the status that a user may have seen. One that stopped can wait again with another revision. */
+function shownIn(rollout: RolloutStatus): Waiting[] {
+  const { phase, commit, revision } = rollout;
+  return phase === 'Complete' ? waitingIn(rollout) : [...waitingIn(rollout), { commit, revision }];
+}
+
 /**
- * Returns the commits that have waited with more than one revision since they began to wait. Their approval must name
- * the revision.
+ * Returns the commits that the status has shown with more than one revision since it began to show them. Their approval
+ * must name the revision.
  */
 export function severalRevisionsIn(before: RolloutStatus, after: RolloutStatus): string[] {
-  const releases = [...waitingIn(before), ...waitingIn(after)];
-  const commits = [...new Set(waitingIn(after).map(({ commit }) => commit))];
+  const releases = [...shownIn(before), ...shownIn(after)];
+  const commits = [...new Set(shownIn(after).map(({ commit }) => commit))];
   return commits.filter((commit) => {
     const revisions = new Set(releases.flatMap((release) => (release.commit === commit ? [release.revision] : [])));
     return revisions.size > 1 || before.severalRevisions?.includes(commit);

@@ -131,22 +131,23 @@ function keyOf({ state, now: _, ...world }: World): string {
   return JSON.stringify([world, rollout, others, givenUp, admission?.map(({ admitted }) => admitted)]);
 }
 
+const BEGUN: World = {
+  state: undefined,
+  commit: 'S',
+  revision: 'r0',
+  isPaused: false,
+  approve: undefined,
+  approved: [],
+  shown: undefined,
+  holds: 'S/r0',
+  isPreviewing: false,
+  now: 1_000,
+};
+
 /** Follows all moves up to a length, the shortest first; returns the number of states. */
 function explore(isPreviewing: boolean, length: number): number {
-  const begun: World = {
-    state: undefined,
-    commit: 'S',
-    revision: 'r0',
-    isPaused: false,
-    approve: undefined,
-    approved: [],
-    shown: undefined,
-    holds: 'S/r0',
-    isPreviewing,
-    now: 1_000,
-  };
   const known = new Set<string>();
-  let worlds: { world: World; way: string }[] = [{ world: control(begun), way: '' }];
+  let worlds: { world: World; way: string }[] = [{ world: control({ ...BEGUN, isPreviewing }), way: '' }];
   for (let moves = 0; moves < length && worlds.length > 0; moves += 1) {
     const next: typeof worlds = [];
     for (const { world, way } of worlds) {
@@ -174,4 +175,17 @@ suite('no gateway gets a release that needed an approval and that no approver sa
       assert.ok(states > 1_000);
     });
   }
+
+  test('also if the commit stops with another spec.sync in between', () => {
+    let world = { ...BEGUN, isPreviewing: true };
+    const moves = ['push C', 'look at C/r0', 'edit r1', 'edit r2', 'approve C'];
+    for (const name of moves) {
+      const [, next] = movesOf(world).find(([move]) => move === name) ?? [];
+      assert.ok(next, `${name} isn't possible`);
+      // A preview begins, ends, and has an effect.
+      world = control(control(control(next)));
+    }
+    assert.equal(world.state?.rollout.nextRevision, 'r2');
+    assert.deepEqual(world.state.rollout.handled?.ignored, ['approve']);
+  });
 });
