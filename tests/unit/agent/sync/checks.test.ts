@@ -23,7 +23,7 @@ suite('checks before a sync', () => {
     const files = { 'a.json': '{\n"a": 1,}', 'etc/b.yaml': 'a: b: c', 'c.toml': 'a', other: '}', new: '1' };
     const bad = { repo, commit: await commit({ files }) };
     const words =
-      /^a\.json: line 2, column 8: expected .*; c\.toml: line 1, column 1: .*; etc\/b\.yaml: line 1, column 4: nested mappings/;
+      /^a\.json: line 2, column 8: expected .*; c\.toml: line 1, column 1: .*; etc\/b\.yaml: line 1, column 4: /;
     for (const dryRun of [true, false]) {
       await assert.rejects(sandbox.sync({ ...bad, profile: { checks, dryRun } }), failure(words));
     }
