@@ -55,14 +55,16 @@ function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gatew
 
 /**
  * Returns when a gateway in progress is late: after it was unhealthy for the whole deadline. The deadline starts at the
- * latest of the last admission, its creation, its start, its last change of readiness, and the time when it became
+ * latest of its admission, its creation, its start, its last change of readiness, and the time when it became
  * unhealthy. A crash or restart, and what follows from it, moves the deadline only once it has passed. Other gateways
  * never move it.
  */
 function dueOf(gateway: RolloutGateway, rollout: RolloutStatus, { deadlineMs }: RolloutInput): number {
   const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
   const since = timeOf(rollout.inProgress?.find(({ name }) => name === gateway.name)?.since);
-  const first = Math.max(timeOf(rollout.admittedAt), createdAt);
+  const admittedAt = timeOf(rollout.admittedAt);
+  // Of all gateways. One that was in progress before was admitted earlier.
+  const first = Math.max(since === 0 ? admittedAt : Math.min(since, admittedAt), createdAt);
   if (restartOf(gateway, rollout) === undefined)
     return Math.max(first, since, runsSince, notReadySince ?? readySince) + deadlineMs;
   return (since < first + deadlineMs ? first : since) + deadlineMs;

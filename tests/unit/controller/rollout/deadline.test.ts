@@ -96,6 +96,20 @@ suite('a canary fails at its own deadline', () => {
   });
 });
 
+test('a gateway fails at its own deadline while maxConcurrent keeps admitting others', () => {
+  const waves = [{ name: 'all', maxConcurrent: 2 }];
+  const fleet = new Fleet({ waves, onFailure: 'Rollback' }, Array(8).fill([true]));
+  fleet.look();
+  const [stuck] = fleet.letIn;
+  passMinutes(fleet, minutes + 1, (minute) => {
+    const others = fleet.gateways.flatMap(({ name }, index) =>
+      name !== stuck && fleet.letIn.includes(name) ? index : [],
+    );
+    if (minute % 5 === 0) fleet.well(...others);
+  });
+  assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', [stuck]]);
+});
+
 suite('a gateway that was verified, and becomes unhealthy later, has the whole deadline', () => {
   const causes: [what: string, happen: (fleet: Fleet) => void][] = [
     ['its pod becomes unready', (fleet) => fleet.blink(0)],
