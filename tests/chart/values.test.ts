@@ -117,6 +117,17 @@ test('the schema contains exactly the values in values.yaml', () => {
 const host = 'webhookReceiver.ingress.hosts[0]';
 const hostFlags = [`${host}.host=a.test`, `${host}.paths[0].path=/webhook`, `${host}.paths[0].pathType=Prefix`];
 
+/** Flags that make the receiver available outside of the cluster, and the words for them in a message. */
+const exposures = [
+  [`webhookReceiver.ingress.enabled=true,${hostFlags.join()}`, 'ingress\\.enabled is true'],
+  [
+    'webhookReceiver.httpRoute.enabled=true,webhookReceiver.httpRoute.parentRefs[0].name=x',
+    'httpRoute\\.enabled is true',
+  ],
+  ['webhookReceiver.service.type=LoadBalancer', 'service\\.type is LoadBalancer'],
+  ['webhookReceiver.service.type=NodePort', 'service\\.type is NodePort'],
+] as const;
+
 /** Mistakes in values, and the messages that report them. */
 const mistakes = {
   'unknown=1': /additional properties 'unknown' not allowed/,
@@ -156,8 +167,14 @@ const mistakes = {
     /webhookReceiver\.httpRoute\.parentRefs is empty; set it to your Gateway/,
   'webhookReceiver.enabled=true,webhookReceiver.hmac.secret=x,webhookReceiver.ingress.enabled=true':
     /: webhookReceiver\.ingress\.enabled is true, but webhookReceiver\.ingress\.hosts is empty; set it to your host, /,
-  [`webhookReceiver.enabled=true,webhookReceiver.ingress.enabled=true,${hostFlags.join()}`]:
-    /: webhookReceiver\.ingress\.enabled is true, but the receiver accepts requests without a signature or token; set webhookReceiver\.hmac\.secretRef\.name or webhookReceiver\.token\.secretRef\.name to the name of a Secret/,
+  ...Object.fromEntries(
+    exposures.map(([flags, words]) => [
+      `webhookReceiver.enabled=true,${flags}`,
+      new RegExp(
+        `: webhookReceiver\\.${words}, but the receiver accepts requests without a signature or token; set webhookReceiver\\.hmac\\.secretRef\\.name or webhookReceiver\\.token\\.secretRef\\.name to the name of a Secret, or webhookReceiver\\.allowUnauthenticated=true `,
+      ),
+    ]),
+  ),
   'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true':
     /prometheusRule\.disabled contains SyncDrift, which isn't an alert of the chart; the alerts are SyncControllerHasNoLeader, /,
   'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
@@ -249,6 +266,15 @@ test('the schema requires all other values, with an error that names the missing
     assert.match(String(error), /at '\/webhookReceiver': missing property 'maxAuthFailuresPerMinute'/);
     return true;
   });
+});
+
+test('a receiver behind an authenticating proxy, or with a secret, or inside the cluster, can be exposed', async () => {
+  const means = ['allowUnauthenticated=true', 'hmac.secret=x', 'token.secretRef.name=x'];
+  for (const [flags] of exposures)
+    for (const each of means)
+      await helm('template', chart, '--set', `webhookReceiver.enabled=true,${flags},webhookReceiver.${each}`);
+  await helm('template', chart, '--set', 'webhookReceiver.enabled=true');
+  for (const [flags] of exposures) await helm('template', chart, '--set', flags);
 });
 
 test('a resource quantity can be a number of any size', async () => {
