@@ -9,18 +9,25 @@ const chart = path.join(import.meta.dirname, '../../chart');
 /** Namespace of the manifest. A policy in the manifest contains it, so it can't be changed later. */
 const NAMESPACE = 'stoker-system';
 
-/** Values for a cluster without cert-manager. The user creates the Secret, because a published one wouldn't be secret. */
+/**
+ * Values for a cluster without cert-manager. The user creates the Secret, because a published one wouldn't be secret. AKS
+ * adds the expressions to every webhook; without them in the manifest, it couldn't be applied again.
+ */
 const VALUES = {
-  'crds.keep': 'false', // an instruction for Helm
-  'certManager.enabled': 'false',
-  'webhookReceiver.enabled': 'true',
+  'crds.keep': false, // an instruction for Helm
+  'certManager.enabled': false,
+  'webhook.namespaceSelector.matchExpressions': [
+    { key: 'control-plane', operator: 'NotIn', values: ['true'] },
+    { key: 'kubernetes.azure.com/managedby', operator: 'NotIn', values: ['aks'] },
+  ],
+  'webhookReceiver.enabled': true,
   'webhookReceiver.hmac.secretRef.name': 'git-webhook',
 };
 
 /** Renders `install.yaml`: the chart with its namespace, for `kubectl apply`. */
 export async function renderInstallManifest(): Promise<string> {
   const { helm } = await findBinaries('helm');
-  const values = Object.entries(VALUES).map(([name, value]) => `--set=${name}=${value}`);
+  const values = Object.entries(VALUES).map(([name, value]) => `--set-json=${name}=${JSON.stringify(value)}`);
   const rendered = await runCommand(helm, [
     'template',
     'stoker-operator',

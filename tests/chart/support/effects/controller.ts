@@ -168,6 +168,11 @@ export const controllerEffects: Effects = {
   'certManager.duration': { to: '720h', in: certificate('duration'), is: '720h' },
   'certManager.renewBefore': { to: '240h', in: certificate('renewBefore'), is: '240h' },
   'webhook.enabled': { to: false, in: count('MutatingWebhookConfiguration'), is: 0 },
+  'webhook.annotations': {
+    to: { note: 'x' },
+    in: inFirst('MutatingWebhookConfiguration', '-webhook', ({ metadata }) => metadata.annotations?.note),
+    is: 'x',
+  },
   'webhook.port': { to: 10250, in: controller.env('WEBHOOK_PORT'), is: '10250' },
   'webhook.evictPodsWithoutSidecar': { to: true, in: controller.env('WEBHOOK_EVICT_PODS'), is: 'true' },
   'webhook.failurePolicy': { to: 'Ignore', in: webhook(({ failurePolicy }) => failurePolicy), is: 'Ignore' },
