@@ -42,7 +42,8 @@ export async function completeRelease(directory: string): Promise<void> {
   await write(CHECKSUMS, await checksumsOf(directory));
 }
 
-async function readCrds(): Promise<string> {
+/** Reads the CRDs as one manifest. */
+export async function readCrds(): Promise<string> {
   const crds = path.join(root, 'chart/crds');
   const files = (await readdir(crds)).sort();
   const texts = await Promise.all(files.map((file) => readFile(path.join(crds, file), 'utf8')));

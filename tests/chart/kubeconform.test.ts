@@ -11,13 +11,14 @@ import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/t
 import { docsOf } from '../../shared/docs-site.ts';
 import { connectCluster } from '../support/cluster.ts';
 import { blocksOf, commandsOf, readManifests, readPages } from '../support/markdown.ts';
+import { FOREIGN_KINDS } from './support/foreign-kinds.ts';
 import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
 
 const docs = docsOf(manifest.version);
 
 /** Kinds of operators that the test's API server does not know. */
-const foreign = ['Certificate', 'HTTPRoute', 'Issuer', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'];
+const foreign = Object.keys(FOREIGN_KINDS);
 
 let directory: TemporaryDirectory;
 

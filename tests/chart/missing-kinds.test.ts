@@ -2,34 +2,31 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { until } from '../support/until.ts';
+import { crdFor, FOREIGN_KINDS } from './support/foreign-kinds.ts';
 import { Installation } from './support/installation.ts';
 import { chart, helm } from './support/render.ts';
 
 /** Values that need a kind of another operator, by their path without `enabled`. */
-const needs: { value: string; kind: string; group: string; values: object }[] = [
-  { value: 'certManager', kind: 'Certificate', group: 'cert-manager.io', values: {} },
+const needs: { value: string; kind: string; values: object }[] = [
+  { value: 'certManager', kind: 'Certificate', values: {} },
   {
     value: 'serviceMonitor',
     kind: 'ServiceMonitor',
-    group: 'monitoring.coreos.com',
     values: { serviceMonitor: { enabled: true } },
   },
   {
     value: 'podMonitor',
     kind: 'PodMonitor',
-    group: 'monitoring.coreos.com',
     values: { podMonitor: { enabled: true } },
   },
   {
     value: 'prometheusRule',
     kind: 'PrometheusRule',
-    group: 'monitoring.coreos.com',
     values: { prometheusRule: { enabled: true } },
   },
   {
     value: 'webhookReceiver.httpRoute',
     kind: 'HTTPRoute',
-    group: 'gateway.networking.k8s.io',
     values: {
       webhookReceiver: {
         enabled: true,
@@ -69,31 +66,12 @@ async function listApis(): Promise<string[]> {
 
 /** Installs a CRD for each of the kinds, without a schema, and waits until the API server lists them. */
 async function installKinds(): Promise<void> {
-  const kinds = [...needs, { kind: 'Issuer', group: 'cert-manager.io' }];
-  for (const { kind, group } of kinds) await cluster.kubectlWith(crdFor(kind, group), 'create', '--filename=-');
+  const kinds = Object.entries(FOREIGN_KINDS);
+  for (const [kind, group] of kinds) await cluster.kubectlWith(crdFor(kind, group), 'create', '--filename=-');
   await until(listApis, {
     describe: 'the kinds to be listed',
-    accept: (apis) => kinds.every(({ kind, group }) => apis.includes(`${group}/v1/${kind}`)),
+    accept: (apis) => kinds.every(([kind, group]) => apis.includes(`${group}/v1/${kind}`)),
   });
-}
-
-function crdFor(kind: string, group: string): object {
-  const singular = kind.toLowerCase();
-  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: {
-      name: `${singular}s.${group}`,
-      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-    },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, singular, plural: `${singular}s` },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
-    },
-  };
 }
 
 /** Makes an account with permission for the objects of the chart, but not to read namespaces or CRDs. Gives its kubeconfig. */

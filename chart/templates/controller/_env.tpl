@@ -16,8 +16,10 @@
 - name: LEASE_NAME
   value: {{ include "stoker-operator.leaseName" . }}
 {{- end }}
+{{- with .Values.controller.watchNamespaces }}
 - name: WATCH_NAMESPACES
-  value: {{ join "," .Values.controller.watchNamespaces | quote }}
+  value: {{ join "," . | quote }}
+{{- end }}
 - name: LEADER_ELECTION
   value: {{ .Values.leaderElection.enabled | quote }}
 - name: WEBHOOK_PORT
@@ -51,8 +53,10 @@
   value: {{ printf "%[1]s.%[2]s.svc,%[1]s.%[2]s.svc.cluster.local" (include "stoker-operator.metricsName" .) (include "stoker-operator.namespace" .) }}
 - name: DEFAULT_AGENT_IMAGE
   value: {{ include "stoker-operator.image" (dict "context" . "image" .Values.agentImage) }}
+{{- with .Values.agentImage.allowedRepositories }}
 - name: AGENT_IMAGE_ALLOWED_REPOSITORIES
-  value: {{ join "," .Values.agentImage.allowedRepositories | quote }}
+  value: {{ join "," . | quote }}
+{{- end }}
 - name: AGENT_LOG_LEVEL
   value: {{ .Values.agent.logLevel | quote }}
 - name: AGENT_RESOURCES
@@ -65,8 +69,10 @@
 {{- end }}
 - name: GIT_ALLOW_LOCAL
   value: {{ .Values.controller.git.allowLocal | quote }}
+{{- with .Values.controller.git.deniedNetworks }}
 - name: GIT_DENIED_NETWORKS
-  value: {{ join "," .Values.controller.git.deniedNetworks | quote }}
+  value: {{ join "," . | quote }}
+{{- end }}
 - name: MEMORY_PATH
   value: /run/stoker-operator
 - name: GIT_CONCURRENCY
