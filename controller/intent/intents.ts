@@ -249,7 +249,7 @@ export function neededRefs({ edit, kept, request, push, range }: Intents): Neede
   };
 }
 
-/** The full names of a tag that is a version, if given in short, also with or without `v`; empty for other refs. */
+/** The full names of a tag that is a version, with and without `v` if it is given in short; empty for other refs. */
 function versionRefs(ref: string, prefix: string): string[] {
   const version = readVersionTag(ref, prefix)?.name.slice(prefix.length);
   if (version === undefined) return [];

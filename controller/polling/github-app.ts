@@ -3,13 +3,13 @@ import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
+import { appApiOf } from '../../shared/domain/github-api.ts';
 import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/repository.ts';
 import { isTyped, TerminalError, TransientError, withMessage } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { readAppKey } from './app-key.ts';
 import type { GitHttp, JsonAnswer } from './git-http.ts';
-import { appApiOf } from './github-api.ts';
 import { readSecret } from './read-secret.ts';
 
 /** A token for one repository, valid until `expiresAt` (ms since the epoch). */
@@ -132,7 +132,7 @@ export function tokenKeyOf({ namespace, git, mayWrite }: TokenRequest): string {
   const { repo, auth, caSecretRef } = git;
   const { appId, installationId, privateKeySecretRef } = auth?.githubApp ?? {};
   const app = [appId, installationId, privateKeySecretRef];
-  // Without an API or a name, each spelling of the URL gets an error of its own.
+  // Without an API or a name, each spelling of the URL gets its own error.
   const place = [appApiOf(git) ?? repo, repositoriesOf(git, mayWrite) ?? repo];
   return JSON.stringify([namespace, place, app, caSecretRef, mayWrite]);
 }

@@ -63,7 +63,7 @@ function dueOf(gateway: RolloutGateway, rollout: RolloutStatus, { deadlineMs }: 
   const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
   const since = timeOf(rollout.inProgress?.find(({ name }) => name === gateway.name)?.since);
   const admittedAt = timeOf(rollout.admittedAt);
-  // Of all gateways. One that was in progress before was admitted earlier.
+  // The last admission of any gateway. A gateway that was in progress before was admitted earlier.
   const first = Math.max(since === 0 ? admittedAt : Math.min(since, admittedAt), createdAt);
   if (restartOf(gateway, rollout) === undefined)
     return Math.max(first, since, runsSince, notReadySince ?? readySince) + deadlineMs;

@@ -50,7 +50,7 @@ before(async () => {
 
 const renderingOf = (values: object) => renderings.get(JSON.stringify(values)) ?? [];
 
-/** Values that only allow others, without an effect of their own. */
+/** Values that only allow others and have no separate effect. */
 const permissions = ['webhookReceiver.allowUnauthenticated'];
 
 test('every value has a test of its effect', async () => {

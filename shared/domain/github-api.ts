@@ -1,5 +1,5 @@
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { withoutTrailingSlashes } from './relative-path.ts';
+import { parseRepository } from './repository.ts';
 
 /** URL of the API of github.com. */
 export const GITHUB_API = 'https://api.github.com';
