@@ -63,7 +63,7 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     }
   });
 
-  test('reports that a requested tag is no version, and moves on with the next one that is', async (t) => {
+  test("reports that a requested tag isn't a version, and moves on with the next one that is", async (t) => {
     const { address, release } = await arrange(t, '>=2025');
     const first = await release('2025.11.1');
     await ask(address, '2025.11.1');

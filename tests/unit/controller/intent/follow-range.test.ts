@@ -65,7 +65,7 @@ suite('spec.git.semver', () => {
       assert.match(resolved?.message ?? '', words);
     });
 
-  test('reports a newer tag that looks as if it were in the range, but is no version', () => {
+  test("reports a newer tag that looks as if it were in the range, but isn't a version", () => {
     const missed = (semver: string, tags: string[]) => {
       const { status, resolved } = reconcile({ semver }, tagsOf(tags));
       assert.equal(resolved?.reason, 'Resolved');

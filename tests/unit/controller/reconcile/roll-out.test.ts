@@ -76,7 +76,7 @@ suite('a rollout waits', () => {
   for (const [what, given, expected] of [
     ['its gateways alone', {}, undefined],
     ['somebody who approves the first wave', { rollout: { waves } }, 'Approval'],
-    ['nobody, once it is approved', { rollout: { waves }, annotations: { 'sync.io/approve': approval } }, undefined],
+    ['no one, once it is approved', { rollout: { waves }, annotations: { 'sync.io/approve': approval } }, undefined],
     [
       'a user who approves the first wave, even while no window is open',
       { rollout: { waves, windows: frozen } },
