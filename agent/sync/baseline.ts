@@ -2,7 +2,17 @@ import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts
 import { RepairCounts } from '../plan/drift.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
+import type { PreviewedContent } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
+
+/** Facts about the files of a commit, by their paths on the volume. They don't depend on what is there. */
+export interface FileFacts {
+  contents: Map<string, PreviewedContent>;
+  /** Files that passed their checks. */
+  passed: Set<string>;
+}
+
+const noFacts = (): FileFacts => ({ contents: new Map(), passed: new Set() });
 
 /**
  * Result of the last sync of this process. While it is valid, a sync doesn't plan and check everything: the manifest
@@ -19,9 +29,11 @@ export class Baseline {
   #cause = '';
   #checkedAt = Number.NEGATIVE_INFINITY;
   #attributes = NO_ATTRIBUTES;
+  #dryRun: { key: string; facts: FileFacts } | undefined;
 
   /** Starts a sync: a new commit or spec resets the number of repairs. */
-  onBegin({ commit, generation }: Pick<Intent, 'commit' | 'generation'>): void {
+  onBegin({ commit, generation, profile }: Pick<Intent, 'commit' | 'generation' | 'profile'>): void {
+    if (!profile.dryRun) this.#dryRun = undefined;
     const cause = `${commit} ${generation}`;
     if (cause !== this.#cause) this.repairs.forget();
     this.#cause = cause;
@@ -51,7 +63,17 @@ export class Baseline {
     this.#checkedAt = performance.now();
   }
 
-  /** Discards everything. */
+  /**
+   * Returns the facts that dry runs with the same key have collected, so that a repeated one doesn't fetch, render, and
+   * check the files again. Discards those of another key. Without a key, returns facts that aren't kept.
+   */
+  factsFor(key: string | undefined): FileFacts {
+    if (key === undefined) return noFacts();
+    if (key !== this.#dryRun?.key) this.#dryRun = { key, facts: noFacts() };
+    return this.#dryRun.facts;
+  }
+
+  /** Discards everything that depends on the volume. */
   forget(): void {
     this.#recipe = undefined;
     this.#isBlank = true;

@@ -17,7 +17,7 @@ import { listEntries } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { checkReach } from './move-state.ts';
 import { openContents, provideFiles } from './provide-content.ts';
-import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
+import { dryRunKeyOf, recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** A plan, and the facts about the commit that the next one depends on. */
@@ -139,7 +139,7 @@ const extentOf = ({ intent, isPreview }: SyncAim) => {
   return intent.profile.dryRun ? 'all' : 'guesses';
 };
 
-/** Fetches and renders the content of files. */
+/** Fetches and renders the content of files, and returns it with content that earlier dry runs have determined. */
 export async function determineContents(
   files: DesiredFile[],
   aim: SyncAim,
@@ -147,9 +147,14 @@ export async function determineContents(
 ): Promise<PreviewedContents> {
   if (files.length === 0) return new Map();
   const { values, signal, isPreview } = aim;
-  await provideFiles(files, aim, dependencies);
+  const { contents: known } = dependencies.baseline.factsFor(dryRunKeyOf(aim, dependencies));
+  const unknown = files.filter(({ path }) => !known.has(path));
+  if (unknown.length === 0) return known;
+  await provideFiles(unknown, aim, dependencies);
   await using contents = openContents(aim, dependencies);
-  return await previewContents(files, { contents, values, signal, findsAll: isPreview });
+  const previewed = await previewContents(unknown, { contents, values, signal, findsAll: isPreview });
+  for (const [path, content] of previewed) known.set(path, content);
+  return known;
 }
 
 /**

@@ -14,7 +14,7 @@ export interface SyncAim {
   intent: Intent;
   mappings: RenderedMapping[];
   manifest: Manifest;
-  values: TemplateValues;
+  values: TemplateValues & Iterable<[string, string]>;
   /** Whether to fetch the whole commit again, because the existing objects can't be read. */
   isRefetch?: boolean;
   /**
@@ -53,6 +53,13 @@ export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDep
   const settings = [...from, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
   // Without checks, the hash is the same as that of an agent that has none.
   return hash('sha256', JSON.stringify([mappings, [...settings, ...checks], mounts]));
+}
+
+/** Identifies everything that the contents of a dry run's files depend on; undefined for a sync. */
+export function dryRunKeyOf(aim: SyncAim, dependencies: Pick<SyncDependencies, 'mounts'>): string | undefined {
+  const { intent, values } = aim;
+  if (!intent.profile.dryRun) return undefined;
+  return hash('sha256', JSON.stringify([intent.commit, recipeOf(aim, dependencies), ...values]));
 }
 
 /** Reasons for refusing a sync. */
