@@ -9,7 +9,11 @@ const root = join(import.meta.dirname, '..');
 const BUNDLES = {
   receiver: { receiver: 'main.ts' },
   controller: { controller: 'main.ts' },
-  agent: { agent: 'main.ts', 'check-worker': 'content/check-worker.ts' },
+  agent: {
+    agent: 'main.ts',
+    'check-worker': 'content/check-worker.ts',
+    'render-worker': 'content/render-worker.ts',
+  },
   cli: { 'kubectl-stoker': 'main.ts' },
 };
 

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { SyntaxFormat } from '../../shared/api/sync.ts';
 import { codeOf, TransientError } from '../../shared/errors.ts';
-import { version } from '../../shared/version.ts';
+import { startThread } from './start-thread.ts';
 
 /** A file to check. Its content is moved to the thread. */
 export interface CheckRequest {
@@ -38,8 +37,6 @@ export interface CheckLimits {
 
 /** Time between two measurements of the thread's CPU time (ms). */
 const MEASURE_MS = 50;
-/** Space of V8's heap for new objects, as in the main thread (MiB). */
-const NEW_OBJECTS = 6;
 
 /** A thread that checks the syntax of files. It ends when a limit is exceeded. */
 export class CheckThread implements AsyncDisposable {
@@ -59,18 +56,7 @@ export class CheckThread implements AsyncDisposable {
 
   static async start(limits: CheckLimits): Promise<CheckThread> {
     const current = new Int32Array(new SharedArrayBuffer(4));
-    // V8's flag, which the image sets, takes precedence over `resourceLimits`. It only affects new threads.
-    setFlagsFromString(`--max-old-space-size=${limits.heapMiB}`);
-    const file = version === 'dev' ? './check-worker.ts' : './check-worker.mjs';
-    const worker = new Worker(new URL(file, import.meta.url), {
-      workerData: { current },
-      env: {},
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: limits.heapMiB, maxYoungGenerationSizeMb: NEW_OBJECTS },
-    });
-    // Without a listener, an error ends the program.
-    worker.on('error', () => {});
-    await once(worker, 'message');
+    const worker = await startThread('check-worker', limits.heapMiB, { current });
     return new CheckThread(worker, current, limits, await worker.cpuUsage());
   }
 

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { MAX_PROBLEMS, type Problem, TerminalError } from '../../shared/errors.ts';
-import { Pacer } from '../../shared/io/pacer.ts';
 import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES } from '../plan/render-content.ts';
-import { renderFile, tooLargeForPatch, tooLargeForTemplate } from '../plan/render-file.ts';
+import { tooLargeForPatch, tooLargeForTemplate } from '../plan/render-file.ts';
 import type { ContentReader } from './content-reader.ts';
+import { renderApart } from './render-thread.ts';
 
 /** Source of content, and the values for templates in it. */
 export interface ContentSource {
   contents: Pick<ContentReader, 'open' | 'openNow'>;
-  values: TemplateValues;
+  values: ReadonlyMap<string, string>;
 }
 
 /** Takes content in chunks; its result is awaited. */
@@ -36,7 +36,7 @@ export function contentAtHand(file: DesiredFile, { contents }: ContentSource): B
 
 interface Rendering {
   file: DesiredFile;
-  values: TemplateValues;
+  values: ReadonlyMap<string, string>;
 }
 
 async function deliverRendered(blob: Content, rendering: Rendering, sink: ContentSink): Promise<PreviewedContent> {
@@ -45,22 +45,12 @@ async function deliverRendered(blob: Content, rendering: Rendering, sink: Conten
     for await (const _ of blob.chunks); // so that the next file can be read
     throw tooLarge(file, tooLargeForPatch(file));
   }
-  const rendered = await inTurns(renderFile(await wholeOf(blob), file, values));
+  const rendered = await renderApart(await wholeOf(blob), file, values);
   if (rendered.kind === 'problem') throw contentError(rendered);
   const { content, keys } = rendered;
   await sink(content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) }, lfs: blob.lfs };
-}
-
-/** Runs a long computation in steps, so that probes get a response in between. */
-async function inTurns<T>(work: Iterator<undefined, T>): Promise<T> {
-  const pacer = new Pacer();
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    if (pacer.isDue) await pacer.rest();
-  }
 }
 
 async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink): Promise<PreviewedContent> {

@@ -28,11 +28,8 @@ export function patchesFor(patches: RenderedPatch[], file: string): FilePatches 
 /** The patched content, or the problem. */
 export type PatchedContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; message: string };
 
-/**
- * Applies the patches in sequence. Content that isn't UTF-8 is a problem, as in RFC 8259. Yields between two passes
- * through the content, so that other work can run.
- */
-export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<undefined, PatchedContent> {
+/** Applies the patches in sequence. Content that isn't UTF-8 is a problem, as in RFC 8259. */
+export function applyPatches(given: Buffer, { steps }: FilePatches): PatchedContent {
   const problem = (message: string): PatchedContent => ({
     kind: 'problem',
     message: `cannot be patched: it ${message}`,
@@ -40,12 +37,10 @@ export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<
   const invalid = firstInvalidByte(given);
   if (invalid !== undefined) return problem(`isn't UTF-8 at byte ${invalid}`);
   if (!isBoundedJson(given, BOUNDS)) return problem(`contains more than ${BOUNDS.parts} keys and values`);
-  yield;
   const syntax = jsonProblem(given.toString('utf8', startOf(given)));
   if (syntax) return problem(`isn't JSON (RFC 8259): see line ${syntax.line}, column ${syntax.column}`);
   let content = given;
   for (const edits of steps) {
-    yield;
     const result = patchJson(content, edits);
     if (result.kind === 'problem') return problem(result.message);
     content = result.content;

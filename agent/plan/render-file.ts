@@ -9,12 +9,8 @@ export type RenderedFile =
   | { kind: 'content'; content: Buffer; keys: string[] | undefined }
   | { kind: 'problem'; message: string; problems: Problem[] };
 
-/** Renders a file. Templates come first, so patches can address their output. Yields, so that other work can run. */
-export function* renderFile(
-  given: Buffer,
-  file: DesiredFile,
-  values: TemplateValues,
-): Generator<undefined, RenderedFile> {
+/** Renders a file. Templates come first, so patches can address their output. */
+export function renderFile(given: Buffer, file: DesiredFile, values: TemplateValues): RenderedFile {
   const rendered = file.template ? renderContent(given, values) : undefined;
   if (rendered?.kind === 'problem') {
     const named = (message: string) => `${file.source}: ${message}`;
@@ -23,7 +19,7 @@ export function* renderFile(
   }
   const { content, keys } = rendered ?? { content: given, keys: undefined };
   if (!file.patches) return { kind: 'content', content, keys };
-  const patched = yield* applyPatches(content, file.patches);
+  const patched = applyPatches(content, file.patches);
   if (patched.kind === 'problem') {
     const message = `${file.source} ${patched.message}`;
     return { kind: 'problem', message, problems: [{ key: `${file.source}: patches`, message }] };

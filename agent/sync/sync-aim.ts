@@ -14,7 +14,7 @@ export interface SyncAim {
   intent: Intent;
   mappings: RenderedMapping[];
   manifest: Manifest;
-  values: TemplateValues & Iterable<[string, string]>;
+  values: ReadonlyMap<string, string>;
   /** Whether to fetch the whole commit again, because the existing objects can't be read. */
   isRefetch?: boolean;
   /**

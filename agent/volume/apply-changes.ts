@@ -1,4 +1,3 @@
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ContentReader } from '../content/content-reader.ts';
@@ -24,7 +23,7 @@ export interface Target {
   openContents: () => Pick<ContentReader, 'announce' | 'open' | 'openNow'> & AsyncDisposable;
   /** Called after staging, before the first file moves; can throw to defer the change. */
   beforeMoves?: (() => Promise<void>) | undefined;
-  values: TemplateValues;
+  values: ReadonlyMap<string, string>;
   groupWrite: boolean;
   log: Logger;
   /** If it aborts before the first file moves, none does. */

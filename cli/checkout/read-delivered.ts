@@ -36,10 +36,7 @@ export async function readDelivered(
     if (template && !isBinary(read)) return { kind: 'problem', problem: tooLargeForTemplate(file) };
     return { kind: 'content', content: read };
   }
-  const work = renderFile(read, file, values);
-  let step = work.next();
-  while (!step.done) step = work.next();
-  const rendered = step.value;
+  const rendered = renderFile(read, file, values);
   return rendered.kind === 'problem' ? { kind: 'problem', problem: rendered.message } : rendered;
 }
 

@@ -8,7 +8,7 @@ export interface ImageFile {
 
 /** Lists all files that an image adds to its base image. */
 export function listFiles(program: Program): ImageFile[] {
-  const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs'] : [`${program}.mjs`];
+  const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs', 'render-worker.mjs'] : [`${program}.mjs`];
   const files = bundles.flatMap((bundle) => [bundle, `${bundle}.map`, `${bundle}.LEGAL.txt`]);
   return [
     ...files.map((file) => ({ from: `dist/${file}`, to: `/app/${file}` })),

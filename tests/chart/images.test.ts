@@ -34,7 +34,7 @@ for (const program of PROGRAMS) {
     assert.ok(bundle && flags.every((flag) => flag.startsWith('--')));
     const { mode } = await stat(path.join(image.path, bundle));
     assert.equal(mode & 0o777, 0o644, 'an agent runs as any user');
-    const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs'] : [`${program}.mjs`];
+    const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs', 'render-worker.mjs'] : [`${program}.mjs`];
     const ours = ['LICENSE', ...bundles.flatMap((name) => ['', '.LEGAL.txt', '.map'].map((end) => `${name}${end}`))];
     const files = await readdir(image.path, { recursive: true });
     assert.deepEqual(files.sort(), ['app', ...ours.map((file) => `app/${file}`)]);

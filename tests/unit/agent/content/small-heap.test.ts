@@ -8,19 +8,10 @@ const FIRST = `[[{ path: ['0'], json: '"x"' }]]`;
 /** Delivers content from `text`, and returns the output. */
 async function makeContent(text: string, way: 'template' | 'patch', edits = FIRST): Promise<string> {
   return await runInSmallHeap(`
-    import { renderContent } from ${importable('agent/plan/render-content.ts')};
-    import { applyPatches } from ${importable('agent/plan/file-patches.ts')};
+    import { renderApart } from ${importable('agent/content/render-thread.ts')};
     const content = Buffer.from(${text});
-    const value = { get: () => 'x'.repeat(300) };
-    const steps = ${edits};
-    const ofPatches = () => {
-      const work = applyPatches(content, { steps, hash: '' });
-      for (;;) {
-        const { done, value } = work.next();
-        if (done) return value;
-      }
-    };
-    const result = ${way === 'template' ? 'renderContent(content, value)' : 'ofPatches()'};
+    const file = ${way === 'template' ? '{ template: true }' : `{ template: false, patches: { steps: ${edits}, hash: '' } }`};
+    const result = await renderApart(content, { path: 'a', source: 'a', ...file }, new Map([['Vars.a', 'x'.repeat(300)]]));
     console.log(result.kind, result.message ?? result.content.length);`);
 }
 
@@ -29,9 +20,9 @@ const filled = (piece: string) => `'${piece}'.repeat(${Math.floor((8 * MIB - 16)
 
 suite('with the heap of a small container, the agent survives 8 MiB of content as', () => {
   const templates: [name: string, text: string, outcome: RegExp][] = [
-    ['a value that makes it longer', filled('{{.Vars.a}}'), /^problem line 1: .* longer than 8388608 characters$/],
+    ['a value that makes it longer', filled('{{.Vars.a}}'), /^problem a: line 1: .* longer than 8388608 characters$/],
     ['many expressions that make it shorter', filled('{{"a"}}'), /^content 1198370$/],
-    ['an error after many lines', `${filled('\\n')} + '{{ x }}'`, /^problem line 4194297: /],
+    ['an error after many lines', `${filled('\\n')} + '{{ x }}'`, /^problem a: line 4194297: /],
     ['characters of three bytes', filled('\u20ac{{"a"}}'), /^content 3355436$/],
   ];
   for (const [name, text, outcome] of templates) {
@@ -39,7 +30,7 @@ suite('with the heap of a small container, the agent survives 8 MiB of content a
   }
 
   const json: [name: string, text: string, outcome: RegExp][] = [
-    ['of brackets', `'[' + ${filled('{},')} + '1]'`, /^problem cannot be patched: .* more than 500000 /],
+    ['of brackets', `'[' + ${filled('{},')} + '1]'`, /^problem a cannot be patched: .* more than 500000 /],
     ['of as many objects as can be', "'[' + '{},'.repeat(249990) + '1]'", /^content /],
     ['of as many keys as can be', `'[{' + '"a":0,'.repeat(249980) + '"b":1}]'`, /^content /],
     ['of text', `'[1, "' + ${filled('\u20ac')} + '"]'`, /^content /],
