@@ -1,5 +1,6 @@
 import { Agent } from 'node:http';
 import * as v from 'valibot';
+import { OWN_WORDS } from './domain/issue-words.ts';
 import { isNetwork } from './io/networks.ts';
 
 /** One or more environment variables are invalid; the message lists all of them. */
@@ -18,9 +19,9 @@ export function readConfig<TSchema extends v.GenericSchema>(
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const result = v.safeParse(schema, given);
+  const result = v.safeParse(schema, given, OWN_WORDS);
   if (result.success) return result.output;
-  throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${describe(issue)}`));
+  throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${issue.message}`));
 }
 
 /** Returns the result of `read`. On a {@link ConfigError}, prints it to stderr and exits with status 1. */
@@ -32,10 +33,6 @@ export function readOrExit<T>(read: () => T, program: Pick<NodeJS.Process, 'stde
     program.stderr.write(`${error.message}\n`);
     return program.exit(1);
   }
-}
-
-function describe(issue: v.BaseIssue<unknown>): string {
-  return issue.received === 'undefined' ? 'must be set' : issue.message;
 }
 
 /** A TCP port; 0 means any free port, or off if documented for the variable. */

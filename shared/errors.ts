@@ -1,6 +1,6 @@
 import type { Reason } from './api/reasons.ts';
 
-/** An error with a machine-readable code, like Node's errors. */
+/** An error of this project, with a message for users and a machine-readable code like Node's. */
 export class CodedError extends Error {
   readonly code: string;
 
@@ -84,11 +84,6 @@ export class TerminalError extends SyncError {
   get problems(): readonly Problem[] {
     return this.#problems ?? [{ key: this.code, message: this.message }];
   }
-}
-
-/** The message of any thrown value. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Checks whether an error is of one of the three kinds. */

@@ -3,7 +3,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { TransientError, WaitingError } from '../../shared/errors.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
+import { codeOf, TransientError, WaitingError } from '../../shared/errors.ts';
 import { answerTo } from '../../shared/io/http/answer-to.ts';
 import { readSecretFile } from './read-secrets.ts';
 
@@ -145,12 +146,13 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
     const message = `the gateway did not respond to ${method} ${path} within ${formatDuration(timeoutMs)}`;
     return gatewayAway(message, { code: 'gateway.silent', cause });
   }
-  const code = codeOf(cause) ?? cause.message;
+  const error = decisive(cause);
+  const code = codeOf(error);
   if (away.has(code)) {
     const message = `the gateway does not respond on port ${port}, which was spec.gateway.port when the pod was created (${code})`;
     return gatewayAway(message, { code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent', cause });
   }
-  return new TransientError(`cannot connect to the gateway on port ${port}: ${code}`, {
+  return new TransientError(`cannot connect to the gateway on port ${port}: ${causeOf(error)}`, {
     code: 'gateway.call',
     reason: 'GatewayRefused',
     cause,
@@ -170,10 +172,10 @@ export type AwayCode =
 export const gatewayAway = (message: string, details: { code: AwayCode; cause: unknown }): WaitingError =>
   new WaitingError(message, { ...details, reason: 'GatewayAway', retryAfterMs: 1_000 });
 
-/** Returns the code of an error. If all addresses failed, prefers the code of a refused connection. */
-function codeOf(error: NodeJS.ErrnoException): string | undefined {
-  const codes = error instanceof AggregateError ? error.errors.map(({ code }) => code) : [error.code];
-  return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0];
+/** Returns the error of one address if all of them failed, preferably a refused connection. */
+function decisive(error: unknown): unknown {
+  if (!(error instanceof AggregateError)) return error;
+  return error.errors.find((each) => codeOf(each) === 'ECONNREFUSED') ?? error.errors[0];
 }
 
 function hint(status: number): string {

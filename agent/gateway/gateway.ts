@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
 import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadRequest, ReloadSignal } from '../resource/judge-resource.ts';
@@ -119,7 +120,7 @@ export class Gateway {
   async #checkReady(path: string, call: CallLimits): Promise<void> {
     await this.#options.client.send({ method: 'GET', path, ...call }).catch((cause) => {
       if (cause instanceof WaitingError) throw cause;
-      throw gatewayAway(`the gateway is not ready yet: ${(cause as Error).message}`, {
+      throw gatewayAway(`the gateway is not ready yet: ${messageOf(cause)}`, {
         code: 'gateway.notReady',
         cause,
       });

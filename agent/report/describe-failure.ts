@@ -1,4 +1,5 @@
-import { messageOf, TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
+import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 
 /** A failed sync as users see it. */
 export interface Failure {
@@ -46,7 +47,7 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof TerminalError) return { ...plain, message: error.message, code: error.code, isFinal: true };
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
-  if (!known) return { ...plain, message: messageOf(error).replace(HELD, ''), code };
+  if (!known) return { ...plain, message: `${messageOf(error).replace(HELD, '')}; see the log of the agent`, code };
   const message = `${known} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`;
   return { ...plain, message, code: `data.${code}`, isFinal: final.has(code) };
 }

@@ -2,10 +2,11 @@ import * as v from 'valibot';
 import { syncSchema } from '../../shared/api/sync.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { LruMap } from '../../shared/domain/lru-map.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
 import { readJson } from '../../shared/domain/read-json.ts';
 import { type ProfileSource, type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { CodedError } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { readText } from '../../shared/io/kubernetes/read-answer.ts';
@@ -122,14 +123,14 @@ export class Revisions {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const text = await readText(await client.stream({ method: 'GET', path, signal }));
     const object = readJson(controllerRevisionSchema, Buffer.from(text), BOUNDS);
-    if (!object) throw new Error(`${name} contains no spec.sync`);
+    if (!object) throw unusable(`${name} contains no spec.sync`);
     const owners = object.metadata.ownerReferences ?? [];
-    if (!owners.some(({ uid }) => uid === owner)) throw new Error(`${name} does not belong to the GatewaySync`);
+    if (!owners.some(({ uid }) => uid === owner)) throw unusable(`${name} does not belong to the GatewaySync`);
     // A user who can write ControllerRevisions must not be able to choose files that way.
     if (syncRevision(object.data.sync) !== revision)
-      throw new Error(`${name} contains a spec.sync that does not match its name`);
+      throw unusable(`${name} contains a spec.sync that does not match its name`);
     const parsed = v.safeParse(syncSchema, object.data.sync, { abortEarly: true });
-    if (!parsed.success) throw new Error(`${name} contains an invalid spec.sync`);
+    if (!parsed.success) throw unusable(`${name} contains an invalid spec.sync`);
     return viewProfile(parsed.output, identity.profile);
   }
 
@@ -143,6 +144,8 @@ export class Revisions {
     return messageOf(error).slice(0, 300);
   }
 }
+
+const unusable = (says: string) => new CodedError(says, 'revision.unusable');
 
 const keyOf = ({ revision, owner }: Pick<Attempt, 'revision' | 'owner'>) => `${revision} ${owner}`;
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { messageOf, TerminalError } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
+import { TerminalError } from '../../shared/errors.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { Tag } from '../git/read-commit.ts';

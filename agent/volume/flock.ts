@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { causeOf } from '../../shared/domain/message-of.ts';
 import { TransientError } from '../../shared/errors.ts';
 
 /** `unsupported`: the file system has no locks, or this machine has no flock(1). */
@@ -11,6 +12,11 @@ const CONFLICT = 1;
 /** Its message if SMB refuses a lock that another client has. */
 const REFUSED = /Permission denied/;
 const NO_LOCKS = /No locks available|not supported|Function not implemented/;
+/** Its messages for errors of the file system (strerror(3)). */
+const SYSTEM_ERRORS = [
+  [/Input\/output error/, causeOf({ code: 'EIO' })],
+  [/Stale/, causeOf({ code: 'ESTALE' })],
+] as const;
 
 /**
  * Locks an open file with flock(1), because Node has no such call. The lock belongs to the open file and not to the
@@ -31,13 +37,14 @@ export async function flock(descriptor: number, timeoutMs = TIMEOUT_MS): Promise
   }, timeoutMs);
   child.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') resolve({ kind: 'unsupported', reason: 'flock(1) is not installed' });
-    else reject(failure(error.message));
+    else reject(failure(causeOf(error)));
   });
   child.once('close', (code, signal) => {
     if (code === 0) resolve({ kind: 'locked' });
     else if (code === CONFLICT || REFUSED.test(output)) resolve({ kind: 'held' });
-    else if (NO_LOCKS.test(output)) resolve({ kind: 'unsupported', reason: output.trim() });
-    else reject(failure(output.trim() || `flock exited with ${code ?? signal}`));
+    else if (NO_LOCKS.test(output)) resolve({ kind: 'unsupported', reason: 'its file system has no locks' });
+    else
+      reject(failure(SYSTEM_ERRORS.find(([text]) => text.test(output))?.[1] ?? `flock exited with ${code ?? signal}`));
   });
   return await promise.finally(() => clearTimeout(timer));
 }

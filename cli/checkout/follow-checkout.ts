@@ -6,8 +6,8 @@ import { LinkResolver } from '../../agent/plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../agent/plan/link-text.ts';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
 import { RepositoryTree } from '../../agent/plan/repository-tree.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
 import { isWithin } from '../../shared/domain/relative-path.ts';
-import { messageOf } from '../../shared/errors.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 
 interface CheckoutScope {
@@ -67,6 +67,6 @@ async function readLink(path: string): Promise<LinkText> {
     const text = await readlink(path, { encoding: 'buffer' });
     return linkText(text.length > MAX_LINK_BYTES ? undefined : text);
   } catch (error) {
-    return { kind: 'broken', text: '…', reason: messageOf(error) };
+    return { kind: 'broken', text: '…', reason: causeOf(error) };
   }
 }

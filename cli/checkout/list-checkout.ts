@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
 import { joinPath } from '../../shared/domain/relative-path.ts';
-import { messageOf } from '../../shared/errors.ts';
 import { Problem } from '../client/problem.ts';
 
 const run = promisify(execFile);
@@ -59,9 +59,22 @@ export async function git(directory: string, args: string[]): Promise<string> {
     const { stdout } = await run('git', ['-C', directory, ...args], { maxBuffer: MAX_OUTPUT_BYTES });
     return stdout;
   } catch (error) {
-    const { stderr } = error as { stderr?: string };
-    throw new Problem(`git can't read the checkout ${directory}: ${stderr?.trim() || messageOf(error)}`, undefined, {
-      cause: error,
-    });
+    throw new Problem(`git can't read the checkout ${directory}: ${gitCause(error)}`, undefined, { cause: error });
   }
+}
+
+/** Causes by git's messages. */
+const CAUSES: [RegExp, string][] = [
+  [/not a git repository/, "it isn't a git checkout: specify the directory of one"],
+  [/dubious ownership/, 'it belongs to another user: add it with git config --global --add safe.directory'],
+  [/cannot change to/, "it isn't a directory that you can open: specify the directory of a checkout"],
+  [/Needed a single revision|ambiguous argument 'HEAD'/, 'it has no commit'],
+];
+
+function gitCause(error: unknown): string {
+  const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+  if (code === 'ENOENT') return 'git is not installed (ENOENT)';
+  if (typeof code === 'string') return causeOf(error);
+  const known = CAUSES.find(([text]) => text.test(stderr))?.[1];
+  return known ?? `git exited with status ${code}: run git status there to see the cause`;
 }

@@ -5,10 +5,10 @@ import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import { isBinary, MAX_RENDERED_BYTES } from '../../agent/plan/render-content.ts';
 import { renderFile, tooLargeForPatch, tooLargeForTemplate } from '../../agent/plan/render-file.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
 import { describeProblem } from '../../shared/domain/syntax/syntax-problem.ts';
-import { messageOf } from '../../shared/errors.ts';
 
 /** Content of a file as the agent would deliver it, or the problem. */
 export type DeliveredContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; problem: string };
@@ -46,13 +46,13 @@ const NO_CONTENT = 'the checkout contains a Git LFS pointer instead of the conte
 const withoutReturns = (content: Buffer): Buffer =>
   Buffer.from(content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
 
-/** Returns the content, or the message of an error. Doesn't follow a link, which git wouldn't have checked out. */
+/** Returns the content, or the cause of an error. Doesn't follow a link, which git wouldn't have checked out. */
 async function readFile(path: string): Promise<Buffer | string> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     return await file.readFile();
   } catch (error) {
-    return messageOf(error);
+    return causeOf(error);
   }
 }
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
 import { Problem } from '../client/problem.ts';
 
 const kindSchema = v.object({ kind: v.literal(GATEWAY_SYNC.kind), spec: v.optional(v.unknown()) });
@@ -18,7 +19,7 @@ export function readGatewaySync(objects: readonly unknown[]): GatewaySyncManifes
   const [first, ...others] = objects.filter((object) => v.is(kindSchema, object));
   if (others.length > 0) throw new Problem('the manifest contains several GatewaySyncs: specify a file with one');
   if (first === undefined) throw new Problem('the manifest contains no GatewaySync');
-  const parsed = v.safeParse(schema, first);
+  const parsed = v.safeParse(schema, first, OWN_WORDS);
   if (parsed.success) {
     const unknown = unknownFields(first.spec, parsed.output.spec, 'spec');
     if (unknown.length > 0) throw new Problem(`the GatewaySync has unknown fields: ${unknown.join(', ')}`);

@@ -1,4 +1,5 @@
-import { isBug, messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
+import { isBug } from '../../shared/errors.ts';
 
 /** `warning`: needs attention, or could not be checked. */
 export type Level = 'ok' | 'warning' | 'failed';

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as v from 'valibot';
-import { CodedError, messageOf } from '../../shared/errors.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
+import { CodedError } from '../../shared/errors.ts';
 import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import type { Exec } from './kubeconfig-entry.ts';
 
@@ -65,7 +66,7 @@ async function outputOf(child: ChildProcess, { command, installHint }: Exec, { n
   });
   const [status, signal] = await once(child, 'close').catch((error: NodeJS.ErrnoException) => {
     const hint = installHint ? `: ${installHint}` : '';
-    const says = error.code === 'ENOENT' ? 'is not installed' : `cannot be run (${messageOf(error)})`;
+    const says = error.code === 'ENOENT' ? 'is not installed' : `cannot be run (${causeOf(error)})`;
     throw new PluginError(command, `${says}${hint}`, { cause: error });
   });
   if (status === 0) return output;

@@ -1,7 +1,7 @@
-import { codeOf, isBug, messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
+import { codeOf, isBug } from '../../shared/errors.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { Access } from './connect.ts';
-import { PluginError } from './credential-plugin.ts';
 import { EXIT, Problem } from './problem.ts';
 
 /** Attempted action for messages, such as `list GatewaySyncs in the namespace gateways`. */
@@ -63,33 +63,24 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
 /** Where users report bugs. */
 const ISSUES = 'https://github.com/stoker-operator/stoker-operator/issues';
 
-const CODES: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens',
-  ECONNRESET: 'the connection was lost',
-  EPIPE: 'the connection was lost',
-  ENOTFOUND: 'unknown host name',
-  EAI_AGAIN: 'the host name cannot be resolved',
-  ETIMEDOUT: 'no answer',
-  EHOSTUNREACH: 'no route',
-  ENETUNREACH: 'no network',
-};
+/** Codes of temporary errors of a connection. */
+const PASSING = [
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...['ENOTFOUND', 'EAI_AGAIN'],
+];
 
 /** Checks whether an error is temporary: the API server restarts or is busy, or the connection was lost. */
 export function isPassing({ cause }: Problem): boolean {
   if (cause instanceof ApiError) return cause.status === 429 || cause.status >= 500;
-  return codeOf(cause) in CODES;
+  return PASSING.includes(codeOf(cause));
 }
 
 /** Describes a bug with the place to report it. */
 export const bugWords = (error: unknown): string =>
   `a bug in kubectl stoker: ${messageOf(error)}: report it at ${ISSUES}`;
 
-/** Returns the cause of an error of a connection. */
+/** Returns the cause of an error of a connection, with the status line of a proxy that refused it. */
 export function wordsOf(error: unknown): string {
-  const code = codeOf(error);
-  if (error instanceof PluginError) return messageOf(error);
-  if (code === 'ERR_PROXY_TUNNEL')
-    return `the proxy did not connect: ${/HTTP\/\S+ [ -~]+$/.exec(messageOf(error)) ?? 'no response'}`;
-  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate is not trusted (${code})`;
-  return CODES[code] ?? (messageOf(error).trim().split('\n').at(-1) || 'no answer');
+  if (!(error instanceof Error) || codeOf(error) !== 'ERR_PROXY_TUNNEL') return messageOf(error);
+  return `the proxy did not connect: ${/HTTP\/\S+ [ -~]+$/.exec(error.message) ?? 'no response'}`;
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import * as v from 'valibot';
+import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
 import { isObject } from '../../shared/domain/objects.ts';
 import type { Entry } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
@@ -98,10 +99,11 @@ function read<TSchema extends v.ObjectSchema<v.ObjectEntries, undefined>>(
 ): v.InferOutput<TSchema> {
   const given = value ?? {};
   if (isObject(given)) refuseUnknown(schema.entries, given, { what });
-  const result = v.safeParse(schema, given);
+  const result = v.safeParse(schema, given, OWN_WORDS);
   if (result.success) return result.output;
   const [issue] = result.issues;
-  throw refusal(what, `has an invalid field ${v.getDotPath(issue) ?? ''}: ${issue.message}`);
+  const field = v.getDotPath(issue);
+  throw refusal(what, field ? `has an invalid field ${field}: it ${issue.message}` : issue.message);
 }
 
 /** kubectl ignores fields that it doesn't know, but such a field may choose the user, so it must not be ignored here. */

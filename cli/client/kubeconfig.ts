@@ -3,7 +3,9 @@ import path from 'node:path';
 import { findHomeDir } from '@kubernetes/client-node';
 import * as v from 'valibot';
 import { parse } from 'yaml';
-import { messageOf } from '../../shared/errors.ts';
+import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
+import { yamlCause } from '../../shared/domain/syntax/yaml-words.ts';
 import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import { EXIT, Problem } from './problem.ts';
 
@@ -76,18 +78,32 @@ function loadFile(file: string): Kubeconfig {
       value: Object.entries(entry).find(([name]) => name === key)?.[1],
       directory,
     }));
+  const { success, output, issues } = v.safeParse(fileSchema, readYaml(file) ?? {}, OWN_WORDS);
+  if (!success) throw unreadable(file, `${v.getDotPath(issues[0]) ?? 'the file'} ${issues[0].message}`);
+  return {
+    currentContext: output['current-context'] ?? undefined,
+    contexts: entriesOf(output.contexts, 'context'),
+    clusters: entriesOf(output.clusters, 'cluster'),
+    users: entriesOf(output.users, 'user'),
+  };
+}
+
+function readYaml(file: string): unknown {
+  let text: string;
   try {
-    const content = v.parse(fileSchema, parse(readFileSync(file, 'utf8'), { merge: true, logLevel: 'silent' }) ?? {});
-    return {
-      currentContext: content['current-context'] ?? undefined,
-      contexts: entriesOf(content.contexts, 'context'),
-      clusters: entriesOf(content.clusters, 'cluster'),
-      users: entriesOf(content.users, 'user'),
-    };
+    text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Problem(`cannot read the kubeconfig ${file}: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
+    throw unreadable(file, causeOf(error), error);
+  }
+  try {
+    return parse(text, { merge: true, logLevel: 'silent' });
+  } catch (error) {
+    throw unreadable(file, yamlCause(error), error);
   }
 }
+
+const unreadable = (file: string, why: string, cause?: unknown): Problem =>
+  new Problem(`cannot read the kubeconfig ${file}: ${why}`, EXIT.unavailable, { cause });
 
 /** Files of a pod's service account (https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/). */
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -1,3 +1,5 @@
+import { CodedError } from '../../shared/errors.ts';
+
 /** Exit statuses of all commands; the help lists them. */
 export const EXIT = {
   /** Done, and nothing differs. */
@@ -15,11 +17,11 @@ export const EXIT = {
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
 /** An error that ends a command, with a one-line message. */
-export class Problem extends Error {
+export class Problem extends CodedError {
   readonly status: ExitStatus;
 
   constructor(message: string, status: ExitStatus = EXIT.failed, options?: ErrorOptions) {
-    super(message, options);
+    super(message, 'problem', options);
     this.name = 'Problem';
     this.status = status;
   }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type DocumentOptions, type ParseOptions, parseAllDocuments, type SchemaOptions } from 'yaml';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
+import { yamlCause } from '../../shared/domain/syntax/yaml-words.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 
@@ -21,7 +22,7 @@ export async function readManifest(
       return value;
     });
   } catch (error) {
-    throw new Problem(`the manifest is not valid YAML: ${messageOf(error)}`, EXIT.failed, { cause: error });
+    throw new Problem(`the manifest is not valid YAML: ${yamlCause(error)}`, EXIT.failed, { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
 import { isObject } from '../../shared/domain/objects.ts';
 
 /** An object of a manifest. */
@@ -131,7 +132,7 @@ function readObject(given: unknown, { workloads, others, gatewaySyncs, problems 
   }
   const pod = at(object, place);
   // Only a check, because Valibot's output has a different order of keys.
-  const { issues } = v.safeParse(podSchema, pod);
+  const { issues } = v.safeParse(podSchema, pod, OWN_WORDS);
   if (issues) {
     const keys = [...place, v.getDotPath(issues[0])].join('.');
     problems.push(`${kind} ${name} does not contain a valid pod: ${keys}: ${issues[0].message}`);

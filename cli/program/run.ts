@@ -1,5 +1,6 @@
+import { messageOf } from '../../shared/domain/message-of.ts';
 import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
-import { isBug, messageOf } from '../../shared/errors.ts';
+import { isBug } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { bugWords } from '../client/explain.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
@@ -18,8 +19,7 @@ export async function runProgram(line: readonly string[], host: Host): Promise<E
     await complete(line.slice(1), host);
     return EXIT.ok;
   } catch (error) {
-    const isUnexpected = !(error instanceof Problem) && isBug(error);
-    host.note(`error: ${plain(isUnexpected ? bugWords(error) : messageOf(error))}\n`);
+    host.note(`error: ${plain(isBug(error) ? bugWords(error) : messageOf(error))}\n`);
     return error instanceof Problem ? error.status : EXIT.failed;
   }
 }
@@ -73,6 +73,7 @@ function readArguments({ name, args }: Command, words: readonly string[]) {
     }
     return parsed;
   } catch (error) {
-    throw new Problem(`${messageOf(error)}: see kubectl stoker ${name} --help`, EXIT.usage, { cause: error });
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(`${error.message}: see kubectl stoker ${name} --help`, EXIT.usage, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { messageOf } from '../../shared/errors.ts';
+import { causeOf } from '../../shared/domain/message-of.ts';
 import { listen } from '../../shared/io/http/listen.ts';
 import type { Access } from '../client/connect.ts';
 import { EXIT, Problem } from '../client/problem.ts';
@@ -75,7 +75,7 @@ async function listenAt(port: number | undefined, handler: RequestListener) {
     return await listen({ handler, host: HOST, port: port ?? 0, maxConnections: MAX_CONNECTIONS });
   } catch (error) {
     throw new Problem(
-      `cannot listen on ${port === undefined ? 'any port' : `port ${port}`}: ${messageOf(error)}: choose a different one with --port`,
+      `cannot listen on ${port === undefined ? 'any port' : `port ${port}`}: ${causeOf(error)}: choose a different one with --port`,
       EXIT.failed,
     );
   }

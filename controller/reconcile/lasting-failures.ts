@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/domain/message-of.ts';
 import type { Transition } from './status-transitions.ts';
 
 /** Consecutive failures before an event is recorded. */
@@ -18,7 +18,7 @@ export class LastingFailures {
     if (failures === 1) this.#reportedAt = Number.NEGATIVE_INFINITY;
     if (failures < MIN_FAILURES || now - this.#reportedAt < PERIOD_MS) return undefined;
     this.#reportedAt = now;
-    const message = `${failures} consecutive reconciles failed; retrying with backoff: ${messageOf(error)}`;
+    const message = `${failures} consecutive reconciles failed; retrying with backoff: ${messageOf(error)}; see the log of the controller`;
     return { type: 'Warning', reason: 'ReconcileFailed', message };
   }
 }

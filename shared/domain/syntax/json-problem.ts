@@ -1,14 +1,28 @@
-import { messageOf } from '../../errors.ts';
 import { placeOf, type SyntaxProblem } from './syntax-problem.ts';
 
-/** Describes the first syntax error of JSON as `JSON.parse` defines it. V8's messages quote text, which might be a secret. */
+const KEY = 'a key in double quotes is missing, or a comma is too many';
+
+/** Descriptions by the start of V8's, which quote text of the file in other cases. It might contain a secret. */
+const WORDS: [RegExp, string][] = [
+  [/^Expected (?:property name|double-quoted)/, KEY],
+  [/^Expected ',' or '}'/, 'a comma or } is missing after a value'],
+  [/^Expected ',' or '\]'/, 'a comma or ] is missing after an item'],
+  [/^Expected ':'/, 'a colon is missing after a key'],
+  [/^Bad control character/, 'line breaks and control characters must be escaped in quotes'],
+  [/^Bad (?:Unicode escape|escaped)/, 'invalid escape sequence'],
+  [/^Unterminated string/, 'a closing quote is missing'],
+  [/^(?:No number|Exponent part|Unterminated fractional)/, 'a digit is missing in a number'],
+  [/^Unexpected non-whitespace/, 'text after the end of the JSON value'],
+];
+
+/** Describes the first syntax error of JSON as `JSON.parse` defines it. */
 export function jsonProblem(text: string): SyntaxProblem | undefined {
   const message = parseErrorOf(text);
   if (message === undefined) return undefined;
-  const [, what, given] = /^(.*) at position (\d+) \(line \d+ column \d+\)$/.exec(message) ?? [];
   if (message.startsWith('Unexpected end')) return { ...placeOf(text, text.length), what: 'unexpected end of JSON' };
-  const place = placeOf(text, Number(given ?? endOfParsed(text)));
-  return { ...place, what: what ? `${what.charAt(0).toLowerCase()}${what.slice(1)}` : 'unexpected character in JSON' };
+  const given = / at position (\d+) \(line \d+ column \d+\)$/.exec(message)?.[1];
+  const what = WORDS.find(([start]) => start.test(message))?.[1] ?? 'unexpected character in JSON';
+  return { ...placeOf(text, Number(given ?? endOfParsed(text))), what };
 }
 
 function parseErrorOf(text: string): string | undefined {
@@ -16,7 +30,7 @@ function parseErrorOf(text: string): string | undefined {
     JSON.parse(text);
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return (error as SyntaxError).message;
   }
 }
 

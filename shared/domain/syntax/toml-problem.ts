@@ -13,11 +13,31 @@ function parseProblem(text: string): SyntaxProblem | undefined {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const { line, column, message } = error;
-    // The rest quotes lines of the file, which might contain a secret.
-    const [first = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
-    return { line, column, what: first.includes('excessively nested') ? TOO_DEEP : first };
+    return { line, column, what: WORDS.find(([start]) => start.test(message))?.[1] ?? 'invalid TOML' };
   }
 }
+
+/** Descriptions by the library's, which also quote lines of the file. They might contain a secret. */
+const WORDS = Object.entries({
+  'document contains excessively nested': TOO_DEEP,
+  'invalid date': 'invalid date',
+  'illegal leading zero': 'a number starts with 0',
+  'integer value': 'an integer has more than 64 bits',
+  '(?:illegal underscore|illegal character in numeric|unfinished numeric)': 'invalid number',
+  'invalid value': 'a value is missing or invalid; put quotes around text',
+  'expected end of table array': 'missing ]] after the name of a table',
+  'each key-value': 'missing line break after a value',
+  'control characters': 'control characters must be escaped in text, and removed from comments',
+  '(?:invalid .*escape|unrecognised escape|invalid escape)': 'invalid escape sequence',
+  'unfinished string': 'a closing quote is missing',
+  '(?:unexpected end of key|illegal empty)': 'missing key',
+  'illegal quoted key': 'a key must be on one line',
+  'illegal character in key': 'put quotes around a key with spaces or special characters',
+  'incomplete key-value': 'missing = or ] after a key',
+  'trying to redefine': 'a key or table is already defined',
+  'expected comma': 'missing comma or closing bracket',
+  '(?:unfinished table|unfinished array)': 'missing closing bracket',
+}).map(([start, what]) => [new RegExp(`^Invalid TOML document: ${start}`), what] as const);
 
 const LETTERS: Record<string, string> = { 29: 'x', 30: 'y', 31: 'z' };
 

@@ -1,5 +1,5 @@
-import type { ErrorCode } from 'yaml';
-import { TOO_DEEP } from './syntax-problem.ts';
+import { type ErrorCode, YAMLParseError } from 'yaml';
+import { describeProblem, TOO_DEEP } from './syntax-problem.ts';
 
 /** Descriptions of syntax errors. The library's own can quote the file, which might contain a secret. */
 const WORDS: Record<ErrorCode, string> = {
@@ -30,7 +30,7 @@ const WORDS: Record<ErrorCode, string> = {
 
 /** Descriptions of errors that share their code with others, by the start of the library's. */
 const SPECIAL: [RegExp, string][] = [
-  [/^Missing closing .quote/, 'missing closing quote'],
+  [/^Missing closing .quote/, 'a closing quote is missing'],
   [/^Missing , /, 'missing comma between items'],
   [/^Missing space after :/, 'missing space after a colon'],
   [/^Flow .* must .*end with a /s, 'missing closing bracket'],
@@ -43,4 +43,12 @@ const SPECIAL: [RegExp, string][] = [
 /** Returns the description of an error of the library. */
 export function yamlWords({ code, message }: { code: ErrorCode; message: string }): string {
   return SPECIAL.find(([start]) => start.test(message))?.[1] ?? WORDS[code];
+}
+
+/** Describes an error that the library threw for a text: a syntax error, or an alias that can't be resolved. */
+export function yamlCause(error: unknown): string {
+  if (!(error instanceof YAMLParseError))
+    return "an alias has no anchor before it, contains itself, or can't be copied";
+  const [start] = error.linePos ?? [];
+  return describeProblem({ ...(start && { line: start.line, column: start.col }), what: yamlWords(error) });
 }

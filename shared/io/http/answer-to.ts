@@ -1,7 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { CodedError } from '../../errors.ts';
 
 /** The host's response is invalid. */
-export class NoAnswerError extends Error {}
+const noAnswer = (says: string) => new CodedError(says, 'EPROTO');
 
 /**
  * Returns the response to a request that was just made without a signal, or throws the error that ended it. The signal
@@ -14,8 +15,8 @@ export async function answerTo(request: ClientRequest, signal?: AbortSignal): Pr
     request.destroy(error);
     reject(error);
   };
-  const endUnanswered = () => reject(new NoAnswerError('the request ended without a response'));
-  const changesProtocol = () => new NoAnswerError('the server switched to another protocol');
+  const endUnanswered = () => reject(noAnswer('the request ended without a response'));
+  const changesProtocol = () => noAnswer('the server switched to another protocol');
   request
     .on('error', reject) // not `once`: an unhandled error ends the process
     .once('upgrade', (_, socket) => {

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { withoutUndefined } from '../../domain/objects.ts';
 import { CodedError, codeOf } from '../../errors.ts';
-import { answerTo, NoAnswerError } from '../http/answer-to.ts';
+import { answerTo } from '../http/answer-to.ts';
 import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
@@ -195,7 +195,6 @@ export class KubernetesClient {
     try {
       return await answerTo(outgoing, signal);
     } catch (error) {
-      if (error instanceof NoAnswerError) throw new CodedError(error.message, 'EPROTO', { cause: error });
       if (isRepeated || !mayRepeat(codeOf(error), outgoing)) throw error;
       return await this.#attempt(request, connections, access, true);
     }

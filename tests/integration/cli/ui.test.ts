@@ -412,7 +412,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
       [['--kubeconfig', '/nowhere'], /cannot read the kubeconfig/],
     ];
     const taken = new URL((await startUi(t, kubeconfig, '-n', namespace)).origin).port;
-    cases.push([['--port', taken], /cannot listen on port \d+: .*choose a different one with --port/]);
+    cases.push([['--port', taken], /cannot listen on port \d+: .*\(EADDRINUSE\): choose a different one with --port/]);
     for (const [args, words] of cases) await assert.rejects(startUi(t, kubeconfig, ...args), words, args.join(' '));
   });
 });

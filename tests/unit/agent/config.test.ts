@@ -175,10 +175,10 @@ suite('describeFailure', () => {
       },
     ],
     [
-      'the same in words of the system',
-      codedError('ESTALE', "ESTALE: stale file handle, rename '/proc/7/fd/32/0' -> '/proc/7/fd/33/x'"),
+      'the same without an explanation for a volume',
+      Object.assign(codedError('ESTALE'), { path: '/proc/7/fd/32/0', dest: '/proc/7/fd/33/x' }),
       {
-        message: "ESTALE: stale file handle, rename '0' -> 'x'",
+        message: 'the file server no longer has it (ESTALE, x); see the log of the agent',
         code: 'ESTALE',
         isWaiting: false,
         retryAfterMs: 0,
@@ -192,8 +192,14 @@ suite('describeFailure', () => {
     ],
     [
       'anything else',
-      new Error('m'),
-      { message: 'm', code: 'unexpected', isWaiting: false, retryAfterMs: 0, isFinal: false },
+      'm',
+      {
+        message: 'internal error (string); see the log of the agent',
+        code: 'unexpected',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: false,
+      },
     ],
   ];
   for (const [name, error, expected] of cases) {

@@ -33,9 +33,9 @@ const VALID: [SyntaxFormat, string, string][] = [
 
 const INVALID: [SyntaxFormat, string, string | Buffer, string | RegExp][] = [
   ['json', 'nothing', '', 'line 1, column 1: unexpected end of JSON'],
-  ['json', 'a missing end', '{\n  "a": [1', /^line 2, column 10: expected ',' or '\]'/],
-  ['json', 'a trailing comma', '{\n  "a": 1,\n}', 'line 3, column 1: expected double-quoted property name in JSON'],
-  ['json', 'a comment', '{}\n// c', 'line 2, column 1: unexpected non-whitespace character after JSON'],
+  ['json', 'a missing end', '{\n  "a": [1', /^line 2, column 10: .* comma or \]/],
+  ['json', 'a trailing comma', '{\n  "a": 1,\n}', /^line 3, column 1: .*double quotes/],
+  ['json', 'a comment', '{}\n// c', /^line 2, column 1: .*end of the JSON/],
   ['json', 'an unknown word', '{\n"a": secret}', 'line 2, column 6: unexpected character in JSON'],
   ['json', 'a byte order mark', '\ufeff{}', 'line 1, column 1: unexpected character in JSON'],
   ['json', 'text that is not UTF-8', Buffer.from('"K\xf6ln"', 'latin1'), "byte 2 isn't UTF-8"],
@@ -101,8 +101,8 @@ const INVALID: [SyntaxFormat, string, string | Buffer, string | RegExp][] = [
     'line 5, column 5: invalid date',
   ],
   ['toml', 'month 13', 'a = 2021-13-30', 'line 1, column 5: invalid date'],
-  ['toml', 'a repeated key', 'a = 1\na = 2', /^line 2, column 1: trying to redefine/],
-  ['toml', 'an open string', 'a = 1\nb = "secret', 'line 2, column 5: unfinished string'],
+  ['toml', 'a repeated key', 'a = 1\na = 2', /^line 2, column 1: .* already defined/],
+  ['toml', 'an open string', 'a = 1\nb = "secret', /^line 2, column 5: .*quote/],
   ['toml', 'more than 64 levels', `a = ${nested(65)}`, tooDeep],
 ];
 

@@ -7,7 +7,7 @@ import { Previewer, type PreviewerOptions } from '../../../../agent/preview/prev
 import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/judge-preview.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
-import { messageOf, TransientError } from '../../../../shared/errors.ts';
+import { TransientError } from '../../../../shared/errors.ts';
 import { intentOf } from '../../../support/intents.ts';
 
 const OLD = { ref: 'v1', commit: 'a'.repeat(40), revision: '1', time: '' };
@@ -47,7 +47,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     onDue: () => {
       due += 1;
     },
-    access: { isMissedBy: (error) => messageOf(error) === 'denied', stamp: async () => world.secrets },
+    access: { isMissedBy: (error) => (error as Error).message === 'denied', stamp: async () => world.secrets },
     log: pino({ level: 'silent' }),
   });
   const judge = (verdict: PreviewVerdict, gateways = 1) => {

@@ -276,11 +276,7 @@ suite("an owner on another node, out of the lock's reach", () => {
 suite('on a volume without working locks,', () => {
   for (const [what, script, reason] of [
     ['on a machine without flock', undefined, /^flock\(1\) is not installed$/],
-    [
-      'on a file system without locks',
-      'echo "flock: 3: No locks available" >&2; exit 71',
-      /^flock: 3: No locks available$/,
-    ],
+    ['on a file system without locks', 'echo "flock: 3: No locks available" >&2; exit 71', /has no locks$/],
   ] as const) {
     test(`the volume is held, and the weakness is reported: ${what}`, async (t) => {
       const { agentOf, data } = await createVolume(t);
@@ -299,7 +295,7 @@ suite('on a volume without working locks,', () => {
   for (const [script, reason] of [
     ['exit 65', /: flock exited with 65$/],
     ['kill -9 $$', /: flock exited with SIGKILL$/],
-    ['echo "flock: 3: Input/output error" >&2; exit 71', /: flock: 3: Input\/output error$/],
+    ['echo "flock: 3: Input/output error" >&2; exit 71', /\(EIO\)$/],
   ] as const) {
     test(`a failing flock is retried, and nothing is held: ${script}`, async (t) => {
       const { agentOf, data } = await createVolume(t);

@@ -7,8 +7,13 @@ import type { Finding } from '../../../../cli/checks/finding.ts';
 import { CHANGES, type Change } from './changes.ts';
 import { inOrder, type Loose, partsOf } from './in-order.ts';
 
+/** Without the line of the program that has a bug. */
 const line = ({ level, check, says, todo, page }: Finding) =>
-  [`${level} ${check}: ${says}`, ...(todo ? [todo] : []), ...(page ? [page] : [])].join(' | ');
+  [
+    `${level} ${check}: ${says.replace(/ at [-\w]+\.ts:\d+:\d+(?=\))/, '')}`,
+    ...(todo ? [todo] : []),
+    ...(page ? [page] : []),
+  ].join(' | ');
 const linesOf = (survey: Loose) => diagnose(survey).sections.flatMap(({ findings }) => findings.map(line));
 
 /** Differences to the output for a healthy installation: new lines, and removed ones after `- `. */

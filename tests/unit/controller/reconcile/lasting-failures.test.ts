@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { LastingFailures } from '../../../../controller/reconcile/lasting-failures.ts';
+import { codedError } from '../../../support/coded-error.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -17,10 +18,10 @@ suite('a resource that keeps failing', () => {
 
   test('gets an event after the fifth failure in a row, with the error message', () => {
     const lasting = new LastingFailures();
-    const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf(failures, new Error('no'), 0));
+    const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf(failures, codedError('ECONNREFUSED'), 0));
     assert.deepEqual(news.slice(0, 4), [undefined, undefined, undefined, undefined]);
     assert.deepEqual([news[4]?.type, news[4]?.reason], ['Warning', 'ReconcileFailed']);
-    assert.match(news[4]?.message ?? '', /^5 consecutive reconciles failed; .*: no$/);
+    assert.match(news[4]?.message ?? '', /^5 consecutive reconciles failed; .*ECONNREFUSED/);
   });
 
   test('gets no other event for further quick failures, such as while its gateways keep changing', () => {

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { createSecureContext } from 'node:tls';
+import { parse as parseToml } from 'smol-toml';
+import * as v from 'valibot';
+import { parseAllDocuments } from 'yaml';
+import { GatewayClient } from '../../agent/gateway/gateway-client.ts';
+import { describeFailure } from '../../agent/report/describe-failure.ts';
+import { LastingFailures } from '../../controller/reconcile/lasting-failures.ts';
+import { readConfig } from '../../shared/config.ts';
+import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { codedError } from '../support/coded-error.ts';
+import { kubeconfigWith } from '../support/kubeconfig-with.ts';
+import { runCli } from '../support/run-cli.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** The text of a library for the same mistake. */
+function textOf(mistake: () => unknown): string {
+  try {
+    mistake();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('the library accepts it');
+}
+
+const wordsIn = (text: string): string[] => text.toLowerCase().match(/[a-z]+/g) ?? [];
+
+/** Fails if a message repeats three words of a library, or phrases of the messages of Node and Valibot. */
+function assertOwn(message: string, theirs = ''): void {
+  const own = wordsIn(message).join(' ');
+  const words = wordsIn(theirs);
+  for (const at of words.keys()) {
+    const phrase = words.slice(at, at + 3);
+    if (phrase.length === 3) assert.ok(!own.includes(phrase.join(' ')), `${message}\n  repeats: ${theirs}`);
+  }
+  assert.doesNotMatch(message, /Invalid (type|key|format|value|length)|but received|no such file or|routines:/);
+  assert.doesNotMatch(message, /Expected |Unexpected|illegal operation|undefined|\[object/);
+}
+
+const noteOf = async (line: string[], input = '') => {
+  const { status, notes } = await runCli(line, { input: async () => input });
+  assert.notEqual(status, 0);
+  return notes;
+};
+
+suite('a message for users has no text of a library', () => {
+  const yaml = [
+    'a: [',
+    'a: "x',
+    'a: b: c',
+    '\ta: 1',
+    'a: 1\n b: 2',
+    'a: !!int x\nb: *c',
+    '- a\nb: 1',
+    '%YAML x\n---\na: ]',
+  ];
+  for (const text of [...yaml, 'a: *none', 'a: &x [*x]'])
+    test(`about the YAML ${JSON.stringify(text)} of a manifest and a kubeconfig`, async (t) => {
+      const theirs = textOf(() => {
+        const [document] = parseAllDocuments(text, { prettyErrors: false });
+        if (document?.errors[0]) throw document.errors[0];
+        JSON.stringify(document?.toJS());
+      });
+      assertOwn(await noteOf(['migrate', '-f', '-'], text), theirs);
+      assertOwn(await noteOf(['check', '-f', '-', '.'], text), theirs);
+      const file = path.join(await temporaryDirectory(t, 'kubeconfig-'), 'config');
+      await writeFile(file, text);
+      assertOwn(await noteOf(['status', '--kubeconfig', file]), theirs);
+    });
+
+  const json = [
+    '{"a": 1,}',
+    '{a: 1}',
+    '[1 2]',
+    '{"a" 1}',
+    '{"a": 1 "b"}',
+    '"\n"',
+    '"\\x"',
+    '"\\u12"',
+    '"x',
+    '-',
+    '1e',
+    '1.',
+  ];
+  for (const text of [...json, '{} {}', '{"a": x}', '01', '[1, "a" 2]'])
+    test(`about the JSON ${JSON.stringify(text)} of a commit`, () => {
+      const problem = checkSyntax(Buffer.from(text), 'json');
+      assertOwn(
+        problem?.what ?? '',
+        textOf(() => JSON.parse(text)),
+      );
+      assert.ok(problem?.line);
+    });
+
+  const toml = [
+    'a',
+    'a = ',
+    'a = 01',
+    'a = 1__2',
+    'a = 0xZ',
+    'a = 1x',
+    'a = "x',
+    'a = "\\q"',
+    'a = "\\uZ"',
+    'a = [1',
+    'a = {b = 1',
+  ];
+  const lines = [
+    'a = 1 b = 2',
+    '[[a]',
+    '[a',
+    '= 1',
+    'a b = 1',
+    'a = 1\na = 2',
+    'a = 1\na.b = 2',
+    '"""x""" = 1',
+    'a = [1 2]',
+    'a = 2021-13-40',
+  ];
+  for (const text of [...toml, ...lines, 'a = "\u0001"', '# \u0001', '[a]\n[a]', 'a = 1_', 'a = +', 'a = 1e'])
+    test(`about the TOML ${JSON.stringify(text)} of a commit`, () => {
+      const theirs = textOf(() => parseToml(text))
+        .split('\n')[0]
+        ?.replace(/^.*document: /, '');
+      assertOwn(checkSyntax(Buffer.from(text), 'toml')?.what ?? assert.fail('accepted'), theirs);
+    });
+
+  test('about a manifest with a wrong structure', async () => {
+    const pod = { kind: 'Pod', spec: { containers: [{ name: 'x', args: 'x', env: [{ value: 1 }] }] } };
+    const theirs = textOf(() => v.parse(v.object({ args: v.nullish(v.array(v.string())) }), { args: 'x' }));
+    assertOwn(await noteOf(['migrate', '-f', '-'], JSON.stringify(pod)), theirs);
+    assertOwn(await noteOf(['migrate', '-f', '-'], JSON.stringify({ kind: 'Pod', spec: {} })));
+    for (const spec of [
+      {},
+      { git: { repo: 7, ref: 'main' } },
+      { git: 'x' },
+      { git: { ref: 'x'.repeat(9_999) } },
+      null,
+    ]) {
+      const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
+      const notes = await noteOf(['check', '-f', '-', '.'], JSON.stringify(manifest));
+      assertOwn(notes);
+      assert.match(notes, /spec/);
+    }
+  });
+
+  test('about a kubeconfig with a wrong structure', async (t) => {
+    const user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 7 } };
+    for (const [cluster, wrong, field] of [
+      [{ server: 7 }, {}, 'server'],
+      [{ server: 'https://x' }, { token: [] }, 'token'],
+      [{ server: 'https://x' }, { as: {} }, 'as'],
+      [{ server: 'https://x' }, { 'as-groups': 'x' }, 'as-groups'],
+      [{ server: 'https://x' }, user, 'exec.command'],
+      [
+        { server: 'https://x' },
+        { exec: { ...user.exec, command: 'x', interactiveMode: 'no' } },
+        'exec.interactiveMode',
+      ],
+      ['x', {}, 'cluster'],
+    ] as [object, object, string][]) {
+      const notes = await noteOf(['status', '--kubeconfig', await kubeconfigWith(t, cluster, wrong)]);
+      assertOwn(notes);
+      assert.ok(notes.includes(field), notes);
+    }
+    const file = path.join(await temporaryDirectory(t, 'kubeconfig-'), 'config');
+    for (const text of ['x', '[]', 'users: x', 'users: [{}]', 'current-context: []']) {
+      await writeFile(file, text);
+      assertOwn(await noteOf(['status', '--kubeconfig', file]));
+    }
+  });
+
+  test('about an environment variable', () => {
+    const schema = v.object({ A: v.string(), B: v.picklist(['x', 'y']), C: v.pipe(v.string(), v.minLength(3)) });
+    for (const given of [{}, { B: 'z' }, { C: '1' }]) assertOwn(textOf(() => readConfig(schema, given)));
+  });
+});
+
+suite('a message for users has the code of a cause instead of its text', () => {
+  const matches = (message: string, code: string) => {
+    assertOwn(message);
+    assert.match(message, new RegExp(`\\b${code}\\b`));
+  };
+
+  test('if a file cannot be read', async (t) => {
+    const directory = await temporaryDirectory(t, 'files-');
+    for (const [file, code] of [
+      [path.join(directory, 'none'), 'ENOENT'],
+      [directory, 'EISDIR'],
+      [`/${'x'.repeat(300)}`, 'ENAMETOOLONG'],
+    ] as const) {
+      matches(await noteOf(['migrate', '-f', file]), code);
+      matches(await noteOf(['check', '-f', file, '.']), code);
+      matches(await noteOf(['status', '--kubeconfig', file]), code);
+      const user = { 'client-certificate': file, 'client-key': file };
+      matches(await noteOf(['status', '--kubeconfig', await kubeconfigWith(t, { server: 'https://x' }, user)]), code);
+      const cluster = { server: 'https://127.0.0.1:1', 'certificate-authority': file };
+      matches(await noteOf(['status', '--kubeconfig', await kubeconfigWith(t, cluster, {})]), code);
+    }
+  });
+
+  test('if the checkout cannot be read', async (t) => {
+    const directory = await temporaryDirectory(t, 'files-');
+    const spec = {
+      git: { repo: 'https://git.example/x', ref: 'main' },
+      gateway: { port: 8080 },
+      sync: { profiles: {} },
+    };
+    const text = JSON.stringify({
+      apiVersion: 'sync.io/v1alpha1',
+      kind: 'GatewaySync',
+      metadata: { name: 'gw' },
+      spec,
+    });
+    const notes = await noteOf(['check', '-f', '-', directory], text);
+    assert.doesNotMatch(notes, /fatal:|any of the parent directories|Command failed/);
+  });
+
+  test('if the API server cannot be reached, or is another program', async (t) => {
+    const server = createServer((socket) => socket.on('error', () => {}).end('garbage\r\n\r\n')).listen(0, '127.0.0.1');
+    cleanUp(t, () => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    const rows: [server: string, user: object, code: string][] = [
+      [`http://127.0.0.1:${port}`, {}, 'HPE_INVALID_CONSTANT'],
+      [`https://127.0.0.1:${port}`, {}, 'ERR_SSL_[A-Z_]+|EPROTO'],
+      ['http://127.0.0.1:1', {}, 'ECONNREFUSED'],
+    ];
+    for (const [address, user, code] of rows)
+      matches(await noteOf(['status', '--kubeconfig', await kubeconfigWith(t, { server: address }, user)]), code);
+  });
+
+  test('if a certificate or key of the kubeconfig is damaged', async (t) => {
+    const damaged = Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n').toString('base64');
+    const theirs = textOf(() => createSecureContext({ cert: Buffer.from(damaged, 'base64') }));
+    const user = { 'client-certificate-data': damaged, 'client-key-data': damaged };
+    const file = await kubeconfigWith(t, { server: 'https://127.0.0.1:1' }, user);
+    const notes = await noteOf(['status', '--kubeconfig', file]);
+    assertOwn(notes, theirs);
+    assert.match(notes, /ERR_OSSL/);
+  });
+
+  test('if a credential plugin cannot be run', async (t) => {
+    const directory = await temporaryDirectory(t, 'plugin-');
+    await writeFile(path.join(directory, 'login'), '');
+    await chmod(path.join(directory, 'login'), 0o644);
+    await mkdir(path.join(directory, 'directory'));
+    for (const name of ['login', 'directory']) {
+      const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: path.join(directory, name), args: [] };
+      const user = { exec: { ...exec, interactiveMode: 'Never' } };
+      matches(
+        await noteOf(['status', '--kubeconfig', await kubeconfigWith(t, { server: 'https://x' }, user)]),
+        'EACCES',
+      );
+    }
+  });
+
+  test('if the gateway is another program', async (t: TestContext) => {
+    const server = createServer((socket) => socket.on('error', () => {}).end('garbage\r\n\r\n')).listen(0, '127.0.0.1');
+    cleanUp(t, () => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    for (const tls of [false, true]) {
+      const client = new GatewayClient({ port, tls, apiKeyFile: undefined });
+      const error = await client.send({ method: 'GET', path: '/' }).catch((error: Error) => error);
+      matches((error as Error).message, tls ? 'EPROTO|ERR_SSL_[A-Z_]+' : 'HPE_INVALID_CONSTANT');
+    }
+  });
+
+  for (const code of [
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'ESTALE',
+    'EINVAL',
+    'ERR_SSL_ANY',
+    'ERR_OSSL_ANY',
+    'ERR_UNKNOWN',
+    'EMFILE',
+  ])
+    test(`if a sync or a reconcile fails with ${code}`, () => {
+      const error = codedError(code, `${code}: words of the system`);
+      for (const message of [
+        describeFailure(error).message,
+        new LastingFailures().eventOf(5, error, 0)?.message ?? '',
+        describeFailure(new TypeError('words of the system')).message,
+        new LastingFailures().eventOf(5, new TypeError('words of the system'), 0)?.message ?? '',
+      ]) {
+        assert.doesNotMatch(message, /words of the system/);
+        assert.match(message, new RegExp(`${code}|TypeError`));
+      }
+    });
+});
