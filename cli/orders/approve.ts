@@ -108,11 +108,12 @@ function whyUnseen({ spec, status }: GatewaySync, revision: string): string | un
     : 'is shown with another spec.sync than the current one; wait for its preview, or undo the edit';
 }
 
-/** Returns why the handled approval doesn't apply: gateways reported other changes. */
-function whyOutdated({ handled = {}, waitsFor }: RolloutStatus, value: string) {
-  const { approve, approvedDigests } = handled;
+/** Returns why the handled approval doesn't apply. */
+function whyOutdated({ handled = {}, waitsFor, preview }: RolloutStatus, value: string) {
+  const { approve, approvedRevision, approvedDigests } = handled;
+  if (approve !== value || waitsFor !== 'Approval') return undefined;
+  if (approvedRevision === undefined) return 'a stop or rollback of this commit';
+  if (!preview) return 'a change of spec.rollout.previewTimeout';
   // Without digests, the approval waits for the first report.
-  return approve === value && waitsFor === 'Approval' && approvedDigests
-    ? 'other changes that gateways reported'
-    : undefined;
+  return approvedDigests ? 'other changes that gateways reported' : undefined;
 }

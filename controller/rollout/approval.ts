@@ -3,7 +3,8 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
-import { lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
+import { isApprovalOf } from './approved-release.ts';
+import { isPreviewed, lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 
 /** Takes the place of digests if an approval applies to every change. */
@@ -24,21 +25,24 @@ export function waitBefore(wave: number, release: Release, { rollout, input }: C
   return window.isOpen ? undefined : { kind: 'window' };
 }
 
-/** Whether the approval is of this commit and revision. */
-function isApprovalOf({ handled }: RolloutStatus, { commit, revision }: ReleaseName): boolean {
-  const [approved] = handled?.approve?.split('/') ?? [];
-  return approved === commit && handled?.approvedRevision === revision;
-}
-
 /**
  * Whether a release is approved with all changes that need it. Gateways of other waves can't hold it with the changes
- * that they report.
+ * that they report. Without a preview, for example because previews were turned off, the changes can be any.
  */
 function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
   if (!isApprovalOf(rollout, release)) return false;
   const known = rollout.handled?.approvedDigests;
-  if (!known) return previewOf(release, rollout)?.endedAt === undefined;
-  return isEvery(known) || digestsOf(release, rollout, input).inApprovalWaves.every((digest) => known.includes(digest));
+  if (known && isEvery(known)) return true;
+  // No gateway gets it before its preview is over.
+  if (!isSame(release, rollout) && !isPreviewed(release, rollout, input)) return true;
+  if (!known || !previewOf(release, rollout)) return false;
+  return digestsOf(release, rollout, input).inApprovalWaves.every((digest) => known.includes(digest));
+}
+
+/** Whether the approved release has no preview, and gets none, so that a user can only approve the commit. */
+export function showsNoChanges(rollout: RolloutStatus, { previewMs }: RolloutInput): boolean {
+  const hasBegun = isInProgress(rollout) && rollout.phase !== 'Previewing' && isApprovalOf(rollout, rollout);
+  return previewMs === 0 || (hasBegun && !previewOf(rollout, rollout));
 }
 
 /**

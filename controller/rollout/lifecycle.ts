@@ -1,8 +1,9 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
+import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { isSame, parseReleaseName, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
+import { ANY_RELEASE, isApprovalOf } from './approved-release.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -18,9 +19,12 @@ const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
 /**
  * Makes the first state, in which the delivered release is complete. The release that most gateways report takes
- * precedence, because a status can get lost; the newest commit then goes through the waves. Earlier orders are ignored.
+ * precedence, because a status can get lost; the newest commit then goes through the waves. Earlier orders are ignored,
+ * except for an approval that names its release.
  */
 export function makeFirst(input: RolloutInput): RolloutState | undefined {
+  const { approved = '', rollback, retry } = input;
+  const isNamed = parseReleaseName(approved)?.revision !== undefined;
   const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const rollout: RolloutStatus = {
@@ -32,7 +36,9 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
     startedAt: iso(input.now),
     plan: input.wavesHash,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    handled: withoutUndefined({ approve: input.approved, rollback: input.rollback, retry: input.retry }),
+    handled: withoutUndefined({ approve: isNamed ? undefined : input.approved, rollback, retry }),
+    // A status that was lost may have shown any release.
+    shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined) ? [ANY_RELEASE] : undefined,
   };
   return { rollout, history: remembered([], release, { input }) };
 }
@@ -73,7 +79,6 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
     preview: rollout.preview,
     nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,
-    severalRevisions: rollout.severalRevisions,
   };
 }
 
@@ -99,7 +104,8 @@ export function returnToStable({ rollout, history }: RolloutState, input: Rollou
  * Rolls all gateways back to a release of the history, which stays unchanged. The abandoned release is remembered, so
  * that it isn't retried.
  */
-export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
+export function rollBack(state: RolloutState, target: Release, input: RolloutInput): RolloutState {
+  const { rollout, history } = withoutApproval(state);
   // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   return {
@@ -112,6 +118,17 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
       givenUp: leftFor(target, rollout, input),
     },
   };
+}
+
+/**
+ * Ends the approval of a release that gateways had, and that is abandoned. It would otherwise apply again if the release
+ * fell out of the list of abandoned ones. The annotation can remain.
+ */
+export function withoutApproval({ rollout, history }: RolloutState): RolloutState {
+  const { handled } = rollout;
+  const isOfAbandoned = isApprovalOf(rollout, rollout) || isApprovalOf(rollout, stableOf(rollout));
+  if (!handled || !isOfAbandoned) return { history, rollout };
+  return { history, rollout: { ...rollout, handled: omit(handled, 'approvedRevision', 'approvedDigests') } };
 }
 
 /** Formats an abandoned release as in the status. */

@@ -2,9 +2,10 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { GIVEN_UP, hasUnfinished, releaseOf } from '../../shared/domain/releases.ts';
+import { GIVEN_UP, hasUnfinished, parseReleaseName, releaseOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { hasSeveralRevisions } from './approved-release.ts';
 import { failureOf, named } from './failure-messages.ts';
 import { lateAt } from './failures.ts';
 import { isRolledBack, notRolledBack } from './judge-gateway.ts';
@@ -160,18 +161,24 @@ const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
 
 function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInput): string {
   const { approved } = input;
-  const { approvedRevision, ignored = [] } = rollout.handled ?? {};
+  const { ignored = [] } = rollout.handled ?? {};
   const revision = commit === rollout.nextCommit ? rollout.nextRevision : rollout.revision;
-  const isEdited = approvedRevision !== revision;
-  const isOutdated = approved?.split('/')[0] === commit && !ignored.includes('approve');
-  if (isOutdated && !isEdited && rollout.handled?.approvedDigests === undefined)
+  const isEdited = rollout.handled?.approvedRevision !== revision;
+  const isOutdated = parseReleaseName(approved ?? '')?.commit === commit && !ignored.includes('approve');
+  if (isOutdated && !isEdited && rollout.preview && rollout.handled?.approvedDigests === undefined)
     return 'is approved, and waits for the first report of a gateway';
-  const why = `, because ${isEdited ? 'spec.sync was edited' : 'gateways reported other changes'} after the last one`;
+  const why = `, because ${isEdited ? editedText(rollout) : changedText(rollout)} after the last one`;
   const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
   const isSame = approved === `${commit}/${revision}`;
   const now = approved === undefined ? '' : ` (now ${approved})`;
   return `${waits}; set the annotation sync.io/approve: ${commit}/${revision}${isSame ? ' (remove it first)' : now}`;
 }
+
+const editedText = ({ handled }: RolloutStatus): string =>
+  handled?.approvedRevision === undefined ? 'the commit was stopped or rolled back' : 'spec.sync was edited';
+
+const changedText = ({ preview }: RolloutStatus): string =>
+  preview ? 'gateways reported other changes' : 'its preview was removed';
 
 /** If the waves were edited after the failure, no gateway is admitted. */
 const waveText = ({ wave, admission }: RolloutStatus): string =>
@@ -206,10 +213,11 @@ export function heldOrders(
     .map(([name, ordered]) => `sync.io/${name}: ${ordered} takes effect when the resource is resumed`);
 }
 
-function ignoredOrders({ handled = {}, severalRevisions = [] }: RolloutStatus): string[] {
+function ignoredOrders(rollout: RolloutStatus): string[] {
+  const { handled = {} } = rollout;
   const { ignored = [], approve = '', rollback, retry } = handled;
-  const why = severalRevisions.includes(approve)
-    ? 'this commit has waited with more than one revision of spec.sync'
+  const why = hasSeveralRevisions(approve, rollout)
+    ? 'this commit has waited, or may have waited, with more than one revision of spec.sync'
     : 'no release of this commit waited';
   const words = {
     approve: `sync.io/approve: ${approve} had no effect because ${why}; set COMMIT/REVISION`,

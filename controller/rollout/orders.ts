@@ -1,6 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
+import { EVERY_CHANGE, showsNoChanges } from './approval.ts';
 import { approvedRevisionOf } from './approved-release.ts';
 import { begin, givenUpWith, isNext, rollBack, unlessEmpty } from './lifecycle.ts';
 import { previewOf } from './preview.ts';
@@ -8,12 +9,16 @@ import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 /** Carries out orders from annotations, each once: an unchanged annotation has no further effect. */
 export function applyOrders(state: RolloutState, input: RolloutInput): RolloutState {
-  const { rollback, retry } = input;
+  const { approved, rollback, retry } = input;
   const { handled = {} } = state.rollout;
-  let next = state;
+  const approval = approvalOf(input, state.rollout);
+  let next: RolloutState = { ...state, rollout: { ...state.rollout, handled: approval } };
   const ignored = new Set(handled.ignored);
   if (retry !== handled.retry) ignored.delete('retry-rollout');
   if (rollback !== handled.rollback) ignored.delete('rollback');
+  if (approved !== handled.approve) ignored.delete('approve');
+  const isIgnored = approved !== handled.approve && approval.approvedRevision === undefined;
+  if (approved !== undefined && isIgnored) ignored.add('approve');
   if (retry !== undefined && retry !== handled.retry) {
     const tried = retryCommit(next, retry, input);
     if (!tried) ignored.add('retry-rollout');
@@ -24,23 +29,25 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
     if (!target) ignored.add('rollback');
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
-  const approval = approvalOf(input, state.rollout);
-  ignored.delete('approve');
-  if (approval.approve !== undefined && approval.approvedRevision === undefined) ignored.add('approve');
   // An order that was removed can be set again.
-  const orders = withoutUndefined({ ...approval, rollback, retry, ignored: unlessEmpty([...ignored].sort()) });
-  return { ...next, rollout: { ...next.rollout, handled: Object.keys(orders).length > 0 ? orders : undefined } };
+  const orders = { ...next.rollout.handled, rollback, retry, ignored: unlessEmpty([...ignored].sort()) };
+  const done = withoutUndefined(orders);
+  return { ...next, rollout: { ...next.rollout, handled: Object.keys(done).length > 0 ? done : undefined } };
 }
 
 type Handled = NonNullable<RolloutStatus['handled']>;
 
 /** Returns the approval, with the changes that it applies to if it is the same one as before. */
-function approvalOf({ approved }: RolloutInput, rollout: RolloutStatus): Handled {
+function approvalOf(input: RolloutInput, rollout: RolloutStatus): Handled {
+  const { approved } = input;
   if (approved === undefined) return {};
   const { handled = {} } = rollout;
   const approvedRevision = approvedRevisionOf(approved, rollout);
   const isSameApproval = handled.approve === approved && handled.approvedRevision === approvedRevision;
-  return { approve: approved, approvedRevision, approvedDigests: isSameApproval ? handled.approvedDigests : undefined };
+  if (isSameApproval) return { approve: approved, approvedRevision, approvedDigests: handled.approvedDigests };
+  const approving = { ...rollout, handled: { approve: approved, approvedRevision } };
+  const isOfAll = approvedRevision !== undefined && showsNoChanges(approving, input);
+  return { approve: approved, approvedRevision, approvedDigests: isOfAll ? [EVERY_CHANGE] : undefined };
 }
 
 /** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */

@@ -4,7 +4,7 @@ import { isInProgress, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
 import { approvalDue, withApproval } from './approval.ts';
-import { severalRevisionsIn } from './approved-release.ts';
+import { shownReleases } from './approved-release.ts';
 import { previewFailureOf } from './failure-messages.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase, stopBefore } from './give-up.ts';
@@ -40,8 +40,8 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const { state: next, wait } = hasEnded ? advance(takeNewest(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
   const noted = isInProgress(next.rollout) ? noteTimes(next, context) : next;
-  const severalRevisions = unlessEmpty(severalRevisionsIn(first.rollout, noted.rollout));
-  const described = describe({ ...noted, rollout: { ...noted.rollout, severalRevisions } }, wait, context);
+  const shown = unlessEmpty(shownReleases(first.rollout, noted.rollout, now.spec));
+  const described = describe({ ...noted, rollout: { ...noted.rollout, shownReleases: shown } }, wait, context);
   return { ...described, wakeInMs: wakeIn(described.rollout, context) };
 }
 

@@ -55,6 +55,8 @@ export const BOUNDS = {
   previewPaths: 20,
   /** Different changes that an approval applies to; an approval of more applies to the commit. */
   approvedDigests: 100,
+  /** Releases that users may have seen, and among which an approval of a commit alone could be ambiguous. */
+  shownReleases: 8,
   /** Characters of a message in status. */
   message: 1024,
   /** Maximum of a counter: an int32. */

@@ -144,11 +144,11 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   nextRevision: v.optional(
     revision('Revision of spec.sync that belongs to nextCommit or, without one, that is kept for the next release.'),
   ),
-  severalRevisions: v.optional(
+  shownReleases: v.optional(
     list(
-      commit('A commit.'),
-      2,
-      'Commits that have waited with more than one revision of spec.sync. Their approval must name the revision.',
+      text('A commit and a revision.', 128),
+      BOUNDS.shownReleases,
+      'Releases that the status has shown since the last approval that took effect, the newest first. If a commit has more than one revision here, its approval must name the revision. A star stands for older commits or revisions.',
     ),
   ),
   stableCommit: commit(

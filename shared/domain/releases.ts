@@ -56,6 +56,12 @@ export const isOnRelease = (report: ReportedRelease, rollout: RolloutStatus): bo
 /** Phases of an abandoned release. */
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
 
+/** Parses `COMMIT` or `COMMIT/REVISION`, as in annotations; undefined if it is neither. */
+export function parseReleaseName(value: string): { commit: string; revision?: string | undefined } | undefined {
+  const [commit = '', revision, ...others] = value.split('/');
+  return commit === '' || revision === '' || others.length > 0 ? undefined : { commit, revision };
+}
+
 /**
  * The target of `sync.io/rollback`; undefined if there is none. `previous` is the stable release during another rollout,
  * and otherwise the entry of the history after the current one. A commit is any other entry; `COMMIT/REVISION` is required
@@ -66,7 +72,7 @@ export function rollbackTarget(
   { rollout, history }: { rollout: RolloutStatus; history: readonly HistoryEntry[] },
 ): Release | undefined {
   const stable = stableOf(rollout);
-  const [commit, revision] = value.split('/');
+  const { commit, revision } = parseReleaseName(value) ?? {};
   const isNamed = (release: Release) =>
     release.commit === commit && (revision === undefined || release.revision === revision);
   const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';

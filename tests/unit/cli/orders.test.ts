@@ -8,6 +8,7 @@ import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import { effectOfSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { omit } from '../../../shared/domain/objects.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
 import { changing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
@@ -199,12 +200,21 @@ suite('an approval', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is already approved for gateways/plant.`;
     assert.deepEqual(effectOfApproval(resource(approved), undefined), { kind: 'done', says });
-    const handled: RolloutStatus = { ...rollout, handled: { approve: approve['sync.io/approve'] } };
+    const times = { startedAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:01:00Z' };
+    const counts = { total: 2, reported: 0, unchanged: 0, failing: 0, files: 0 };
+    const preview = { commit: NEW, ref: 'v2', revision, ...times, ...counts };
+    const approval = { approve: approve['sync.io/approve'], approvedRevision: rollout.revision };
+    const handled: RolloutStatus = { ...rollout, handled: approval };
     assert.equal(effectOfApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
-    const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval' };
+    const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval', preview };
     assert.equal(effectOfApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
-    const waiting: RolloutStatus = { ...unknown, handled: { ...handled.handled, approvedDigests: ['earlier'] } };
-    for (const [outdated, cause] of [[waiting, 'other changes that gateways reported']] as const) {
+    const waiting: RolloutStatus = { ...unknown, handled: { ...approval, approvedDigests: ['earlier'] } };
+    const ended: RolloutStatus = { ...waiting, handled: omit(approval, 'approvedRevision') };
+    for (const [outdated, cause] of [
+      [waiting, 'other changes that gateways reported'],
+      [ended, 'a stop or rollback of this commit'],
+      [omit(waiting, 'preview'), 'a change of spec.rollout.previewTimeout'],
+    ] as const) {
       const effect = effectOfApproval(resource({ ...approved, rollout: outdated }), undefined);
       assert.match(effect.says, new RegExp(`goes to .* The earlier approval predates ${cause}\\.`));
       assert.ok(effect.kind === 'change' && effect.before);

@@ -262,3 +262,68 @@ test('many different changes in waves that need no approval do not make it one o
     [],
   );
 });
+
+suite('an approval covers no more than what was shown', () => {
+  for (const [when, more] of [
+    ['after it', approved],
+    ['before the changes are recorded', { ...approved, previewMs: 30_000 }],
+  ] as const)
+    test(`if previews are turned off ${when}`, () => {
+      const fleet = previewed(when === 'after it' ? 'abbb' : '', more);
+      fleet.more = { approved: 'B/r' };
+      for (let turn = 0; turn < 3; turn += 1) {
+        fleet.well(0);
+        fleet.look();
+      }
+      assert.equal(phaseOf(fleet), 'AwaitingApproval two');
+      assert.equal(fleet.rollout.waitsFor, 'Approval');
+      fleet.look('B', {});
+      fleet.look('B', { approved: 'B/r' });
+      assert.equal(phaseOf(fleet), 'Progressing two');
+    });
+
+  test('if a newer commit took the place of its preview for a while', () => {
+    const fleet = previewed('abbb', approved);
+    fleet.well(0);
+    fleet.look('C');
+    fleet.look();
+    fleet.well(0);
+    fleet.look();
+    assert.equal(phaseOf(fleet), 'AwaitingApproval two');
+  });
+
+  test('if it was rolled back, and other commits fail until it is forgotten', () => {
+    const all: RolloutSpec = { waves: [{ name: 'all', approval: true }], onFailure: 'Rollback' };
+    const fleet = new Fleet(all, [[true]]);
+    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
+    fleet.more = approved;
+    const tryCommit = (commit: string, failure?: string) => {
+      fleet.look(commit);
+      fleet.preview(commit, [0], { digest: commit.repeat(64), failure });
+      fleet.pass(2).look(commit);
+      fleet.look(commit);
+    };
+    tryCommit('B');
+    assert.equal(phaseOf(fleet), 'Progressing all');
+    fleet.fail(0);
+    fleet.look();
+    const { number: rollout, stableCommit: commit } = fleet.rollout;
+    const [gateway] = fleet.gateways as [RolloutGateway];
+    fleet.gateways = [{ ...gateway, report: { rollout, commit, revision: 'r', state: 'healthy' } }];
+    fleet.look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.givenUp], ['RolledBack', ['B r']]);
+    for (const other of 'CDEF') tryCommit(other, 'broken');
+    assert.equal(fleet.rollout.givenUp?.includes('B r'), false);
+    tryCommit('B');
+    assert.deepEqual([fleet.rollout.nextCommit, fleet.rollout.waitsFor], ['B', 'Approval']);
+    assert.equal(fleet.rollout.handled?.ignored, undefined);
+    assert.match(fleet.rollout.message ?? '', /remove it first/);
+  });
+
+  test('if a user rolls it back', () => {
+    const fleet = previewed('abbb', approved);
+    fleet.look('B', { ...approved, rollback: 'previous' });
+    assert.equal(fleet.rollout.phase, 'RollingBack');
+    assert.equal(fleet.rollout.handled?.approvedRevision, undefined);
+  });
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutGateway, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
 import { step } from '../../../../controller/rollout/step.ts';
+import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isSame, stableOf } from '../../../../shared/domain/releases.ts';
 
@@ -30,7 +31,7 @@ const NAMES = { commits: ['S', 'C'], revisions: ['r0', 'r1', 'r2'] };
 const waves = [{ name: 'all', approval: true }];
 const nameOf = (commit: string, revision: string) => `${commit}/${revision}`;
 
-function gatewayOf({ holds, state, isPreviewing }: World): RolloutGateway {
+function gatewayOf({ holds, state, isPreviewing, now }: World): RolloutGateway {
   const [commit = '', revision = ''] = holds.split('/');
   const { preview } = state?.rollout ?? {};
   const isBroken = preview?.revision === 'r1' && isPreviewing;
@@ -43,7 +44,8 @@ function gatewayOf({ holds, state, isPreviewing }: World): RolloutGateway {
     isResting: false,
     isOutdated: false,
     previews: true,
-    report: { rollout: state?.rollout.number, commit, revision, state: 'healthy' },
+    // It has followed a rollout before a status that is lost.
+    report: { rollout: state?.rollout.number ?? (now > BEGUN.now ? 1 : undefined), commit, revision, state: 'healthy' },
     preview: preview && {
       commit: preview.commit,
       revision: preview.revision,
@@ -125,9 +127,9 @@ function movesOf(world: World): Move[] {
 function keyOf({ state, now: _, ...world }: World): string {
   const { phase, commit, revision, nextCommit, nextRevision, stableCommit, stableRevision, admission, handled } =
     state?.rollout ?? {};
-  const { severalRevisions, previewFailure, preview, givenUp } = state?.rollout ?? {};
+  const { shownReleases, previewFailure, preview, givenUp } = state?.rollout ?? {};
   const rollout = [phase, commit, revision, nextCommit, nextRevision, stableCommit, stableRevision, handled];
-  const others = [severalRevisions, previewFailure, preview?.commit, preview?.revision, preview?.endedAt !== undefined];
+  const others = [shownReleases, previewFailure, preview?.commit, preview?.revision, preview?.endedAt !== undefined];
   return JSON.stringify([world, rollout, others, givenUp, admission?.map(({ admitted }) => admitted)]);
 }
 
@@ -144,15 +146,26 @@ const BEGUN: World = {
   now: 1_000,
 };
 
+/** Reconciles until nothing changes: a preview begins, ends, and has an effect. */
+const settle = (world: World): World => control(control(control(world)));
+
+/** How moves are followed: `react` is what the controller does after each one. */
+interface Setting {
+  isPreviewing: boolean;
+  react: (world: World) => World;
+  length: number;
+}
+
 /** Follows all moves up to a length, the shortest first; returns the number of states. */
-function explore(isPreviewing: boolean, length: number): number {
+function explore({ isPreviewing, react, length }: Setting): number {
   const known = new Set<string>();
   let worlds: { world: World; way: string }[] = [{ world: control({ ...BEGUN, isPreviewing }), way: '' }];
   for (let moves = 0; moves < length && worlds.length > 0; moves += 1) {
     const next: typeof worlds = [];
     for (const { world, way } of worlds) {
       try {
-        for (const [name, to] of movesOf(world)) {
+        for (const [name, move] of movesOf(world)) {
+          const to = react(move);
           const key = keyOf(to);
           if (known.has(key)) continue;
           known.add(key);
@@ -167,10 +180,19 @@ function explore(isPreviewing: boolean, length: number): number {
   return known.size;
 }
 
+const IS_LONG = process.env.ROLLOUT_TEST === 'all';
+
 suite('no gateway gets a release that needed an approval and that no approver saw', () => {
   for (const isPreviewing of [false, true]) {
-    test(`${isPreviewing ? 'with' : 'without'} previews, whatever an editor does at any time`, (t) => {
-      const states = explore(isPreviewing, 7);
+    const previews = isPreviewing ? 'with previews' : 'without previews';
+    test(`${previews}, whatever an editor does at any time`, (t) => {
+      const states = explore({ isPreviewing, react: (world) => world, length: IS_LONG ? 9 : 7 });
+      t.diagnostic(`${states} states`);
+      assert.ok(states > 1_000);
+    });
+
+    test(`${previews}, whatever an editor does after the controller has seen the last edit`, (t) => {
+      const states = explore({ isPreviewing, react: settle, length: IS_LONG ? 8 : 6 });
       t.diagnostic(`${states} states`);
       assert.ok(states > 1_000);
     });
@@ -182,10 +204,55 @@ suite('no gateway gets a release that needed an approval and that no approver sa
     for (const name of moves) {
       const [, next] = movesOf(world).find(([move]) => move === name) ?? [];
       assert.ok(next, `${name} isn't possible`);
-      // A preview begins, ends, and has an effect.
-      world = control(control(control(next)));
+      world = settle(next);
     }
     assert.equal(world.state?.rollout.nextRevision, 'r2');
     assert.deepEqual(world.state.rollout.handled?.ignored, ['approve']);
+  });
+});
+
+suite('an approval of a commit alone', () => {
+  /** Pushes, edits of `spec.sync`, and approvals, after each of which the controller reconciles. */
+  function after(...changes: Partial<World>[]): RolloutStatus {
+    let world = settle(control(BEGUN));
+    for (const change of changes) {
+      const next = { ...world, ...change };
+      // Here, the approver sees everything.
+      const approved = [nameOf(next.commit, next.revision), ...next.approved];
+      world = settle({ ...next, approved });
+      const { rollout } = world.state ?? {};
+      if (rollout?.admission[0]?.admitted)
+        world = settle({ ...world, holds: nameOf(rollout.commit, rollout.revision) });
+    }
+    return (world.state as RolloutState).rollout;
+  }
+  const commits = (count: number) => Array.from({ length: count }, (_, index) => ({ commit: `C${index}` }));
+  const hasEffect = ({ commit, handled }: RolloutStatus) => commit === handled?.approve?.split('/')[0];
+
+  test('has an effect if the commit has waited with one revision, after any number of others', () => {
+    assert.ok(hasEffect(after(...commits(30), { commit: 'D' }, { approve: 'D' })));
+  });
+
+  test('has an effect if only an earlier commit has waited with several revisions', () => {
+    assert.ok(hasEffect(after({ commit: 'C' }, { revision: 'r1' }, { commit: 'D' }, { approve: 'D' })));
+  });
+
+  test('has none if the commit has waited with another revision, even if others waited in between', () => {
+    const detour = [{ commit: 'C' }, { commit: 'S' }, { revision: 'r1' }, ...commits(30), { commit: 'C' }];
+    const rollout = after(...detour, { approve: 'C' });
+    assert.deepEqual([rollout.commit, rollout.handled?.ignored], ['S', ['approve']]);
+  });
+
+  test('has none while the earlier commits are unknown, until an approval of a release', () => {
+    const many = [...commits(30), { revision: 'r1' }, { commit: 'D' }];
+    const unclear = after(...many, { approve: 'D' });
+    assert.deepEqual([unclear.commit, unclear.handled?.ignored], ['S', ['approve']]);
+    const named = [...many, { approve: 'D/r1' }, { revision: 'r2' }, { commit: 'E' }];
+    assert.ok(hasEffect(after(...named, { approve: 'E' })));
+  });
+
+  test('needs a bounded record', () => {
+    const edits = Array.from({ length: 30 }, (_, index) => ({ commit: `C${index}`, revision: `r${index}` }));
+    assert.ok((after(...edits).shownReleases ?? []).length <= BOUNDS.shownReleases);
   });
 });
