@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { currentWave } from './admission.ts';
-import { laterThan, recoversAt, restartOf } from './judge-gateway.ts';
+import { hasCrashed, laterThan, recoversAt, restartOf } from './judge-gateway.ts';
 import { iso, unlessEmpty } from './lifecycle.ts';
 import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
@@ -34,6 +34,7 @@ export function duesOf(rollout: RolloutStatus, context: Context): number[] {
       gateway.createdAt + input.deadlineMs,
       (gateway.runsSince ?? 0) + input.deadlineMs,
       (restartOf(gateway, rollout) ?? 0) + input.deadlineMs,
+      (gateway.readySince ?? 0) + input.deadlineMs,
       recoversAt(gateway, rollout, input),
     ]),
   ];
@@ -54,20 +55,21 @@ function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gatew
 }
 
 /**
- * Returns when a gateway in progress is late: after it was unhealthy for the whole deadline. The deadline starts at the
- * latest of its admission, its creation, its start, its last change of readiness, and the time when it became
- * unhealthy. A crash or restart, and what follows from it, moves the deadline only once it has passed. Other gateways
- * never move it.
+ * Returns when a gateway in progress is late: after the whole deadline. It starts at the latest of its admission, its
+ * creation, its first start, the first change of its readiness, and the time when it became unhealthy after it was
+ * verified. So neither a restart nor flapping readiness moves it. A crash in the first deadline moves nothing. Other
+ * gateways never move it.
  */
 function dueOf(gateway: RolloutGateway, rollout: RolloutStatus, { deadlineMs }: RolloutInput): number {
-  const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
-  const since = timeOf(rollout.inProgress?.find(({ name }) => name === gateway.name)?.since);
+  const { createdAt, runsSince = 0 } = gateway;
+  const entry = rollout.inProgress?.find(({ name }) => name === gateway.name);
+  const since = timeOf(entry?.since);
   const admittedAt = timeOf(rollout.admittedAt);
   // The last admission of any gateway. A gateway that was in progress before was admitted earlier.
   const first = Math.max(since === 0 ? admittedAt : Math.min(since, admittedAt), createdAt);
-  if (restartOf(gateway, rollout) === undefined)
-    return Math.max(first, since, runsSince, notReadySince ?? readySince) + deadlineMs;
-  return (since < first + deadlineMs ? first : since) + deadlineMs;
+  if (hasCrashed(gateway, rollout) && since < first + deadlineMs) return first + deadlineMs;
+  const startedAt = restartOf(gateway, rollout) === undefined ? runsSince : 0;
+  return Math.max(first, since, timeOf(entry?.readinessChangedAt), startedAt) + deadlineMs;
 }
 
 const timeOf = (time: string | undefined): number => (time === undefined ? 0 : Date.parse(time));
@@ -101,21 +103,55 @@ function withTimes(rollout: RolloutStatus, context: Context): RolloutStatus {
 type Progress = NonNullable<RolloutStatus['inProgress']>;
 
 /**
- * Returns the gateways in progress, and since when. A verified one that crashed or restarted stays for the deadline, so
- * that being healthy in between gives it no more time. If there may have been others, new ones were in progress before.
+ * Returns the gateways in progress, and since when. If there may have been others, new ones were in progress before. A
+ * verified one that was disturbed stays for the deadline, so that being healthy in between gives it no more time.
  */
 function progressOf({ inProgress: before = [], ...rollout }: RolloutStatus, { standing, input }: Context): Progress {
-  const sinceOf = new Map(before.map(({ name, since }) => [name, since]));
+  const entryOf = new Map(before.map((entry) => [entry.name, entry]));
   const isFull = before.length === BOUNDS.inProgress;
   const since = isFull ? (rollout.admittedAt ?? rollout.startedAt) : iso(input.now);
-  const isKept = (gateway: RolloutGateway) =>
-    sinceOf.has(gateway.name) &&
-    input.now < (restartOf(gateway, rollout) ?? Number.NEGATIVE_INFINITY) + input.deadlineMs;
-  const names = [...inProgress(standing), ...[...standing.verified].filter(isKept)].map(({ name }) => name);
-  return [...names.filter((name) => sinceOf.has(name)), ...names.filter((name) => !sinceOf.has(name))]
+  const isKept = (gateway: RolloutGateway) => {
+    const entry = entryOf.get(gateway.name);
+    return entry !== undefined && input.now < disturbedAt(gateway, entry, rollout) + input.deadlineMs;
+  };
+  const gateways = [...inProgress(standing), ...[...standing.verified].filter(isKept)];
+  const isKnown = ({ name }: RolloutGateway) => entryOf.has(name);
+  return [...gateways.filter(isKnown), ...gateways.filter((gateway) => !isKnown(gateway))]
     .slice(0, BOUNDS.inProgress)
-    .sort()
-    .map((name) => ({ name, since: sinceOf.get(name) ?? since }));
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((gateway) => withReadiness(entryOf.get(gateway.name) ?? { name: gateway.name, since }, gateway, rollout));
+}
+
+/** Whether a gateway was verified before the time in its entry, which is then not the one of its admission. */
+const wasVerified = ({ since }: Progress[number], { admittedAt }: Pick<RolloutStatus, 'admittedAt'>): boolean =>
+  timeOf(since) > timeOf(admittedAt);
+
+/**
+ * Returns when a gateway was last unhealthy for certain: it crashed or, after it was verified once, restarted or became
+ * not ready. Many restart once, or aren't ready for a moment, to take a release, which must not count against them.
+ */
+function disturbedAt(
+  gateway: RolloutGateway,
+  entry: Progress[number],
+  rollout: Pick<RolloutStatus, 'startedAt' | 'admittedAt'>,
+): number {
+  const { crashedAt = 0, readySince = 0 } = gateway;
+  const startedAt = Date.parse(rollout.startedAt);
+  const times = wasVerified(entry, rollout) ? [restartOf(gateway, rollout) ?? 0, readySince] : [crashedAt];
+  const last = Math.max(...times);
+  return last >= startedAt ? last : Number.NEGATIVE_INFINITY;
+}
+
+/** Notes when the readiness of a gateway first changed after its admission, unless the cause can be a restart. */
+function withReadiness(
+  entry: Progress[number],
+  gateway: RolloutGateway,
+  rollout: Pick<RolloutStatus, 'startedAt' | 'admittedAt'>,
+): Progress[number] {
+  const changedAt = gateway.notReadySince ?? gateway.readySince ?? 0;
+  const isFirst = entry.readinessChangedAt === undefined && changedAt > timeOf(entry.since);
+  const isMoved = isFirst && !wasVerified(entry, rollout) && restartOf(gateway, rollout) === undefined;
+  return isMoved ? { ...entry, readinessChangedAt: iso(changedAt) } : entry;
 }
 
 export const noteTimes = ({ rollout, history }: RolloutState, context: Context): RolloutState => ({

@@ -28,7 +28,8 @@ export function recoversAt(
   return hasCrashed(gateway, rollout) ? (gateway.crashedAt ?? 0) + deadlineMs / 2 : 0;
 }
 
-const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
+/** Whether a container exited with an error during the rollout. */
+export const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
 
 /** When a container last exited during the rollout, with or without an error (ms since the epoch); undefined if none did. */

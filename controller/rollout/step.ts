@@ -1,5 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { earliest } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isInProgress, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
@@ -70,7 +71,14 @@ function withoutFuture({ rollout, history }: RolloutState, { now, previewInterva
   const corrected = { ...rollout };
   for (const name of TIMES) if (rollout[name] !== undefined) corrected[name] = before(rollout[name], now);
   const { preview, nextPreviewAt, inProgress } = rollout;
-  if (inProgress) corrected.inProgress = inProgress.map((entry) => ({ ...entry, since: before(entry.since, now) }));
+  if (inProgress)
+    corrected.inProgress = inProgress.map(({ name, since, readinessChangedAt }) =>
+      withoutUndefined({
+        name,
+        since: before(since, now),
+        readinessChangedAt: readinessChangedAt && before(readinessChangedAt, now),
+      }),
+    );
   if (preview) corrected.preview = { ...preview, startedAt: before(preview.startedAt, now) };
   if (nextPreviewAt) corrected.nextPreviewAt = before(nextPreviewAt, now + previewIntervalMs);
   return { history, rollout: corrected };

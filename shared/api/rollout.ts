@@ -165,9 +165,14 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
       v.object({
         name: text('Name of a pod.', 253),
         since: timestamp('Time since which it is not verified. Its progress deadline never starts earlier.'),
+        readinessChangedAt: v.optional(
+          timestamp(
+            'Time when its readiness first changed after its admission. Its progress deadline never starts earlier.',
+          ),
+        ),
       }),
       BOUNDS.inProgress,
-      'Admitted gateways that the rollout waits for, or has waited for and that crashed within the progress deadline.',
+      'Admitted gateways that the rollout waits for, or has waited for and that crashed, restarted, or became ready within the progress deadline.',
     ),
   ),
   soakStartedAt: v.optional(timestamp('Time when all gateways of the wave were verified.')),

@@ -152,3 +152,84 @@ suite('a gateway that was verified, and becomes unhealthy later, has the whole d
     assert.deepEqual(fleet.rollout.failures, ['g0']);
   });
 });
+
+suite('flapping readiness gives a gateway one more deadline, and no others', () => {
+  for (const [soFar, begin] of [
+    ['before it was verified', (fleet: Fleet) => fleet.hasIt(0)],
+    ['after it was verified', (fleet: Fleet) => fleet.well(0)],
+  ] as const)
+    for (const period of [2, 3, 10, 14])
+      test(`${soFar}, one minute in ${period}`, () => {
+        const fleet = makeFleet('600m');
+        begin(fleet);
+        passMinutes(fleet, 3 * minutes, (minute) => {
+          if (minute % period === 0) fleet.blink(0);
+          else if (minute % period === 1) fleet.recover(0);
+        });
+        assert.deepEqual(fleet.rollout.failures, ['g0']);
+      });
+
+  test('even if it takes the release late', () => {
+    const fleet = makeFleet();
+    passMinutes(fleet, 10);
+    fleet.blink(0);
+    passMinutes(fleet, minutes - 2);
+    assert.equal(fleet.rollout.failures, undefined);
+    passMinutes(fleet, 3);
+    assert.deepEqual(fleet.rollout.failures, ['g0']);
+  });
+
+  test('if it was healthy for the whole deadline in between, it has one again', () => {
+    const fleet = makeFleet('600m');
+    fleet.well(0);
+    passMinutes(fleet, 10 * minutes, (minute) => {
+      if (minute % (minutes + 3) === 1) fleet.blink(0);
+      else if (minute % (minutes + 3) === 3) fleet.recover(0);
+    });
+    assert.equal(fleet.rollout.failures, undefined);
+  });
+
+  test('if it is unready while it takes the release, that does not count', () => {
+    const fleet = makeFleet('600m');
+    passMinutes(fleet, 1);
+    fleet.blink(0);
+    passMinutes(fleet, 1);
+    fleet.recover(0);
+    fleet.well(0);
+    passMinutes(fleet, minutes - 2);
+    fleet.blink(0);
+    passMinutes(fleet, minutes - 1);
+    assert.equal(fleet.rollout.failures, undefined);
+  });
+});
+
+suite('a verified gateway that restarts without an error has the whole deadline', () => {
+  for (const minute of [2, minutes - 2, minutes + 1])
+    test(`after ${minute} minutes`, () => {
+      const fleet = makeFleet('600m');
+      fleet.well(0);
+      passMinutes(fleet, minute);
+      fleet.restart(0);
+      fleet.blink(0);
+      passMinutes(fleet, minutes - 1);
+      assert.equal(fleet.rollout.failures, undefined);
+      const { state } = fleet;
+      passMinutes(fleet, 2);
+      assert.deepEqual(fleet.rollout.failures, ['g0']);
+      fleet.state = state;
+      fleet.recover(0);
+      passMinutes(fleet, 2 * minutes);
+      assert.equal(fleet.rollout.failures, undefined, 'it recovered');
+    });
+
+  test('once, and not again for each restart', () => {
+    const fleet = makeFleet('600m');
+    fleet.well(0);
+    passMinutes(fleet, 3 * minutes, (minute) => {
+      if (minute % 5 === 0) fleet.restart(0);
+      if (minute % 5 === 0) fleet.blink(0);
+      else if (minute % 5 === 1) fleet.recover(0);
+    });
+    assert.deepEqual(fleet.rollout.failures, ['g0']);
+  });
+});

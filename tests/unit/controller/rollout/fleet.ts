@@ -101,6 +101,12 @@ export class Fleet {
     this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: this.now };
   }
 
+  /** Makes it ready again, and keeps its report. */
+  recover(index: number): void {
+    const ready = { notReadySince: undefined, readySince: this.now };
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), ...ready };
+  }
+
   /** Makes one of its containers exit with an error. */
   crash(index: number): void {
     this.blink(index);

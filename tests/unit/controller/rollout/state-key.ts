@@ -110,7 +110,11 @@ function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[]
     started,
     waveStartedAt && age(LATE, waveStartedAt, admittedAt),
     admittedAt && age(DEADLINE, admittedAt),
-    inProgress?.map(({ name, since }) => [name, age(DEADLINE, since)]),
+    inProgress?.map(({ name, since, readinessChangedAt }) => [
+      name,
+      age(DEADLINE, since),
+      readinessChangedAt && age(DEADLINE, readinessChangedAt),
+    ]),
     soakStartedAt && age(SOAK_MS / TICK_MS, soakStartedAt),
     waitsFor === 'Gateways' && waitsSince && age(DEADLINE, waitsSince),
   ];
