@@ -9,15 +9,16 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { watch } from '../../../shared/io/kubernetes/watch.ts';
 import { callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
-import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
+import { startProxy } from '../../support/start-proxy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
-const startReplica = (t: TestContext, namespace: string, name: string) =>
-  startController(t, namespace, { LEADER_ELECTION: 'true', POD_NAME: name });
+const startReplica = (t: TestContext, namespace: string, name: string, environment?: Record<string, string>) =>
+  startController(t, namespace, { LEADER_ELECTION: 'true', POD_NAME: name, ...environment });
 
 /** A kubeconfig with a port on which no process listens. */
 async function unreachableKubeconfig(t: TestContext): Promise<string> {
@@ -89,14 +90,15 @@ function ledAfterMs({ output }: Program): number {
   return timeOf('became leader') - timeOf('controller started');
 }
 
-async function arrange(t: TestContext) {
+/** Starts a leader, and a spare with this environment. */
+async function arrange(t: TestContext, environment?: Record<string, string>) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);
   const leader = await startReplica(t, namespace, 'one');
   await leader.waitForLog(/became leader/);
-  const spare = await startReplica(t, namespace, 'two');
+  const spare = await startReplica(t, namespace, 'two', environment);
   return { namespace, leader, spare, commit, repository, server };
 }
 
@@ -127,13 +129,27 @@ suite('a controller with a lease', () => {
 });
 
 suite('of two controllers', { concurrency: 4 }, () => {
-  test('one leads, and hands over when it exits', async (t) => {
-    const { namespace, leader, spare, commit, repository } = await arrange(t);
+  test('one leads, queries the git server, and hands over when it exits', async (t) => {
+    // Only the queries of the spare pass through the proxy.
+    const proxy = await startProxy(t);
+    const { namespace, leader, spare, commit, repository } = await arrange(t, {
+      HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+    });
     assert.equal(await holderOf(namespace), 'one');
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
-    await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    await repository.tag('v1.0.0');
+    const [branch, range] = ['app', 'releases'].map((name) => ({ namespace, name })) as [Address, Address];
+    await applyGatewaySync(branch, { repo: repository.url });
+    await applyGatewaySync(range, { repo: repository.url, semver: '>=1' });
+    for (const address of [branch, range])
+      await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    for (const [id, address] of [branch, range].entries()) {
+      await request(address, address === range ? 'v1.0.0' : 'main', { id: `${id}` });
+      await untilGatewaySync(address, 'handled', ({ status }) => status?.lastRequest?.id === `${id}`);
+    }
     assert.doesNotMatch(spare.output, /transition/);
+    assert.deepEqual(proxy.requests, []);
     await expectHandOver(t, { namespace, leader, spare });
+    await until(() => proxy.requests.length > 0, { describe: 'the queries of the new leader' });
   });
 
   test('that start without a Lease, exactly one leads at once', async (t) => {
