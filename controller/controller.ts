@@ -9,7 +9,7 @@ import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
 import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
-import { MissingSidecars } from './injection/missing-sidecars.ts';
+import { MissingGateways } from './injection/missing-gateways.ts';
 import { hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
 import { measureReconcile } from './metrics/measure-reconcile.ts';
@@ -83,7 +83,7 @@ export class Controller {
   readonly #pods = new OwnerIndex<ObservedPod>(ownerOf);
   readonly #followers = new OwnerIndex<ObservedGatewaySync>(hubKeyOf);
   readonly #denials: Denials;
-  readonly #missing: MissingSidecars;
+  readonly #missingGateways: MissingGateways;
   readonly #repositories: Repositories;
   readonly #commitStatuses: StatusPoster;
   readonly #reconciler: Reconciler;
@@ -106,7 +106,7 @@ export class Controller {
     const replicaEvents = new EventRecorder({ client: ports.replicaClient, mayWrite: () => true, ...recording });
     const gatewaySync = (key: ObjectKey) => this.caches.gatewaySync(key);
     this.#denials = new Denials({ events: replicaEvents, gatewaySync, enqueue });
-    this.#missing = new MissingSidecars({
+    this.#missingGateways = new MissingGateways({
       client,
       evictor: this.#makeEvictor(events),
       gatewaySyncs: () => this.caches.gatewaySyncs(),
@@ -138,7 +138,7 @@ export class Controller {
       mayWrite,
       caches: this.caches,
       pods: this.#pods,
-      missingSidecars: this.#missing,
+      missingGateways: this.#missingGateways,
       denials: this.#denials,
       repositories: this.#repositories,
       gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, enqueue, log }),
@@ -168,8 +168,8 @@ export class Controller {
       key: keyOf(each),
       priority: this.#priorityOf(each),
     }));
+    const sweeping = this.#missingGateways.run(signal);
     this.#queue.start((key, attempt) => this.#handle(key, attempt), first);
-    const sweeping = this.#missing.run(signal);
     await stopped;
     this.#repositories.stop();
     this.#commitStatuses.stop();
@@ -196,7 +196,7 @@ export class Controller {
     const { metrics, mayWrite } = this.#ports;
     metrics.queueDepth.set(this.#queue.depth);
     metrics.resources.set([...this.caches.gatewaySyncs()].length);
-    metrics.podsMissingSidecar.set(this.#missing.count);
+    metrics.podsMissingSidecar.set(this.#missingGateways.count);
     const leads = mayWrite();
     metrics.leader.set(leads ? 1 : 0);
     const resources = await renderResources(leads ? this.caches.gatewaySyncs() : []);

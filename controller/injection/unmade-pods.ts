@@ -17,27 +17,25 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 export interface UnmadePods {
   /** GatewaySync that its pod template names. */
   crName: string | undefined;
+  kind: string;
   /** The workload and, if it is known, the cause: one line. */
   description: string;
 }
 
-/** Lists the workloads of a namespace that want annotated pods and lack some. Throws errors of the API server. */
+/** Lists the workloads of a kind that want annotated pods and lack some. Throws errors of the API server. */
 export async function listUnmadePods(
   client: KubernetesClient,
-  namespace: string,
-  signal: AbortSignal,
+  { name: kind, apiVersion, resource, lacksPods }: WorkloadKind,
+  { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<UnmadePods[]> {
   const found: UnmadePods[] = [];
-  for (const kind of KINDS) {
-    const path = groupPath(kind.apiVersion, kind.resource, namespace);
-    await listObjects<Workload>(client, path, { pageSize: PAGE, signal }, (workload) => {
-      const annotations = workload.spec?.template?.metadata?.annotations ?? {};
-      if (annotations[POD_ANNOTATIONS.inject] !== 'true' || workload.metadata?.deletionTimestamp) return;
-      if (!kind.lacksPods(workload)) return;
-      const crName = annotations[POD_ANNOTATIONS.crName];
-      found.push({ crName, description: describe(kind.name, workload) });
-    });
-  }
+  const path = groupPath(apiVersion, resource, namespace);
+  await listObjects<Workload>(client, path, { pageSize: PAGE, signal }, (workload) => {
+    const annotations = workload.spec?.template?.metadata?.annotations ?? {};
+    if (annotations[POD_ANNOTATIONS.inject] !== 'true' || workload.metadata?.deletionTimestamp) return;
+    if (!lacksPods(workload)) return;
+    found.push({ crName: annotations[POD_ANNOTATIONS.crName], kind, description: describe(kind, workload) });
+  });
   return found;
 }
 
@@ -58,7 +56,7 @@ interface Condition {
   message?: string;
 }
 
-interface Kind<T> {
+interface WorkloadKind<T = Workload> {
   name: string;
   apiVersion: string;
   resource: string;
@@ -66,28 +64,28 @@ interface Kind<T> {
 }
 
 /** ReplicaSets are those of Deployments, and of other controllers such as Argo Rollouts. */
-const replicaSets: Kind<AsJson<V1ReplicaSet>> = {
+const replicaSets: WorkloadKind<AsJson<V1ReplicaSet>> = {
   name: 'ReplicaSet',
   apiVersion: 'apps/v1',
   resource: 'replicasets',
   lacksPods: ({ spec, status }) => (spec?.replicas ?? 1) > (status?.replicas ?? 0),
 };
 
-const statefulSets: Kind<AsJson<V1StatefulSet>> = {
+const statefulSets: WorkloadKind<AsJson<V1StatefulSet>> = {
   name: 'StatefulSet',
   apiVersion: 'apps/v1',
   resource: 'statefulsets',
   lacksPods: ({ spec, status }) => (spec?.replicas ?? 1) > (status?.replicas ?? 0),
 };
 
-const daemonSets: Kind<AsJson<V1DaemonSet>> = {
+const daemonSets: WorkloadKind<AsJson<V1DaemonSet>> = {
   name: 'DaemonSet',
   apiVersion: 'apps/v1',
   resource: 'daemonsets',
   lacksPods: ({ status }) => (status?.desiredNumberScheduled ?? 0) > (status?.currentNumberScheduled ?? 0),
 };
 
-const jobs: Kind<AsJson<V1Job>> = {
+const jobs: WorkloadKind<AsJson<V1Job>> = {
   name: 'Job',
   apiVersion: 'batch/v1',
   resource: 'jobs',
@@ -98,7 +96,7 @@ const jobs: Kind<AsJson<V1Job>> = {
     Math.min(spec?.completions ?? 1, spec?.parallelism ?? 1) > 0,
 };
 
-const KINDS = [replicaSets, statefulSets, daemonSets, jobs] as Kind<Workload>[];
+export const WORKLOAD_KINDS = [replicaSets, statefulSets, daemonSets, jobs] as WorkloadKind[];
 
 const isFinished = (conditions?: Condition[]): boolean =>
   Boolean(findTrue(conditions, 'Complete') ?? findTrue(conditions, 'Failed'));

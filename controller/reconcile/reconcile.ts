@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/log.ts';
 import { describeApiError, type SupplyResult } from '../binding/agent-binder.ts';
 import { bindingOf } from '../binding/role-binding.ts';
 import type { StatusPoster } from '../commit-status/poster.ts';
-import type { MissingSidecars } from '../injection/missing-sidecars.ts';
+import type { MissingGateways } from '../injection/missing-gateways.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories, Subscription } from '../polling/repositories.ts';
@@ -32,7 +32,7 @@ export interface ReconcilerOptions {
   mayWrite: () => boolean;
   caches: Caches;
   pods: OwnerIndex<ObservedPod>;
-  missingSidecars: MissingSidecars;
+  missingGateways: MissingGateways;
   denials: Denials;
   repositories: Repositories;
   /** Undefined if GitHub Apps are not enabled. */
@@ -70,7 +70,7 @@ export class Reconciler {
 
   /** Throws errors of the API server; the queue retries with backoff. */
   async reconcile(key: ObjectKey): Promise<Requeue> {
-    const { installation, commitStatuses, mayWrite } = this.#options;
+    const { installation, commitStatuses, missingGateways, mayWrite } = this.#options;
     const state = this.#stateOf(key);
     const paceMs = this.#pace.waitMs(key);
     if (paceMs > 0) return deferred(paceMs);
@@ -81,6 +81,8 @@ export class Reconciler {
       this.forget(key);
       return undefined;
     }
+    // Otherwise a new leader would report fleets as ready until its first sweep. The git server is queried in parallel.
+    if (await missingGateways.searchFirst(key)) return deferred(0);
     const { gatewaySync, pods, query, denied } = inputs;
     const { namespace, name } = gatewaySync;
     const log = this.#options.log.child({ namespace, name, reconcileId: randomUUID() });
@@ -167,7 +169,7 @@ export class Reconciler {
   #gatherInputs(key: ObjectKey, state: ResourceState) {
     const gatewaySync = state.statusWriter.latest();
     if (!gatewaySync || gatewaySync.deleting) return undefined;
-    const { caches, pods, missingSidecars, denials, repositories, commitStatuses } = this.#options;
+    const { caches, pods, missingGateways, denials, repositories, commitStatuses } = this.#options;
     const intents = this.#readIntents(gatewaySync);
     const isPaused = gatewaySync.spec.paused === true;
     if (isPaused) repositories.unsubscribe(key);
@@ -176,9 +178,9 @@ export class Reconciler {
       intents,
       query: isPaused ? undefined : repositories.query(key, subscriptionOf(gatewaySync, intents, state)),
       pods: pods.ownedBy(key),
-      missing: missingSidecars.podsOf(key),
-      unasked: missingSidecars.unaskedOf(key),
-      unmade: missingSidecars.unmadeOf(key),
+      missing: missingGateways.podsOf(key),
+      unasked: missingGateways.unaskedOf(key),
+      unmade: missingGateways.unmadeOf(key),
       denied: denials.latestOf(gatewaySync),
       reportOf: (pod: ObservedPod) => caches.reportOf(pod),
       commitStatus: commitStatuses.newsOf(key, gatewaySync),

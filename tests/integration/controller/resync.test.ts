@@ -1,22 +1,26 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller } from '../../../controller/controller.ts';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { createLogger } from '../../../shared/log.ts';
-import { connectCluster, createNamespace } from '../../support/cluster.ts';
-import { injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { apply, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { gatewayPod, injectedPod } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
 import { DEFAULT_LIMITS } from '../../unit/controller/support/default-limits.ts';
 import { createPod } from './injection-world.ts';
 
-test('each resync checks everything, and neither writes nor queries anything if nothing changed', async (t) => {
+const COMMIT = 'a'.repeat(40);
+
+/** Leads in this process, with a git server that has one commit. `mayWrite` and the client can be changed. */
+async function lead(t: TestContext) {
   const namespace = await createNamespace(t);
   const metrics = createMetrics();
   const writes: string[] = [];
   const queries: string[] = [];
-  let isLeaseHeld = true;
+  const lease = { isHeld: true };
   const client = clientOf((await connectCluster()).kubeconfig, {
     userAgent: 'test',
     onCall: (verb) => verb === 'GET' || writes.push(verb),
@@ -25,11 +29,11 @@ test('each resync checks everything, and neither writes nor queries anything if 
     {
       client,
       replicaClient: client,
-      mayWrite: () => isLeaseHeld,
+      mayWrite: () => lease.isHeld,
       connect: ({ git }) => ({
         query: async () => {
           queries.push(git.repo);
-          return new Map([['refs/heads/main', 'a'.repeat(40)]]);
+          return new Map([['refs/heads/main', COMMIT]]);
         },
       }),
       githubApps: undefined,
@@ -54,10 +58,41 @@ test('each resync checks everything, and neither writes nor queries anything if 
     await Promise.all(running);
     client.close();
   });
+  return { namespace, metrics, writes, queries, lease, client, controller };
+}
+
+test("a leader judges a fleet only when it has searched for the pods that don't exist", async (t) => {
+  const { namespace, client } = await lead(t);
+  const chunks = client.chunks.bind(client);
+  client.chunks = async function* (request, idleTimeoutMs) {
+    if (request.path.endsWith('/replicasets')) await sleep(500);
+    yield* chunks(request, idleTimeoutMs);
+  };
+  const { metadata, spec } = gatewayPod('', '');
+  const selector = { matchLabels: { app: 'gateway' } };
+  const template = { metadata: { ...metadata, labels: selector.matchLabels }, spec: { ...spec, serviceAccountName: 'none' } };
+  await apply({
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'gateway', namespace },
+    spec: { selector, template },
+  });
+  const address = { namespace, name: 'app' };
+  await applyGatewaySync(address, { repo: 'https://git.test/app.git' });
+  const judged = await untilGatewaySync(
+    address,
+    'judged',
+    (seen) => condition(seen, 'AllGatewaysSynced') !== undefined && seen.status?.lastSyncCommit === COMMIT,
+  );
+  assert.match(condition(judged, 'Ready')?.message ?? '', /ReplicaSet gateway/);
+});
+
+test('each resync checks everything, and neither writes nor queries anything if nothing changed', async (t) => {
+  const { namespace, metrics, writes, queries, lease, controller } = await lead(t);
   await createPod(injectedPod(namespace, 'gateway-0', 'one'));
   for (const name of ['one', 'two']) {
     await applyGatewaySync({ namespace, name }, { repo: `https://git.test/${name}.git` });
-    await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === 'a'.repeat(40));
+    await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === COMMIT);
   }
   const reconciles = async () => (await metrics.reconciles.get()).values.find(({ value }) => value > 0)?.value ?? 0;
   const settled = async () => {
@@ -74,7 +109,7 @@ test('each resync checks everything, and neither writes nor queries anything if 
   assert.deepEqual(writes.slice(written), []);
   assert.deepEqual(queries.slice(asked), []);
 
-  isLeaseHeld = false;
+  lease.isHeld = false;
   const three = { namespace, name: 'three' };
   await applyGatewaySync(three, { repo: 'https://git.test/three.git' });
   await until(() => controller.caches.gatewaySync(`${namespace}/three`), { describe: 'three', accept: Boolean });
@@ -83,6 +118,6 @@ test('each resync checks everything, and neither writes nor queries anything if 
   const before = await taken();
   await until(async () => (await taken()) >= before + 6, { describe: 'two more attempts for each' });
   assert.deepEqual(writes.slice(written), [], 'nothing is written while the renewal of the lease is late');
-  isLeaseHeld = true;
-  await untilGatewaySync(three, 'resolved', ({ status }) => status?.lastSyncCommit === 'a'.repeat(40));
+  lease.isHeld = true;
+  await untilGatewaySync(three, 'resolved', ({ status }) => status?.lastSyncCommit === COMMIT);
 });

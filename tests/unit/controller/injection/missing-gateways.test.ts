@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { groupByResource, groupWorkloads, MissingSidecars } from '../../../../controller/injection/missing-sidecars.ts';
+import {
+  groupByResource,
+  groupWorkloads,
+  MissingGateways,
+  type MissingGatewaysOptions,
+} from '../../../../controller/injection/missing-gateways.ts';
+import type { UnmadePods } from '../../../../controller/injection/unmade-pods.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
+import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { until } from '../../../support/until.ts';
 
 const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: name, crName }) as ObservedPod;
 
@@ -30,7 +38,7 @@ suite('pods without their sidecar', () => {
       asked.resolve();
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     };
-    const sweep = new MissingSidecars({
+    const sweep = new MissingGateways({
       client: clientWith({ stream }),
       gatewaySyncs: () => [{ namespace: 'ns', name: 'app', createdAt: 0 } as ObservedGatewaySync],
       gatewaySync: () => undefined,
@@ -60,50 +68,75 @@ suite('pods without their sidecar', () => {
 });
 
 suite('workloads that lack pods', () => {
-  const workload = (crName: string | undefined, description: string) => ({ crName, description });
+  const workload = (crName: string | undefined, description: string) => ({ crName, kind: 'Job', description });
+  const grouped = (resources: string[], workloads: UnmadePods[]) =>
+    [...groupWorkloads(resources, workloads)].map(([name, own]) => [name, own.map(({ description }) => description)]);
 
   test('count for the resource that they name, and for all if they name none of the namespace', () => {
     const workloads = [workload('app', 'a'), workload(undefined, 'b'), workload('typo', 'c'), workload('other', 'd')];
     assert.deepEqual(
-      [...groupWorkloads(['app', 'other'], workloads)],
+      grouped(['app', 'other'], workloads),
       [
         ['app', ['a', 'b', 'c']],
         ['other', ['d', 'b', 'c']],
       ],
     );
-    assert.deepEqual([...groupWorkloads(['app'], [workload('typo', 'c')])], [['app', ['c']]]);
+    assert.deepEqual(grouped(['app'], [workload('typo', 'c')]), [['app', ['c']]]);
   });
+
+  const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
+  const items = [{ metadata: { name: 'gateway' }, spec: { replicas: 1, template } }];
+  const gatewaySync = { namespace: 'ns', name: 'app', createdAt: Date.now(), spec: {} } as ObservedGatewaySync;
+  const options: MissingGatewaysOptions = {
+    client: clientWith({}),
+    gatewaySyncs: () => [gatewaySync],
+    gatewaySync: () => gatewaySync,
+    labelledPods: () => [],
+    labelledPod: () => undefined,
+    evictor: undefined,
+    enqueue: () => {},
+    log: pino({ level: 'silent' }),
+  };
 
   test('are still known after a list that fails', async () => {
     const stopping = new AbortController();
-    let lists = 0;
+    let rounds = 0;
     let isFailing = false;
     const found: string[][] = [];
-    const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
-    const items = [{ metadata: { name: 'gateway' }, spec: { replicas: 1, template } }];
     const chunks = async function* ({ path }: ApiRequest) {
       const isReplicaSets = path.endsWith('/replicasets');
-      if (isReplicaSets) lists += 1;
+      if (path.endsWith('/jobs')) rounds += 1;
       if (isReplicaSets && isFailing) throw new Error('reset');
       yield Buffer.from(JSON.stringify({ metadata: { resourceVersion: '1' }, items: isReplicaSets ? items : [] }));
     };
-    const gatewaySync = { namespace: 'ns', name: 'app', createdAt: Date.now(), spec: {} } as ObservedGatewaySync;
-    const sweep: MissingSidecars = new MissingSidecars({
-      client: clientWith({ chunks }),
-      gatewaySyncs: () => {
-        found.push(sweep.unmadeOf('ns/app'));
-        isFailing = lists > 0;
-        if (lists === 2) stopping.abort();
-        return [gatewaySync];
-      },
-      gatewaySync: () => gatewaySync,
-      labelledPods: () => [],
-      labelledPod: () => undefined,
-      evictor: undefined,
-      enqueue: () => {},
-      log: pino({ level: 'silent' }),
-    });
-    await sweep.run(stopping.signal);
-    assert.deepEqual(found, [[], ['ReplicaSet gateway'], ['ReplicaSet gateway']]);
+    const enqueue = () => {
+      found.push(missing.unmadeOf('ns/app'));
+      isFailing = true;
+    };
+    const missing: MissingGateways = new MissingGateways({ ...options, client: clientWith({ chunks }), enqueue });
+    const running = missing.run(stopping.signal);
+    await until(() => rounds === 2, { describe: 'a second sweep' });
+    assert.deepEqual(missing.unmadeOf('ns/app'), ['ReplicaSet gateway']);
+    assert.deepEqual(found, [['ReplicaSet gateway']]);
+    stopping.abort();
+    await running;
   });
+
+  for (const forbidden of ['replicasets', 'statefulsets', 'daemonsets', 'jobs'])
+    test(`are known even if ${forbidden} can't be listed`, async () => {
+      const stopping = new AbortController();
+      const chunks = async function* ({ path }: ApiRequest) {
+        if (path.endsWith(`/${forbidden}`)) throw new ApiError(403, '');
+        const wanted = forbidden === 'jobs' ? 'replicasets' : 'jobs';
+        yield Buffer.from(
+          JSON.stringify({ metadata: { resourceVersion: '1' }, items: path.endsWith(`/${wanted}`) ? items : [] }),
+        );
+      };
+      const missing = new MissingGateways({ ...options, client: clientWith({ chunks }) });
+      const running = missing.run(stopping.signal);
+      await missing.searchFirst('ns/app');
+      assert.deepEqual(missing.unmadeOf('ns/app'), [forbidden === 'jobs' ? 'ReplicaSet gateway' : 'Job gateway']);
+      stopping.abort();
+      await running;
+    });
 });
