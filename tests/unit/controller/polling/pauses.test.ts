@@ -10,6 +10,7 @@ import { Repositories } from '../../../../controller/polling/repositories.ts';
 import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import type { TransientError } from '../../../../shared/errors.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { until } from '../../../support/until.ts';
 import { resource } from '../commit-status/resource.ts';
 import { DEFAULT_LIMITS } from '../support/default-limits.ts';
@@ -121,9 +122,28 @@ suite('a pause that a git server requests', { concurrency: 4 }, () => {
         assert.equal(message, first.message);
       }
       await ask('plant/a', repo, { event: 'edit', prefixes: ['refs/heads/other'] });
-      await ask('plant/b', repo.replace('app.git', 'other.git'));
       assert.equal(requests.length, 1);
     });
+
+  for (const service of ['info/refs', 'git-upload-pack'])
+    for (const [status, isShared] of [[503, false] as const, [429, true] as const])
+      test(`with ${status} for ${service} is for ${isShared ? 'all repositories' : 'one repository'}`, async (t) => {
+        const server = await gitServerFor(t);
+        const [broken, other] = [await server.createRepository('broken'), await server.createRepository('other')];
+        await broken.commit({ files: { a: '1' } });
+        const commit = await other.commit({ files: { a: '1' } });
+        server.redirect = ({ url = '' }, response) =>
+          url.startsWith(`/broken.git/${service}`) && response.writeHead(status, { 'Retry-After': '600' }).end();
+        const { ask } = arrange(t);
+        const code = `git.http${status}`;
+        assert.equal(((await ask('plant/a', broken.url)) as TransientError).code, code);
+        const before = server.requests.length;
+        assert.equal(((await ask('plant/a', broken.url, { event: 'push' })) as TransientError).code, code);
+        assert.equal(server.requests.length, before);
+        const answer = await ask('plant/b', other.url);
+        if (isShared) assert.equal((answer as TransientError).code, code);
+        else assert.equal(answer, commit);
+      });
 
   test('ends with the request that waited for it', async (t) => {
     let isLimited = true;
