@@ -70,7 +70,10 @@ test("a leader judges a fleet only when it has searched for the pods that don't 
   };
   const { metadata, spec } = gatewayPod('', '');
   const selector = { matchLabels: { app: 'gateway' } };
-  const template = { metadata: { ...metadata, labels: selector.matchLabels }, spec: { ...spec, serviceAccountName: 'none' } };
+  const template = {
+    metadata: { ...metadata, labels: selector.matchLabels },
+    spec: { ...spec, serviceAccountName: 'none' },
+  };
   await apply({
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',

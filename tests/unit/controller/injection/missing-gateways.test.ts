@@ -74,13 +74,10 @@ suite('workloads that lack pods', () => {
 
   test('count for the resource that they name, and for all if they name none of the namespace', () => {
     const workloads = [workload('app', 'a'), workload(undefined, 'b'), workload('typo', 'c'), workload('other', 'd')];
-    assert.deepEqual(
-      grouped(['app', 'other'], workloads),
-      [
-        ['app', ['a', 'b', 'c']],
-        ['other', ['d', 'b', 'c']],
-      ],
-    );
+    assert.deepEqual(grouped(['app', 'other'], workloads), [
+      ['app', ['a', 'b', 'c']],
+      ['other', ['d', 'b', 'c']],
+    ]);
     assert.deepEqual(grouped(['app'], [workload('typo', 'c')]), [['app', ['c']]]);
   });
 

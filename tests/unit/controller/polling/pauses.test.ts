@@ -129,7 +129,8 @@ suite('a pause that a git server requests', { concurrency: 4 }, () => {
     for (const [status, isShared] of [[503, false] as const, [429, true] as const])
       test(`with ${status} for ${service} is for ${isShared ? 'all repositories' : 'one repository'}`, async (t) => {
         const server = await gitServerFor(t);
-        const [broken, other] = [await server.createRepository('broken'), await server.createRepository('other')];
+        const broken = await server.createRepository('broken');
+        const other = await server.createRepository('other');
         await broken.commit({ files: { a: '1' } });
         const commit = await other.commit({ files: { a: '1' } });
         server.redirect = ({ url = '' }, response) =>
