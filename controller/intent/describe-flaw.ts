@@ -1,4 +1,5 @@
 import { parse } from 'semver';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 
 /** The first numbers of a name with the text before and after them, such as `v`, `1.5`, and `-rc1`. */
 const NUMBERS = /^(\D*)(\d+(?:\.\d+)*)(.*)$/s;
@@ -30,8 +31,14 @@ function prefixIn(name: string): string | undefined {
   return undefined;
 }
 
-const prefixFlaw = (text: string, prefix: string): string =>
-  `it begins with ${text}; to follow such tags, set spec.git.tagPrefix to ${prefix}`;
+/** Other characters that a prefix can't contain aren't allowed in tags either. */
+function prefixFlaw(text: string, prefix: string): string {
+  if (prefix.startsWith('-'))
+    return "it begins with a hyphen, which spec.git.tagPrefix can't; push it with another name";
+  if (prefix.length > BOUNDS.tagPrefix)
+    return `more than ${BOUNDS.tagPrefix} characters are before its numbers; push it with another name`;
+  return `it begins with ${text}; to follow such tags, set spec.git.tagPrefix to ${prefix}`;
+}
 
 function suffixFlaw(after: string): string {
   if (!/^[-+]/.test(after)) return `${after} follows the numbers without a hyphen, as in 1.2.3-rc1`;
