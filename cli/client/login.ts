@@ -43,7 +43,7 @@ export function chooseLogin(config: Kubeconfig, options: LoginOptions): Login {
   return {
     context: name,
     namespace: context?.namespace || undefined,
-    server: serverOf(cluster, clusterName),
+    server: serverOf(cluster, clusterName, user),
     cluster,
     user: checkedUser(withOptions(user, options), userName),
   };
@@ -68,10 +68,14 @@ function find(entries: readonly Entry[], wanted: string, what: 'cluster' | 'user
   );
 }
 
-/** Like client-go, a server without a scheme uses TLS if the cluster has TLS settings. */
-function serverOf(cluster: Cluster, name: string): URL {
+/** As in client-go (`DefaultServerUrlFor`), a server without a scheme uses TLS if there are TLS settings. */
+function serverOf(cluster: Cluster, name: string, user: User): URL {
   const isSecure =
-    cluster['certificate-authority'] || cluster['certificate-authority-data'] || cluster['insecure-skip-tls-verify'];
+    cluster['certificate-authority'] ||
+    cluster['certificate-authority-data'] ||
+    cluster['insecure-skip-tls-verify'] ||
+    user['client-certificate'] ||
+    user['client-certificate-data'];
   const { server } = cluster;
   const url = /^https?:\/\//i.test(server) ? server : `${isSecure ? 'https' : 'http'}://${server}`;
   if (!URL.canParse(url)) throw refusal(`cluster ${name}`, `has an invalid server ${JSON.stringify(server)}`);
@@ -113,5 +117,5 @@ function checkedUser(user: User, name: string): User {
 }
 
 /** Credentials are sent only over TLS, as in kubectl, or within this machine, where others can't read them. */
-export const allowsCredentials = ({ server }: Pick<Login, 'server'>): boolean =>
-  server.protocol === 'https:' || isThisMachine(server);
+export const allowsCredentials = ({ server, cluster }: Pick<Login, 'server' | 'cluster'>): boolean =>
+  server.protocol === 'https:' || (isThisMachine(server) && !cluster['proxy-url']);

@@ -126,6 +126,44 @@ suite('the user of a kubeconfig', () => {
     const { headers } = await sourceOf(file).get();
     assert.deepEqual(Object.keys(headers), ['Impersonate-User']);
   });
+
+  test('sends no credentials over plain http through a proxy, even for a local name', async (t) => {
+    for (const server of ['http://localhost:8001', 'http://127.0.0.1:8001', 'http://[::1]:8001', 'localhost:8001']) {
+      const proxied = await kubeconfigWith(t, { server, 'proxy-url': 'http://proxy.example:3128' }, { token: 'x' });
+      assert.deepEqual((await sourceOf(proxied).get()).headers, {}, server);
+      const direct = await kubeconfigWith(t, { server }, { token: 'x' });
+      assert.deepEqual(Object.keys((await sourceOf(direct).get()).headers), ['Authorization'], server);
+    }
+  });
+
+  test('is sent over TLS to a server without a scheme if the kubeconfig has TLS settings', async (t) => {
+    const schemeOf = async (cluster: object, user: object) => {
+      const file = await kubeconfigWith(t, { server: 'api.example:6443', ...cluster }, user);
+      return chooseLogin(loadKubeconfig(file, {}), {}).server.protocol;
+    };
+    const data = Buffer.from('x').toString('base64');
+    assert.equal(await schemeOf({}, { token: 'x' }), 'http:');
+    for (const cluster of [{ 'insecure-skip-tls-verify': true }, { 'certificate-authority-data': data }])
+      assert.equal(await schemeOf(cluster, {}), 'https:');
+    assert.equal(await schemeOf({ 'certificate-authority': 'ca.crt' }, {}), 'https:');
+    assert.equal(await schemeOf({}, { 'client-certificate': 'x.crt', 'client-key': 'x.key' }), 'https:');
+    assert.equal(await schemeOf({}, { 'client-certificate-data': data, 'client-key-data': data }), 'https:');
+    assert.equal(
+      await schemeOf({ server: 'http://api.example' }, { 'client-certificate': 'x', 'client-key': 'x' }),
+      'http:',
+    );
+  });
+
+  test('has a plugin that runs only without other credentials, as in client-go', async (t) => {
+    const { server } = await startServer(t);
+    const exec = { apiVersion: V1, interactiveMode: 'Never', command: './none' };
+    const certificate = { 'client-certificate-data': Buffer.from('x').toString('base64'), 'client-key-data': 'eA==' };
+    for (const others of [{ token: 'x' }, { username: 'x', password: 'y' }, certificate]) {
+      const file = await kubeconfigWith(t, { server }, { exec, ...others });
+      await sourceOf(file).get();
+    }
+    await assert.rejects(sourceOf(await kubeconfigWith(t, { server }, { exec })).get(), { code: 'CREDENTIAL_PLUGIN' });
+  });
 });
 
 suite('a kubeconfig that cannot be used as kubectl would is refused, with the field', () => {
