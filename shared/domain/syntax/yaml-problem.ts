@@ -10,6 +10,7 @@ import {
   Parser,
   type Scalar,
   type YAMLMap,
+  type YAMLParseError,
 } from 'yaml';
 import { placeOf, SYNTAX_BOUNDS, type SyntaxProblem, TOO_DEEP } from './syntax-problem.ts';
 import { YamlLexer } from './yaml-lexer.ts';
@@ -20,8 +21,8 @@ const CONTROL = /[^\P{Cc}\t\n\r\u{7f}-\u{9f}]/u;
 
 /** Describes the first syntax error of YAML 1.2 with any number of documents. Tags can have any name. */
 export function yamlProblem(marked: string): SyntaxProblem | undefined {
-  // The library finds a wrong indentation after a byte order mark.
-  const text = marked.replace(/^\u{feff}/u, '');
+  // The library finds a wrong indentation after a byte order mark, and only half supports a CR as a line break.
+  const text = marked.replace(/^\u{feff}/u, '').replace(/\r(?!\n)/g, '\n');
   const control = text.search(CONTROL);
   if (control >= 0) return { ...placeOf(text, control), what: "control characters aren't allowed" };
   const lines = new LineCounter();
@@ -29,7 +30,7 @@ export function yamlProblem(marked: string): SyntaxProblem | undefined {
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });
   const walk = new Walk();
   for (const document of composer.compose(tokensOf(text, lines))) {
-    const error = document.errors.find(({ message }) => !isAccepted(message));
+    const error = document.errors.find((each) => !isAccepted(each, text));
     const found = error && { offset: error.pos[0], what: yamlWords(error) };
     const problem = found ?? walk.findProblem(document.contents, 1);
     walk.endDocument();
@@ -48,8 +49,10 @@ function* tokensOf(text: string, lines: LineCounter) {
   yield* parser.end();
 }
 
-/** Common programs accept a comment right after a quote or bracket, unlike YAML 1.2. */
-const isAccepted = (message: string): boolean => message.startsWith('Comments must be separated');
+/** Common programs accept a comment right after a quote or bracket, and a colon after an anchor, unlike YAML 1.2. */
+const isAccepted = ({ message, pos: [at] }: YAMLParseError, text: string): boolean =>
+  message.startsWith('Comments must be separated') ||
+  (message.startsWith('Tags and anchors must be separated') && text[at] === ':');
 
 /** YAML allows such keys, but few programs do, and a template that wasn't rendered looks like one: `{{ .Vars.x }}`. */
 const COLLECTION_KEY = "a key can't be a map or list; put quotes around text that begins with { or [";
