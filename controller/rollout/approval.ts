@@ -39,10 +39,11 @@ function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput
   return digestsOf(release, rollout, input).inApprovalWaves.every((digest) => known.includes(digest));
 }
 
-/** Whether the approved release has no preview, and gets none, so that a user can only approve the commit. */
+/** Whether the status shows no preview of the approved release, and won't, so that a user can only approve the commit. */
 export function showsNoChanges(rollout: RolloutStatus, { previewMs }: RolloutInput): boolean {
-  const hasBegun = isInProgress(rollout) && rollout.phase !== 'Previewing' && isApprovalOf(rollout, rollout);
-  return previewMs === 0 || (hasBegun && !previewOf(rollout, rollout));
+  const { preview, phase } = rollout;
+  if (preview && isApprovalOf(rollout, preview)) return false;
+  return previewMs === 0 || (isInProgress(rollout) && phase !== 'Previewing' && isApprovalOf(rollout, rollout));
 }
 
 /**
