@@ -110,9 +110,8 @@ function whyUnseen({ spec, status }: GatewaySync, revision: string): string | un
 
 /** Returns why the handled approval doesn't apply. */
 function whyOutdated({ handled = {}, waitsFor, preview }: RolloutStatus, value: string) {
-  const { approve, approvedRevision, approvedDigests } = handled;
+  const { approve, approvedDigests } = handled;
   if (approve !== value || waitsFor !== 'Approval') return undefined;
-  if (approvedRevision === undefined) return 'a stop or rollback of this commit';
   if (!preview) return 'a change of spec.rollout.previewTimeout';
   // Without digests, the approval waits for the first report.
   return approvedDigests ? 'other changes that gateways reported' : undefined;

@@ -2,7 +2,7 @@ import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { notRolledBack } from './judge-gateway.ts';
-import { givenUpWith, rollBack, unlessEmpty, withoutApproval } from './lifecycle.ts';
+import { givenUpWith, rollBack, unlessEmpty } from './lifecycle.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
@@ -11,8 +11,7 @@ export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState 
 });
 
 /** Stops after too many failures, or rolls back all gateways. A newer commit keeps waiting. */
-export function giveUp(before: RolloutState, input: RolloutInput): RolloutState {
-  const state = withoutApproval(before);
+export function giveUp(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
   const failures = unlessEmpty(rollout.failures?.slice(0, (input.spec.maxFailures ?? 0) + 1));
   if (input.spec.onFailure !== 'Rollback') {

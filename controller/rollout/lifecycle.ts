@@ -1,9 +1,9 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isSame, parseReleaseName, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
-import { ANY_RELEASE, isApprovalOf } from './approved-release.ts';
+import { ANY_RELEASE } from './approved-release.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -104,8 +104,7 @@ export function returnToStable({ rollout, history }: RolloutState, input: Rollou
  * Rolls all gateways back to a release of the history, which stays unchanged. The abandoned release is remembered, so
  * that it isn't retried.
  */
-export function rollBack(state: RolloutState, target: Release, input: RolloutInput): RolloutState {
-  const { rollout, history } = withoutApproval(state);
+export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
   // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   return {
@@ -120,24 +119,25 @@ export function rollBack(state: RolloutState, target: Release, input: RolloutInp
   };
 }
 
-/**
- * Ends the approval of a release that gateways had, and that is abandoned. It would otherwise apply again if the release
- * fell out of the list of abandoned ones. The annotation can remain.
- */
-export function withoutApproval({ rollout, history }: RolloutState): RolloutState {
-  const { handled } = rollout;
-  const isOfAbandoned = isApprovalOf(rollout, rollout) || isApprovalOf(rollout, stableOf(rollout));
-  if (!handled || !isOfAbandoned) return { history, rollout };
-  return { history, rollout: { ...rollout, handled: omit(handled, 'approvedRevision', 'approvedDigests') } };
-}
-
 /** Formats an abandoned release as in the status. */
 export const givenUpName = ({ commit, revision }: Pick<Release, 'commit' | 'revision'>): string =>
   `${commit} ${revision}`;
 
 /** Returns the latest abandoned releases, including this one. */
-export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): string[] {
-  return [...new Set([givenUpName(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
+export function givenUpWith(rollout: RolloutStatus, release: Release): string[] {
+  return latest([givenUpName(release), ...(rollout.givenUp ?? [])], rollout);
+}
+
+/**
+ * Returns the first abandoned releases, and the one with an approval: if it fell out, it would start again under that
+ * approval. A retry can still use it.
+ */
+function latest(names: readonly string[], { handled }: RolloutStatus): string[] {
+  const different = [...new Set(names)];
+  const approved = `${parseReleaseName(handled?.approve ?? '')?.commit} ${handled?.approvedRevision}`;
+  const others = different.slice(0, MAX_GIVEN_UP);
+  if (!different.includes(approved) || others.includes(approved)) return others;
+  return [...others.slice(0, -1), approved];
 }
 
 /**
@@ -148,7 +148,7 @@ function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInp
   const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(givenUpName);
   const others = (rollout.givenUp ?? []).filter((name) => name !== givenUpName(target));
   const awaited = others.filter((name) => wanted !== undefined && name === givenUpName(wanted));
-  return [...new Set([...left, ...awaited, ...others])].slice(0, MAX_GIVEN_UP);
+  return latest([...left, ...awaited, ...others], rollout);
 }
 
 const MAX_GIVEN_UP = 4;

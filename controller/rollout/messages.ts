@@ -167,15 +167,12 @@ function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInpu
   const isOutdated = parseReleaseName(approved ?? '')?.commit === commit && !ignored.includes('approve');
   if (isOutdated && !isEdited && rollout.preview && rollout.handled?.approvedDigests === undefined)
     return 'is approved, and waits for the first report of a gateway';
-  const why = `, because ${isEdited ? editedText(rollout) : changedText(rollout)} after the last one`;
+  const why = `, because ${isEdited ? 'spec.sync was edited' : changedText(rollout)} after the last one`;
   const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
   const isSame = approved === `${commit}/${revision}`;
   const now = approved === undefined ? '' : ` (now ${approved})`;
   return `${waits}; set the annotation sync.io/approve: ${commit}/${revision}${isSame ? ' (remove it first)' : now}`;
 }
-
-const editedText = ({ handled }: RolloutStatus): string =>
-  handled?.approvedRevision === undefined ? 'the commit was stopped or rolled back' : 'spec.sync was edited';
 
 const changedText = ({ preview }: RolloutStatus): string =>
   preview ? 'gateways reported other changes' : 'its preview was removed';

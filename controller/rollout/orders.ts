@@ -9,16 +9,12 @@ import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 /** Carries out orders from annotations, each once: an unchanged annotation has no further effect. */
 export function applyOrders(state: RolloutState, input: RolloutInput): RolloutState {
-  const { approved, rollback, retry } = input;
+  const { rollback, retry } = input;
   const { handled = {} } = state.rollout;
-  const approval = approvalOf(input, state.rollout);
-  let next: RolloutState = { ...state, rollout: { ...state.rollout, handled: approval } };
+  let next = state;
   const ignored = new Set(handled.ignored);
   if (retry !== handled.retry) ignored.delete('retry-rollout');
   if (rollback !== handled.rollback) ignored.delete('rollback');
-  if (approved !== handled.approve) ignored.delete('approve');
-  const isIgnored = approved !== handled.approve && approval.approvedRevision === undefined;
-  if (approved !== undefined && isIgnored) ignored.add('approve');
   if (retry !== undefined && retry !== handled.retry) {
     const tried = retryCommit(next, retry, input);
     if (!tried) ignored.add('retry-rollout');
@@ -29,10 +25,12 @@ export function applyOrders(state: RolloutState, input: RolloutInput): RolloutSt
     if (!target) ignored.add('rollback');
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
+  const approval = approvalOf(input, state.rollout);
+  ignored.delete('approve');
+  if (approval.approve !== undefined && approval.approvedRevision === undefined) ignored.add('approve');
   // An order that was removed can be set again.
-  const orders = { ...next.rollout.handled, rollback, retry, ignored: unlessEmpty([...ignored].sort()) };
-  const done = withoutUndefined(orders);
-  return { ...next, rollout: { ...next.rollout, handled: Object.keys(done).length > 0 ? done : undefined } };
+  const orders = withoutUndefined({ ...approval, rollback, retry, ignored: unlessEmpty([...ignored].sort()) });
+  return { ...next, rollout: { ...next.rollout, handled: Object.keys(orders).length > 0 ? orders : undefined } };
 }
 
 type Handled = NonNullable<RolloutStatus['handled']>;

@@ -209,10 +209,8 @@ suite('an approval', () => {
     const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval', preview };
     assert.equal(effectOfApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
     const waiting: RolloutStatus = { ...unknown, handled: { ...approval, approvedDigests: ['earlier'] } };
-    const ended: RolloutStatus = { ...waiting, handled: omit(approval, 'approvedRevision') };
     for (const [outdated, cause] of [
       [waiting, 'other changes that gateways reported'],
-      [ended, 'a stop or rollback of this commit'],
       [omit(waiting, 'preview'), 'a change of spec.rollout.previewTimeout'],
     ] as const) {
       const effect = effectOfApproval(resource({ ...approved, rollout: outdated }), undefined);
