@@ -197,7 +197,9 @@ async function surveyNamespace(access: Access, name: string, asked: string | und
     }),
   });
   const wanted = seenOr(found.gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
-  const names = wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name));
+  // A resource that was written with another version of the CRD can lack fields; the checks report that.
+  const named = await Promise.all(wanted.map((gatewaySync) => tryRead(async () => secretsOf(gatewaySync))));
+  const names = named.flatMap((result) => seenOr(result, []).map((secret) => secret.name));
   const secrets = await eachSecret(name, names, (path) => readSecretKeys(access, path));
   return { name, asked, ...found, secrets };
 }

@@ -78,6 +78,25 @@ suite('kubectl stoker doctor reads each part on its own', () => {
       assert.deepEqual([status, checks], [3, ['cluster/reachable']]);
     });
 
+  test("a GatewaySync that can't be read as one leaves the Secrets of the others checked", async (t) => {
+    const metadata = { namespace: 'gateways', creationTimestamp: '2026-01-01T00:00:00Z' };
+    const older = { metadata: { ...metadata, name: 'older' }, spec: {} };
+    const git = { repo: 'https://git.test/a.git', caSecretRef: { name: 'missing', key: 'ca' } };
+    const usual = {
+      metadata: { ...metadata, name: 'usual' },
+      spec: { git, gateway: {}, sync: { defaults: {}, profiles: {} }, polling: { enabled: true }, webhook: {} },
+    };
+    const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreports' }];
+    const { whole, checks } = await examine(t, [
+      [/^\/apis\/sync.io$/, answerWith({ versions: [{ version: 'v1alpha1' }] })],
+      [/^\/apis\/sync.io\/v1alpha1$/, answerWith({ resources: kinds })],
+      [/\/gateways\/gatewaysyncs$/, answerWith({ items: [older, usual], metadata: {} })],
+      [/\/secrets\/missing$/, answerWith({}, 404)],
+    ]);
+    assert.ok(checks.includes('doctor/bug') && !checks.includes('cluster/reachable'), whole);
+    assert.match(whole, /^failed gatewaysync\/secret the Secret gateways\/missing /m);
+  });
+
   test('an object that breaks a check is a bug, and no other check is lost', async (t) => {
     const webhooks = [{ metadata: { name: 'x' }, webhooks: [{ name: 'inject.sync.io' }] }];
     const { status, checks } = await examine(t, [
