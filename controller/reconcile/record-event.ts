@@ -77,9 +77,11 @@ export async function writeEvent(
       return;
     } catch (error) {
       if (isApiError(error, 409)) return;
-      if (failures === ATTEMPTS || !isRetryable(error) || !mayWrite()) throw error;
+      if (failures === ATTEMPTS || !isRetryable(error)) throw error;
       const delayMs = Math.max(askedPauseMs(error), backoffMs(failures, backoff, Math.random()));
       await sleep(delayMs, undefined, { ref: false });
+      // Another replica can have become the leader in the meantime.
+      if (!mayWrite()) throw error;
     }
   }
 }

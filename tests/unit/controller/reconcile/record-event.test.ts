@@ -83,6 +83,21 @@ suite('an event', () => {
     assert.equal((await write(t, [503, 409])).outcome, 'written');
   });
 
+  test('is given up if another replica becomes the leader before the next attempt', async (t) => {
+    let isLeader = true;
+    const names: string[] = [];
+    const client = await clientOfServer(t, async (request, response) => {
+      names.push(JSON.parse(await text(request)).metadata.name);
+      response.writeHead(names.length === 1 ? 503 : 201).end('{}');
+      setTimeout(() => {
+        isLeader = false;
+      }, 20);
+    });
+    const slow = { baseMs: 300, maxMs: 300, jitter: 0 };
+    await assert.rejects(writeEvent(client, event, { mayWrite: () => isLeader, backoff: slow }), { status: 503 });
+    assert.equal(names.length, 1);
+  });
+
   test('is given up if the API server refuses it, or another replica leads now', async (t) => {
     assert.deepEqual((await write(t, [403])).outcome, 403);
     assert.deepEqual((await write(t, [503, 201], () => false)).outcome, 503);
