@@ -164,7 +164,7 @@ export class SharedQuery implements HostCall {
     this.#schedulePoll();
     const subscribers = [...this.#subscribers.values()];
     const prefixes = new Set(subscribers.flatMap((subscriber) => subscriber.prefixes));
-    const isList = this.#lists?.begin(subscribers, startedAt) === true;
+    const isList = this.#lists?.begin(subscribers, startedAt) === 'all tags';
     const ranges = new Set(isList ? subscribers.flatMap(({ range }) => range ?? []) : []);
     const before = this.#result;
     const { client, commit } = this.#options;

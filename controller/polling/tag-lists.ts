@@ -22,6 +22,9 @@ interface Wanting {
   isNamed?: boolean | undefined;
 }
 
+/** The tags that a query asks for. */
+type TagQuery = 'all tags' | 'named tags';
+
 /**
  * Decides whether a query for ranges lists all tags, or asks only for named tags. A list can have megabytes, so
  * polls and a budget allow it, and in between, the tags that requests name are added to the last one.
@@ -44,7 +47,17 @@ export class TagLists {
 
   /** Time until a list because of an event in the repository (ms); undefined if there was none since the last list. */
   get refreshInMs(): number | undefined {
-    return this.#refreshedAt > this.#startedAt ? this.#budget.waitMs() : undefined;
+    return this.#hasNews ? this.#budget.waitMs() : undefined;
+  }
+
+  /** Whether there was an event in the repository since the last list. */
+  get #hasNews(): boolean {
+    return this.#refreshedAt > this.#startedAt;
+  }
+
+  /** Whether the last list failed, or there was none. */
+  get #hasFailed(): boolean {
+    return this.#last?.startedAt !== this.#startedAt;
   }
 
   /** Notes an event that can mean a new tag. */
@@ -69,16 +82,15 @@ export class TagLists {
     return this.isNeededBy(wanting) ? this.#budget.waitMs() : 0;
   }
 
-  /** Begins a query for these resources. Returns whether it lists all tags. */
-  begin(resources: readonly Wanting[], now: number): boolean {
-    const hasFailed = this.#last?.startedAt !== this.#startedAt;
-    const hasNews = this.#refreshedAt > this.#startedAt;
-    const isWanted = this.#isPollDue || hasFailed || hasNews || resources.some((each) => this.isNeededBy(each));
-    const isFree = isWanted && this.#budget.take();
-    if (this.#last && !this.#isPollDue && !isFree) return false;
+  /** Begins a query for these resources, and returns what it has to ask for. */
+  begin(resources: readonly Wanting[], now: number): TagQuery {
+    const isWanted =
+      this.#isPollDue || this.#hasFailed || this.#hasNews || resources.some((each) => this.isNeededBy(each));
+    const isInBudget = isWanted && this.#budget.take();
+    if (this.#last && !this.#isPollDue && !isInBudget) return 'named tags';
     this.#isPollDue = false;
     this.#startedAt = now;
-    return true;
+    return 'all tags';
   }
 
   /** Keeps the list that has just succeeded. */
