@@ -2,7 +2,8 @@ import { backoffMs } from '../shared/domain/backoff.ts';
 import { spreadPause } from '../shared/domain/duration.ts';
 import type { Priority } from '../shared/domain/priority-turns.ts';
 import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { DEFAULT_TIMEOUT_MS, type KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { IDLE_TIMEOUT_MS } from '../shared/io/kubernetes/list.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { StatusPoster } from './commit-status/poster.ts';
@@ -10,6 +11,7 @@ import type { SendStatus } from './commit-status/send-status.ts';
 import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingGateways } from './injection/missing-gateways.ts';
+import { WORKLOAD_KINDS } from './injection/unmade-pods.ts';
 import { hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
 import { measureReconcile } from './metrics/measure-reconcile.ts';
@@ -71,6 +73,18 @@ export interface ControllerSettings {
 const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
 const RESYNC_MS = 10 * MINUTE_MS;
+/**
+ * Maximum calls of one reconcile: up to 10 for the status, 10 for revisions, and 5 for permissions, the token, and Secrets.
+ * Because resources read Secrets and revisions in turn, a reconcile can wait for as many calls of others.
+ */
+const RECONCILE_CALLS = 25;
+/** Maximum lists of a reconcile, the first of its namespace: pods, and each kind of workload. */
+const RECONCILE_LISTS = 1 + WORKLOAD_KINDS.length;
+/**
+ * Time after which a reconcile is stuck (ms). An API server that is slow, but responds within the limits of the client,
+ * must not cause a restart, which would only add load. The last minute is for the program itself.
+ */
+const RECONCILE_LIMIT_MS = 2 * RECONCILE_CALLS * DEFAULT_TIMEOUT_MS + RECONCILE_LISTS * IDLE_TIMEOUT_MS + MINUTE_MS;
 /** Minimum delay before a status that another writer keeps changing is restored (ms). */
 const REPAIR_AFTER_MS = 1_000;
 const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
@@ -180,8 +194,7 @@ export class Controller {
   get loops(): Loop[] {
     return [
       { name: 'watches', stuckForMs: () => this.caches.stuckForMs, limitMs: 10 * MINUTE_MS },
-      // A reconcile can make some 25 calls of up to 15 s, and wait for as many of others.
-      { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: 15 * MINUTE_MS },
+      { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: RECONCILE_LIMIT_MS },
       { name: 'polling', stuckForMs: () => this.#repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
     ];
   }

@@ -6,7 +6,7 @@ import { ListSplitter } from './list-splitter.ts';
 export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /** Time without data after which a page is aborted (ms). */
-const IDLE_TIMEOUT_MS = 30_000;
+export const IDLE_TIMEOUT_MS = 30_000;
 
 export interface ListOptions extends Pick<ApiRequest, 'query' | 'accept' | 'signal'> {
   /** Page size, which limits the API server's memory. */
