@@ -25,6 +25,7 @@ export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefine
     name: nameFor(repo),
     git: { repo, ref },
     groupWrite: false,
+    keepsLinks: true,
     directory: '.',
     place: { volume, path },
     isOneTime: true,

@@ -62,6 +62,7 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
     ...(reload && { gateway: reload }),
     groupWrite: isOn(settings, 'group-write'),
     hasLink: true,
+    keepsLinks: true,
     ...(mode && { mode }),
     directory: '.',
     place,

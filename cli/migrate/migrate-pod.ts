@@ -136,7 +136,9 @@ function blindContainers({ place }: Source, root: string, containers: readonly C
 }
 
 function specFor(source: Source, mapping: Mapping, root: string): Spec {
-  const { git, polling, gateway, groupWrite, mode } = source;
+  const { git, polling, gateway, groupWrite, mode, keepsLinks } = source;
+  // In a part of the repository, links can lead out of the volume, where the agent refuses to keep them.
+  const links = keepsLinks && mapping.source === '.' ? ('keep' as const) : undefined;
   const touchFile = gateway?.reload?.touchFile;
   const reload = { ...gateway?.reload, ...(touchFile && { touchFile: path.relative(`/${root}`, `/${touchFile}`) }) };
   return {
@@ -144,7 +146,7 @@ function specFor(source: Source, mapping: Mapping, root: string): Spec {
     ...(polling && { polling }),
     sync: {
       ...(groupWrite && { defaults: { groupWrite } }),
-      profiles: { default: { mappings: [{ ...mapping, ...(mode && { mode }) }] } },
+      profiles: { default: { mappings: [withoutUndefined({ ...mapping, links, mode })] } },
     },
     ...(gateway && { gateway: { ...gateway, reload } }),
   };

@@ -45,6 +45,8 @@ export interface Source {
   groupWrite: boolean;
   /** The target path is a link that changes all files at once. */
   hasLink?: true;
+  /** It delivers symbolic links as links. */
+  keepsLinks?: true;
   /** Mode of the files, if it set one that a mapping can have. */
   mode?: string | undefined;
   /** Directory of the repository; `.` for all. */

@@ -67,7 +67,7 @@ class Volumes {
   }
 }
 
-/** Files at a path of an application: a hash of each, and whether it is executable, without git's files. */
+/** Files at a path of an application: a link's text or a hash, and whether it is executable, without git's files. */
 async function look(directory: string): Promise<Record<string, string>> {
   const root = await realpath(directory);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -77,6 +77,8 @@ async function look(directory: string): Promise<Record<string, string>> {
     .filter((file) => !/(^|\/)\.git($|\/)|^\.sync-agent\//.test(file))
     .sort();
   const pairs = files.map(async (file) => {
+    if ((await lstat(path.join(root, file))).isSymbolicLink())
+      return [file, `-> ${await readlink(path.join(root, file))}`] as const;
     const [content, { mode }] = await Promise.all([readFile(path.join(root, file)), stat(path.join(root, file))]);
     return [file, `${createHash('sha256').update(content).digest('hex')} ${mode & 0o111 ? 'x' : '-'}`] as const;
   });
@@ -98,6 +100,8 @@ before(async () => {
       'index.html': '<p>hello</p>\n',
       'crlf.txt': 'a\r\nb\r\n',
       empty: '',
+      linked: { symlink: 'public' },
+      '.hidden/dangling': { symlink: '../none' },
       '.hidden/settings': 'x',
       'bin/run': { content: '#!/bin/sh\n', executable: true },
       'public/with space/ünï.txt': 'ü',

@@ -48,6 +48,7 @@ const source = {
   polling: { interval: '1m' },
   groupWrite: false,
   hasLink: true,
+  keepsLinks: true,
   directory: '.',
   place: { volume: 'html', path: 'site.git' },
   isOneTime: false,

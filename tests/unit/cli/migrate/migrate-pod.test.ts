@@ -28,6 +28,7 @@ suite('a gitRepo volume', () => {
     name: 'site',
     git: { repo: repository, ref: 'HEAD' },
     groupWrite: false,
+    keepsLinks: true,
     directory: '.',
     place: { volume: 'v', path: 'site' },
     isOneTime: true,
@@ -225,7 +226,10 @@ suite('the pod of an application', () => {
     return { ...rest, notes: linesOf({ lines: notes }), pod: podFor('site').spec };
   };
   const place = 'same: the files keep their paths: container app at /html/site.git';
-  const spec = (mapping: object = { source: '.', destination: 'site.git', publish: 'atomic' }, more: object = {}) => ({
+  const spec = (
+    mapping: object = { source: '.', destination: 'site.git', publish: 'atomic', links: 'keep' },
+    more: object = {},
+  ) => ({
     git,
     polling: { interval: '1m' },
     sync: { profiles: { default: { mappings: [mapping] } } },
@@ -377,7 +381,7 @@ suite('the pod of an application', () => {
       'the files that another container mounts by themselves',
       { containers: [app, part('site.git/public', 'second'), sync] },
       {
-        spec: spec({ source: '.', destination: 'site.git' }),
+        spec: spec({ source: '.', destination: 'site.git', links: 'keep' }),
         notes: ['same: the files keep their paths: container app at /html/site.git, container second at /html', singly],
         pod: { ...moved.pod, containers: [app, part('site.git/public', 'second')] },
       },
@@ -386,7 +390,10 @@ suite('the pod of an application', () => {
       'a file to touch that is one of them',
       { containers: [app, { ...sync, args: [...sync.args, '--touch-file=/git/site.git/now'] }] },
       {
-        spec: spec({ source: '.', destination: 'site.git' }, { gateway: { reload: { touchFile: 'site.git/now' } } }),
+        spec: spec(
+          { source: '.', destination: 'site.git', links: 'keep' },
+          { gateway: { reload: { touchFile: 'site.git/now' } } },
+        ),
         notes: [
           place,
           'differs: files change one at a time, because --touch-file is one of them',
@@ -398,7 +405,7 @@ suite('the pod of an application', () => {
       'files with another mode',
       { containers: [app, { ...sync, args: [...sync.args, '--change-permissions=0640'] }] },
       {
-        spec: spec({ source: '.', destination: 'site.git', publish: 'atomic', mode: '0640' }),
+        spec: spec({ source: '.', destination: 'site.git', publish: 'atomic', links: 'keep', mode: '0640' }),
         notes: [
           place,
           'differs: --change-permissions 0640: mode in the mapping applies to files, and not to directories',
@@ -429,7 +436,10 @@ suite('the pod of an application', () => {
     ];
     const result = migratePod({ spec: { containers, volumes: [emptyDir] } }, undefined);
     assert.ok(result.kind === 'moved');
-    assert.deepEqual(result.spec, spec({ source: '.', destination: 'deep/er/site.git', publish: 'atomic' }));
+    assert.deepEqual(
+      result.spec,
+      spec({ source: '.', destination: 'deep/er/site.git', publish: 'atomic', links: 'keep' }),
+    );
     assert.equal(result.podFor('site').metadata?.annotations?.['sync.io/state-directory'], 'deep/er/.sync-state');
     const usual = migratePod({ spec: { containers: [app, sync], volumes: [emptyDir] } }, undefined);
     assert.ok(usual.kind === 'moved');

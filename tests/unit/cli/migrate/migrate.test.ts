@@ -152,7 +152,7 @@ suite('kubectl stoker migrate', () => {
       const { output, notes } = await migrateText(podWith(container));
       const spec = specOf(output);
       assert.partialDeepStrictEqual(spec.git, git, JSON.stringify(container) + notes);
-      const mapping = { source: '.', destination, publish: 'atomic' };
+      const mapping = { source: '.', destination, publish: 'atomic', links: 'keep' };
       assert.deepEqual(spec.sync.profiles, { default: { mappings: [mapping] } });
     }
   });
