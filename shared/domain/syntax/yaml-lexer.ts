@@ -25,7 +25,8 @@ const KEY = /[*&][\w-]+(?=:(?:\s|$))/y;
 const KEY_IN_BRACKETS = /[*&][\w-]+(?=:)/y;
 
 /**
- * Reads an alias or anchor before a colon as in libyaml, PyYAML, and go-yaml: `*a: b`. Ignores the indentation within quotes and brackets, unlike YAML 1.2, because they don't check it.
+ * Reads an alias or anchor before a colon as libyaml, PyYAML, and go-yaml do: `*a: b`. Ignores the indentation within
+ * quotes and brackets, unlike YAML 1.2, because they don't check it.
  */
 export class YamlLexer extends States {
   override parseQuotedScalar(): Generator<string, string | null> {
