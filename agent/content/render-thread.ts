@@ -19,8 +19,8 @@ const MIB = 1024 ** 2;
 const MIN_HEAP = 16;
 
 /**
- * Renders a file: a large one in a thread of its own, so that probes get a response in the meantime. A small template
- * can have a large output, so the patches are a step of their own.
+ * Renders a file, and starts a thread for a large one, so that probes get a response in the meantime. A small template
+ * can have a large output, so its patches are a separate step.
  */
 export async function renderApart(
   content: Buffer,
