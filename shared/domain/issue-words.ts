@@ -10,7 +10,7 @@ const TYPES: Record<string, string> = {
   string: 'text',
 };
 
-/** Describes a wrong value, for schemas without a message of their own: `v.safeParse(schema, value, OWN_WORDS)`. */
+/** Describes a wrong value, for schemas that have no message: `v.safeParse(schema, value, OWN_WORDS)`. */
 export const OWN_WORDS = { message: issueWords };
 
 function issueWords({ expected, received, type, requirement }: BaseIssue<unknown>): string {
