@@ -63,10 +63,9 @@ function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gatew
 function dueOf(gateway: RolloutGateway, rollout: RolloutStatus, { deadlineMs }: RolloutInput): number {
   const { createdAt, runsSince = 0 } = gateway;
   const entry = rollout.inProgress?.find(({ name }) => name === gateway.name);
-  const since = timeOf(entry?.since);
-  const admittedAt = timeOf(rollout.admittedAt);
+  const since = entry ? Date.parse(entry.since) : unlistedSince(gateway, rollout);
   // The last admission of any gateway. A gateway that was in progress before was admitted earlier.
-  const first = Math.max(since === 0 ? admittedAt : Math.min(since, admittedAt), createdAt);
+  const first = Math.max(Math.min(since, timeOf(rollout.admittedAt)), createdAt);
   if (hasCrashed(gateway, rollout) && since < first + deadlineMs) return first + deadlineMs;
   const startedAt = restartOf(gateway, rollout) === undefined ? runsSince : 0;
   return Math.max(first, since, timeOf(entry?.readinessChangedAt), startedAt) + deadlineMs;
@@ -107,9 +106,18 @@ type Progress = NonNullable<RolloutStatus['inProgress']>;
  * verified one that was disturbed stays for the deadline, so that being healthy in between gives it no more time.
  */
 function progressOf({ inProgress: before = [], ...rollout }: RolloutStatus, { standing, input }: Context): Progress {
-  const entryOf = new Map(before.map((entry) => [entry.name, entry]));
+  const createdAt = new Map(standing.counted.map((gateway) => [gateway.name, gateway.createdAt]));
+  // A pod of a StatefulSet has the name of the one that it replaced.
+  const isReplaced = ({ name, since }: Progress[number]) => Date.parse(since) < (createdAt.get(name) ?? 0);
+  const replaced = new Set(before.filter(isReplaced).map(({ name }) => name));
+  const entryOf = new Map(before.filter(({ name }) => !replaced.has(name)).map((entry) => [entry.name, entry]));
   const isFull = before.length === BOUNDS.inProgress;
-  const since = isFull ? (rollout.admittedAt ?? rollout.startedAt) : iso(input.now);
+  const newSince = (gateway: RolloutGateway) => {
+    if (isFull) return unlistedSince(gateway, rollout);
+    return replaced.has(gateway.name) || hasNeverBeenReady(gateway, rollout)
+      ? admissionOf(gateway, rollout)
+      : input.now;
+  };
   const isKept = (gateway: RolloutGateway) => {
     const entry = entryOf.get(gateway.name);
     return entry !== undefined && input.now < disturbedAt(gateway, entry, rollout) + input.deadlineMs;
@@ -119,38 +127,50 @@ function progressOf({ inProgress: before = [], ...rollout }: RolloutStatus, { st
   return [...gateways.filter(isKnown), ...gateways.filter((gateway) => !isKnown(gateway))]
     .slice(0, BOUNDS.inProgress)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((gateway) => withReadiness(entryOf.get(gateway.name) ?? { name: gateway.name, since }, gateway, rollout));
+    .map((gateway) => {
+      const { name } = gateway;
+      return withReadiness(entryOf.get(name) ?? { name, since: iso(newSince(gateway)) }, gateway, rollout);
+    });
+}
+
+type AdmissionTimes = Pick<RolloutStatus, 'startedAt' | 'admittedAt'>;
+
+/** When a gateway was admitted at the latest: others can have been admitted after it, but a new one was at its creation. */
+const admissionOf = ({ createdAt }: RolloutGateway, { startedAt, admittedAt = startedAt }: AdmissionTimes): number =>
+  Math.max(Date.parse(admittedAt), createdAt);
+
+/** Since when a gateway for which the list has no room has been in progress, at the latest. */
+const unlistedSince = (gateway: RolloutGateway, rollout: AdmissionTimes): number =>
+  Math.max(admissionOf(gateway, rollout), gateway.notReadySince ?? 0);
+
+/** Whether a new gateway can't have been verified, whenever the controller saw it first. */
+function hasNeverBeenReady(gateway: RolloutGateway, rollout: AdmissionTimes): boolean {
+  const { isUnstarted, notReadySince = Number.POSITIVE_INFINITY, createdAt, runsSince = 0 } = gateway;
+  if (isUnstarted) return true;
+  return notReadySince <= Math.max(createdAt, runsSince) && restartOf(gateway, rollout) === undefined;
 }
 
 /** Whether a gateway was verified before the time in its entry, which is then not the one of its admission. */
-const wasVerified = ({ since }: Progress[number], { admittedAt }: Pick<RolloutStatus, 'admittedAt'>): boolean =>
-  timeOf(since) > timeOf(admittedAt);
+const wasVerified = ({ since }: Progress[number], gateway: RolloutGateway, rollout: AdmissionTimes): boolean =>
+  Date.parse(since) > admissionOf(gateway, rollout);
 
 /**
  * Returns when a gateway was last unhealthy for certain: it crashed or, after it was verified once, restarted or became
  * not ready. Many restart once, or aren't ready for a moment, to take a release, which must not count against them.
  */
-function disturbedAt(
-  gateway: RolloutGateway,
-  entry: Progress[number],
-  rollout: Pick<RolloutStatus, 'startedAt' | 'admittedAt'>,
-): number {
+function disturbedAt(gateway: RolloutGateway, entry: Progress[number], rollout: AdmissionTimes): number {
   const { crashedAt = 0, readySince = 0 } = gateway;
   const startedAt = Date.parse(rollout.startedAt);
-  const times = wasVerified(entry, rollout) ? [restartOf(gateway, rollout) ?? 0, readySince] : [crashedAt];
+  const times = wasVerified(entry, gateway, rollout) ? [restartOf(gateway, rollout) ?? 0, readySince] : [crashedAt];
   const last = Math.max(...times);
   return last >= startedAt ? last : Number.NEGATIVE_INFINITY;
 }
 
 /** Notes when the readiness of a gateway first changed after its admission, unless the cause can be a restart. */
-function withReadiness(
-  entry: Progress[number],
-  gateway: RolloutGateway,
-  rollout: Pick<RolloutStatus, 'startedAt' | 'admittedAt'>,
-): Progress[number] {
+function withReadiness(entry: Progress[number], gateway: RolloutGateway, rollout: AdmissionTimes): Progress[number] {
   const changedAt = gateway.notReadySince ?? gateway.readySince ?? 0;
   const isFirst = entry.readinessChangedAt === undefined && changedAt > timeOf(entry.since);
-  const isMoved = isFirst && !wasVerified(entry, rollout) && restartOf(gateway, rollout) === undefined;
+  const isMoved = isFirst && !wasVerified(entry, gateway, rollout) && restartOf(gateway, rollout) === undefined;
   return isMoved ? { ...entry, readinessChangedAt: iso(changedAt) } : entry;
 }
 

@@ -233,3 +233,46 @@ suite('a verified gateway that restarts without an error has the whole deadline'
     assert.deepEqual(fleet.rollout.failures, ['g0']);
   });
 });
+
+test('if more gateways than the status lists are unready for a moment in a long soak, none fails', () => {
+  const fleet = new Fleet(
+    { waves: [{ name: 'all', soak: '600m' }], onFailure: 'Rollback' },
+    Array.from({ length: 150 }, () => [true]),
+  );
+  const every = fleet.gateways.map((_, index) => index);
+  fleet.look();
+  fleet.well(...every);
+  fleet.look();
+  passMinutes(fleet, 2 * minutes);
+  for (const index of every) fleet.blink(index);
+  passMinutes(fleet, minutes - 1);
+  assert.equal(fleet.rollout.failures, undefined);
+  passMinutes(fleet, 2);
+  assert.equal(fleet.rollout.phase, 'RollingBack');
+});
+
+suite('a new gateway that was verified, and is unready later, has the whole deadline', () => {
+  for (const name of ['new', 'g0'])
+    for (const seen of ['before it started', 'after it started'])
+      test(`${name === 'g0' ? 'with the name of its predecessor' : 'with another name'}, seen ${seen}`, () => {
+        const fleet = makeFleet('600m');
+        passMinutes(fleet, 2);
+        fleet.replace(0, name);
+        const change = (changes: Partial<RolloutGateway>) =>
+          Object.assign(fleet.gateways, { 0: { ...(fleet.gateways[0] as RolloutGateway), ...changes } });
+        if (seen === 'before it started') {
+          change({ isUnstarted: true });
+          fleet.look();
+        }
+        change({ isUnstarted: false, runsSince: fleet.now });
+        passMinutes(fleet, 3);
+        fleet.recover(0);
+        fleet.well(0);
+        passMinutes(fleet, minutes - 2);
+        fleet.blink(0);
+        passMinutes(fleet, minutes - 1);
+        assert.equal(fleet.rollout.failures, undefined);
+        passMinutes(fleet, 2);
+        assert.deepEqual(fleet.rollout.failures, [name]);
+      });
+});
