@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { getHeapStatistics } from 'node:v8';
 import { codeOf } from '../../shared/errors.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
+import { isBinary } from '../plan/render-content.ts';
 import { type RenderedFile, renderFile } from '../plan/render-file.ts';
 import { startThread } from './start-thread.ts';
 
@@ -27,7 +28,7 @@ export async function renderApart(
   file: DesiredFile,
   values: ReadonlyMap<string, string>,
 ): Promise<RenderedFile> {
-  if (content.length > SMALL_BYTES) return await renderInThread(content, file, values);
+  if (content.length > SMALL_BYTES && isWork(content, file)) return await renderInThread(content, file, values);
   const { patches, ...template } = file;
   const rendered = renderFile(content, template, values);
   if (rendered.kind === 'problem' || !patches) return rendered;
@@ -38,6 +39,10 @@ export async function renderApart(
     : renderFile(rendered.content, patched, values);
   return result.kind === 'problem' ? result : { ...result, keys: rendered.keys };
 }
+
+/** Whether a file has more to render than a check of its encoding. A directory of templates can have many others. */
+const isWork = (content: Buffer, { patches }: DesiredFile): boolean =>
+  patches !== undefined || (!isBinary(content) && content.includes('{{'));
 
 /** The thread can use the heap that the main thread, which waits for it, doesn't use. */
 async function renderInThread(

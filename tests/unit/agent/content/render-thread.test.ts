@@ -5,6 +5,7 @@ import { patchesFor } from '../../../../agent/plan/file-patches.ts';
 import type { DesiredFile } from '../../../../agent/plan/plan-input.ts';
 import { renderFile } from '../../../../agent/plan/render-file.ts';
 import type { JsonEdit } from '../../../../shared/domain/json-edits.ts';
+import { cleanUp } from '../../../support/clean-up.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const LARGE = 8 * 1024 ** 2 - 1_000;
@@ -37,6 +38,24 @@ suite('a large file', () => {
       assert.deepEqual(await renderApart(content, file, values), renderFile(content, file, values));
     });
   }
+
+  test('without anything to render needs no thread', async (t) => {
+    let threads = 0;
+    const count = () => {
+      threads += 1;
+    };
+    process.on('worker', count);
+    cleanUp(t, () => process.off('worker', count));
+    const picture = Buffer.from(`\0\0\0${'{{'.repeat(50_000)}`);
+    const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('a: {{ .Vars.a }}\n'.repeat(9_000), 'utf16le')]);
+    for (const content of [picture, wide, Buffer.from('a: 1\n'.repeat(20_000))]) {
+      const file = fileOf({ template: true });
+      assert.deepEqual(await renderApart(content, file, values), renderFile(content, file, values));
+    }
+    assert.equal(threads, 0);
+    await renderApart(Buffer.from('a: {{ .Vars.a }}\n'.repeat(9_000)), fileOf({ template: true }), values);
+    assert.equal(threads, 1);
+  });
 
   test('leaves the main thread free for probes', async () => {
     const content = Buffer.from(members);
