@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
+import { CodedError } from '../../errors.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 
 /** PEM files of a server. */
@@ -102,7 +103,7 @@ async function listenWithListhen(
   { host, port }: ListenOptions,
   served: Certificate | undefined,
 ): Promise<Server | SecureServer> {
-  const { server } = await listhen(handler, {
+  const listening = listhen(handler, {
     hostname: host,
     port,
     isProd: true,
@@ -114,6 +115,11 @@ async function listenWithListhen(
     tunnel: false,
     ws: false,
     https: served ?? false,
+  });
+  const { server } = await listening.catch((error: Error) => {
+    // listhen tries the port first, and hides the cause.
+    if (error.name !== 'GetPortError') throw error;
+    throw new CodedError('another program uses the port, or only root may use it (EADDRINUSE)', 'EADDRINUSE');
   });
   return server as Server | SecureServer;
 }

@@ -131,7 +131,7 @@ suite('a proxy for kubectl stoker', () => {
       /through the proxy http:\/\/127\.0\.0\.1:\d+ .*: the proxy did not connect: HTTP\/1\.1 407 Proxy Authentication Required\n$/,
     );
     const gone = (await both(kubeconfig, { HTTPS_PROXY: 'http://me:hunter2@127.0.0.1:1' })).plugin;
-    assert.match(gone.notes, /through the proxy http:\/\/127\.0\.0\.1:1 .*: nothing listens\n$/);
+    assert.match(gone.notes, /through the proxy http:\/\/127\.0\.0\.1:1 .*: nothing listens \(ECONNREFUSED\)\n$/);
     for (const { notes, output } of [refused, gone]) assert.ok(!`${notes}${output}`.includes('hunter2'), notes);
   });
 });

@@ -223,9 +223,13 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       [
         ['status', '--kubeconfig', await write('none', 'https://127.0.0.1:1')],
         3,
-        /at https:.*1 \(context x\): nothing listens$/,
+        /at https:.*1 \(context x\): nothing listens \(ECONNREFUSED\)$/,
       ],
-      [['ui', '--no-open', '--kubeconfig', await write('none', 'https://127.0.0.1:1')], 3, /nothing listens$/],
+      [
+        ['ui', '--no-open', '--kubeconfig', await write('none', 'https://127.0.0.1:1')],
+        3,
+        /nothing listens \(ECONNREFUSED\)$/,
+      ],
       [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /not allowed to list GatewaySyncs/],
       [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster rejected your credentials: log in again/],
       [['status', '--kubeconfig', `${directory}/nothing`], 3, /cannot read the kubeconfig/],

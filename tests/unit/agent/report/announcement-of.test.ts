@@ -358,11 +358,13 @@ suite('a message combines all of', () => {
 
   test('a gateway still to be notified, and files that differ', () => {
     const plan = planOf([], drift.slice(1));
-    const [only] = announce(synced([], { plan, reloadError: new Error('it is down') }));
+    const [only] = announce(synced([], { plan, reloadError: codedError('ECONNREFUSED') }));
     assert.equal(only?.report?.state, 'Error');
     const message = only?.report?.message ?? '';
     assert.ok(
-      message.startsWith(`files of commit ${commit} (${ref}) delivered; gateway not notified yet: it is down; `),
+      message.startsWith(
+        `files of commit ${commit} (${ref}) delivered; gateway not notified yet: nothing listens (ECONNREFUSED); `,
+      ),
     );
     assert.match(message, /; the gateway rewrites c: [^;]*$/);
   });

@@ -22,8 +22,7 @@ suite('checks before a sync', () => {
     assert.deepEqual(await sandbox.files(), good);
     const files = { 'a.json': '{\n"a": 1,}', 'etc/b.yaml': 'a: b: c', 'c.toml': 'a', other: '}', new: '1' };
     const bad = { repo, commit: await commit({ files }) };
-    const words =
-      /^a\.json: line 2, column 8: expected .*; c\.toml: line 1, column 1: .*; etc\/b\.yaml: line 1, column 4: /;
+    const words = /^a\.json: line 2, column 8: .*; c\.toml: line 1, column 1: .*; etc\/b\.yaml: line 1, column 4: /;
     for (const dryRun of [true, false]) {
       await assert.rejects(sandbox.sync({ ...bad, profile: { checks, dryRun } }), failure(words));
     }
@@ -40,7 +39,7 @@ suite('checks before a sync', () => {
     ] as ResolvedProfile['mappings'];
     const sync = (port: string, files: string) =>
       sandbox.sync({ ...target, profile: { mappings, vars: { port }, checks: [{ files, format: 'json' }] } });
-    await assert.rejects(sync('08', 'out.json'), failure('in/a.json: line 1, column 11: unexpected number in JSON'));
+    await assert.rejects(sync('08', 'out.json'), failure(/^in\/a\.json: line 1, column 11: /));
     await sync('80', 'out.json');
     assert.deepEqual(await sandbox.files(), { 'out.json': '{"port": 80 }' });
     await assert.rejects(sync('08', 'out.json'), failure(/^in\/a\.json: /));
