@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { checkLiveness } from '../../../../controller/leadership/liveness.ts';
 import { KeyedQueue } from '../../../../controller/reconcile/queue.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
 import { clientWith } from '../../../support/client-with.ts';
 
 const log = pino({ level: 'silent' });
 
 /** Whether a program with one watch on such an API server is alive after twice the limit, in one of several checks. */
-async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promise<boolean> {
+async function isAliveWith(t: TestContext, stream: (request: ApiRequest) => Promise<never>): Promise<boolean> {
   const stopping = new AbortController();
   const reflector = new Reflector({
     client: clientWith({ stream }),
@@ -28,6 +30,12 @@ async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promis
   // On a busy machine, the watch may be late by the whole limit, and continue after that.
   for (let look = 0; look < 10 && !isAlive(); look += 1) await sleep(20);
   return isAlive();
+}
+
+/** The timer of the watch ends with it. */
+async function untilAborted({ signal }: ApiRequest): Promise<never> {
+  if (signal) await once(signal, 'abort');
+  throw new Error('aborted');
 }
 
 suite("the controller's liveness", () => {
@@ -87,6 +95,6 @@ suite("the controller's liveness", () => {
   });
 
   test('ends once a watch neither receives data nor retries', async (t) => {
-    assert.equal(await isAliveWith(t, () => new Promise(() => {})), false);
+    assert.equal(await isAliveWith(t, untilAborted), false);
   });
 });
