@@ -24,14 +24,14 @@ export const programs = {
     gateway.isDisturbed = true;
     // A node without a network connection: the agent of the old pod continues until it is ended.
     const livesOn = choice % 2 === 0;
-    if (!livesOn) await before?.kill();
+    if (!livesOn) await before?.retire();
     await world.plane
       .ask({ method: 'DELETE', path: podPath(gateway), query: { gracePeriodSeconds: '0' } })
       .catch(() => {});
     await givePod(world, gateway);
     gateway.agent?.start();
     const did = `replaced the pod of ${gateway.name}`;
-    return livesOn ? { did: `${did} and let its old agent run on`, heal: () => before?.kill() } : { did };
+    return livesOn ? { did: `${did} and let its old agent run on`, heal: () => before?.retire() } : { did };
   },
 } satisfies Breakages;
 

@@ -40,6 +40,7 @@ export class ManagedProgram {
   peakKb = 0;
   readonly ends: ProgramEnd[] = [];
   #isWanted = false;
+  #isRetired = false;
 
   private constructor(options: ProgramOptions, flags: string[]) {
     this.name = options.name;
@@ -58,9 +59,9 @@ export class ManagedProgram {
     return this.#process?.hasExited() === false ? this.#process.pid : undefined;
   }
 
-  /** Starts it, unless it is running. */
+  /** Starts it, unless it is running or retired. */
   start(): void {
-    if (this.pid !== undefined) return;
+    if (this.#isRetired || this.pid !== undefined) return;
     const { program, environment } = this.#options;
     const { PATH = '', HOME = '' } = process.env;
     const NODE_COMPILE_CACHE = path.join(root, 'node_modules/.cache/compiled');
@@ -86,6 +87,12 @@ export class ManagedProgram {
     this.measure();
     this.#process?.child.kill('SIGKILL');
     await this.#process?.exited;
+  }
+
+  /** Kills it for good, because its pod is gone. An earlier fault may still be about to start it again. */
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    await this.kill();
   }
 
   /** Shuts it down with SIGTERM, as a kubelet does first. */
