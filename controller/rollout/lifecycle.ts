@@ -20,11 +20,11 @@ const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 /**
  * Makes the first state, in which the delivered release is complete. The release that most gateways report takes
  * precedence, because a status can get lost; the newest commit then goes through the waves. Earlier orders are ignored,
- * except for an approval that names its release, unless a rollback may have been meant to end that.
+ * except for an approval that names its release.
  */
 export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const { approved = '', rollback, retry } = input;
-  const isValid = rollback === undefined && parseReleaseName(approved)?.revision !== undefined;
+  const isNamed = parseReleaseName(approved)?.revision !== undefined;
   const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const rollout: RolloutStatus = {
@@ -36,7 +36,7 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
     startedAt: iso(input.now),
     plan: input.wavesHash,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    handled: withoutUndefined({ approve: isValid ? undefined : input.approved, rollback, retry }),
+    handled: withoutUndefined({ approve: isNamed ? undefined : input.approved, rollback, retry }),
     // A status that was lost may have shown any release.
     shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined) ? [ANY_RELEASE] : undefined,
   };

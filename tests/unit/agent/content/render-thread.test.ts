@@ -70,7 +70,7 @@ suite('a large file', () => {
   test('that needs more memory than there is, is a problem of the file', async () => {
     const output = await runInSmallHeap(`
       import { renderApart } from ${importable('agent/content/render-thread.ts')};
-      const held = Array.from({ length: 44 }, () => new Array(2 ** 17).fill(0.5));
+      const held = Array.from({ length: 48 }, () => new Array(2 ** 17).fill(0.5));
       const patches = { steps: [[{ path: ['0'], json: '1' }]], hash: '' };
       const file = { path: 'a', source: 'a', template: false, patches };
       const { kind, message } = await renderApart(Buffer.from('[' + '{},'.repeat(249_990) + '1]'), file, new Map());

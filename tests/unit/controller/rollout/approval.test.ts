@@ -331,19 +331,3 @@ suite('an approval covers no more than what was shown', () => {
     assert.deepEqual([fleet.rollout.nextCommit, fleet.rollout.waitsFor], ['B', 'Approval']);
   });
 });
-
-test('a release that was rolled back needs a new approval after the status was lost', () => {
-  const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, [[true], [true]]);
-  fleet.well(0, 1);
-  fleet.look('A');
-  for (const [rollback, commit] of [
-    [undefined, 'B'],
-    ['A', 'A'],
-  ] as const) {
-    fleet.state = undefined;
-    const orders = { approved: 'B/r', ...(rollback && { rollback }) };
-    fleet.look('B', orders);
-    fleet.look('B', orders);
-    assert.equal(fleet.rollout.commit, commit);
-  }
-});
