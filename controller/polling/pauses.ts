@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
 import { LruMap } from '../../shared/domain/lru-map.ts';
@@ -75,7 +75,4 @@ const keyOfRepository = ({ origin, pathname }: URL, account: string | undefined)
 const SERVICE = /\/(?:info\/refs|git-upload-pack)$/;
 
 /** Secrets and long URLs aren't kept. */
-const hashOf = (url: string, account: string | undefined): string =>
-  createHash('sha256')
-    .update(JSON.stringify([url, account]))
-    .digest('base64');
+const hashOf = (url: string, account: string | undefined): string => hash('sha256', JSON.stringify([url, account]));

@@ -28,7 +28,7 @@ const WORDS = Object.entries({
   'expected end of table array': 'missing ]] after the name of a table',
   'each key-value': 'missing line break after a value',
   'control characters': 'control characters must be escaped in text, and removed from comments',
-  '(?:invalid .*escape|unrecognised escape|invalid escape)': 'invalid escape sequence',
+  '(?:invalid .*escape|unrecognised escape)': 'invalid escape sequence',
   'unfinished string': 'a closing quote is missing',
   '(?:unexpected end of key|illegal empty)': 'missing key',
   'illegal quoted key': 'a key must be on one line',
