@@ -41,14 +41,20 @@ interface Place {
   links: string[];
 }
 
+/** A link, or a submodule that a link leads to. A source has no node. */
+interface Waiting {
+  node?: EntryNode;
+  place: Place;
+}
+
 /** Follows the links below the sources. Throws {@link TerminalError} if they lead to too many entries. */
 export class LinkFollower {
   readonly #input: FollowInput;
   readonly #broken: BrokenLink[] = [];
   #total = 0;
   #copies = 0;
-  /** Links that depend on requests of the resolver, and the steps to repeat when these are fulfilled. */
-  #waiting: { link: TreeEntry; retry: () => void }[] = [];
+  /** Places that depend on requests of the resolver. There can be many, so each keeps little. */
+  #waiting: Waiting[] = [];
 
   constructor(input: FollowInput) {
     this.#input = input;
@@ -59,28 +65,36 @@ export class LinkFollower {
   }
 
   get unfollowed(): Unfollowed {
-    const waiting = this.#waiting.slice(0, MAX_PROBLEMS).map(({ link }) => ({ link, reason: TOO_DEEP }));
+    const waiting = this.#waiting.slice(0, MAX_PROBLEMS).map(({ node, place: { path } }) => ({
+      link: node ? { ...node.entry, path } : linkAt(path),
+      reason: TOO_DEEP,
+    }));
     return { broken: [...this.#broken, ...waiting].slice(0, MAX_PROBLEMS), total: this.#total + this.#waiting.length };
   }
 
   /** Goes on after the requests of the resolver were fulfilled, in steps, because links can lead to many files. */
   *resume(): Generator<undefined> {
-    const waiting = this.#waiting;
+    const waiting = this.#waiting.reverse();
     this.#waiting = [];
-    for (const { retry } of waiting) {
-      retry();
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      this.#retry(next);
       yield;
     }
+  }
+
+  #retry({ node, place }: Waiting): void {
+    if (!node) this.#takeSource(place.path);
+    else if (node.entry.kind === 'link') this.#follow(node, place);
+    else this.#layDirectory(node, place);
   }
 
   #takeSource(source: string): void {
     const { resolver, isExcluded, onEntry } = this.#input;
     const resolved = resolver.resolveSource(source, isExcluded);
-    const link: TreeEntry = { path: source, kind: 'link', blob: '', executable: false };
     if (resolved.kind === 'missing' && resolved.obstacle) onEntry(resolved.obstacle);
     else if (resolved.kind === 'broken') this.#break(resolved.link, resolved.reason);
-    else if (resolved.kind === 'unknown') this.#await(link, () => this.#takeSource(source));
-    else this.#lay(resolved, link, []);
+    else if (resolved.kind === 'unknown') this.#await({ place: { path: source, links: [] } });
+    else this.#lay(resolved, linkAt(source), []);
   }
 
   #lay(resolved: Resolved, link: TreeEntry, links: string[]): void {
@@ -115,7 +129,7 @@ export class LinkFollower {
     const isCycle = resolved.kind === 'directory' && links.some((passed) => isWithin(passed, resolved.directory.path));
     if (isCycle) this.#break(link, CYCLE);
     else if (links.length > MAX_LEVELS) this.#break(link, TOO_DEEP);
-    else if (resolved.kind === 'unknown') this.#await(link, () => this.#follow(node, place));
+    else if (resolved.kind === 'unknown') this.#await({ node, place });
     else this.#lay(resolved, link, links);
   }
 
@@ -127,7 +141,7 @@ export class LinkFollower {
     if (!resolver.submodules || path === entry.path) this.#take(entry, path);
     else if (!node.isListed) {
       resolver.request(entry.path);
-      this.#await({ ...entry, path }, () => this.#layDirectory(node, place));
+      this.#await({ node, place });
     }
   }
 
@@ -146,8 +160,8 @@ export class LinkFollower {
     if (this.#broken.length < MAX_PROBLEMS) this.#broken.push({ link, reason });
   }
 
-  #await(link: TreeEntry, retry: () => void): void {
-    this.#waiting.push({ link, retry });
+  #await(waiting: Waiting): void {
+    this.#waiting.push(waiting);
     if (this.#copies + this.#waiting.length > MAX_COPIES) throw tooManyCopies();
   }
 
@@ -157,6 +171,9 @@ export class LinkFollower {
     this.#input.onCopy(path, kind);
   }
 }
+
+/** What stands for a source whose path leads through links. */
+const linkAt = (path: string): TreeEntry => ({ path, kind: 'link', blob: '', executable: false });
 
 const tooManyCopies = () => tooManyLinks(`lead to more than ${MAX_COPIES} files and directories`);
 
