@@ -4,10 +4,12 @@ import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
 import { useMemoryDirectory } from './test/memory-directory.ts';
 import { printWhole, type RunOptions, runNodeTests, runSharedTests } from './test/run-node-tests.ts';
-import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from './test/tally.ts';
+import { describeTallies, sumOfTallies, type Tally, tallyOfFailure, tallyOfSkip } from './test/tally.ts';
+import { overBudget } from './test/usage.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
 import { findBinaries, MissingBinaries } from './testbed/find-binaries.ts';
 import { installCrds } from './testbed/install-crds.ts';
+import { runCommand } from './testbed/run-command.ts';
 import { step } from './testbed/step.ts';
 import type { BinaryName } from './testbed/versions.ts';
 
@@ -18,7 +20,7 @@ const CONTROL_PLANE: BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-
 const groups = new Map<string, BinaryName[]>([
   ['unit', []],
   ['integration', CONTROL_PLANE],
-  ['chart', [...CONTROL_PLANE, 'helm', 'kubeconform']],
+  ['chart', ['helm', 'kubeconform', ...CONTROL_PLANE]],
   ['limits', CONTROL_PLANE],
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
@@ -29,30 +31,49 @@ const groups = new Map<string, BinaryName[]>([
 /** Groups that need binaries that not every machine can have; they are skipped with the reason. */
 const optional = new Set<string>(['gitea', 'servers']);
 const usual = ['unit', 'integration', 'chart', 'gitops'];
-const usage = `usage: npm test -- [${[...groups.keys()].join('|')}|all|test file]… [option of node --test]…`;
+const usage = `usage: npm test -- [${[...groups.keys()].join('|')}|all|directory|test file]… [option of node --test]…`;
+
+/** Files of slow tests, which run at full depth only, or if they are named. */
+const FULL = /\.full\.test\.ts$/;
 
 /** Returns the test files for the arguments, by group; without arguments, the usual groups. */
-async function selectFiles(names: string[]): Promise<Map<string, string[]>> {
+async function selectFiles(names: string[], isFull: boolean): Promise<Map<string, string[]>> {
   const chosen = names.length === 0 ? usual : names.flatMap((name) => (name === 'all' ? [...groups.keys()] : name));
   const selected = new Map([...groups.keys()].map((group) => [group, new Set<string>()]));
   for (const name of chosen) {
-    const pattern = groups.has(name) ? `tests/${name}/**/*.test.ts` : path.relative(root, path.resolve(name));
+    const place = groups.has(name) ? `tests/${name}` : path.relative(root, path.resolve(name));
+    const pattern = isFile(place) ? place : `${place}/**/*.test.ts`;
     const matches: { file: string; group: string }[] = [];
     for await (const file of glob(pattern, { cwd: root })) {
       const [, group = ''] = /^tests\/(\w+)\//.exec(file) ?? [];
       if (selected.has(group)) matches.push({ file, group });
     }
-    if (matches.length === 0) throw new Error(`${name}: no such group or test file; ${usage}`);
-    for (const { file, group } of matches) selected.get(group)?.add(file);
+    if (matches.length === 0) throw new Error(`${name}: no such group, directory, or test file; ${usage}`);
+    for (const { file, group } of matches) if (isFull || !FULL.test(file)) selected.get(group)?.add(file);
   }
   return new Map([...selected].flatMap(([group, files]) => (files.size > 0 ? [[group, [...files].sort()]] : [])));
 }
 
-/** Provides the binaries of each group in order, while the tests of previous groups run. */
+const isFile = (name: string) => name.endsWith('.ts');
+
+/** A file that is named runs at full depth, and so does everything with `all`. */
+function depthFor(names: string[]): string {
+  return process.env.TEST_DEPTH ?? (names.some((name) => name === 'all' || isFile(name)) ? 'full' : 'quick');
+}
+
+/** Returns a number that changes with each commit. */
+async function seedOfCommit(): Promise<string> {
+  const commit = await runCommand('git', ['rev-parse', 'HEAD'], { cwd: root }).catch(() => '1');
+  return `${Number.parseInt(commit.slice(0, 7), 16)}`;
+}
+
+/** Provides the binaries of each group in turn, while other tests run. */
 function provideBinaries(names: string[]): Map<string, Promise<unknown>> {
   const provided = new Map<string, Promise<unknown>>();
   let last: Promise<unknown> = Promise.resolve();
-  for (const name of names) {
+  // The tests of the chart are the last to begin, if Helm isn't built first.
+  const order = names.toSorted((a, b) => Number(b === 'chart') - Number(a === 'chart'));
+  for (const name of order) {
     const provide = () => findBinaries(...(groups.get(name) ?? []));
     last = last.then(provide, provide);
     // The group itself reports missing binaries.
@@ -92,11 +113,6 @@ interface Batch {
 
 type RunBatch = (batch: Batch, options: Pick<RunOptions, 'concurrency' | 'print'>) => Promise<Tally>;
 
-/** Files that run at the same time as other groups with a cluster: all their objects are in their own namespaces. */
-const AMONG_OTHERS = /^tests\/integration\/agent\//;
-/** Files with their own control plane, which wait most of the time. */
-const APART = /^tests\/chart\/(faults|upgrade)\.test\.ts$/;
-
 /** Runs all groups, even if some fail. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
   const cluster = new SharedCluster();
@@ -104,8 +120,10 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
   const prepare = async (group: string): Promise<NodeJS.ProcessEnv> => {
     const binaries = groups.get(group) ?? [];
     if (binaries.length === 0) return {};
+    // Files written in a cgroup with limited memory would count against it.
+    const { DISK_TMPDIR: TMPDIR } = group === 'limits' ? process.env : {};
     await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
-    return { TEST_CLUSTER: JSON.stringify(await cluster.start()) };
+    return { TEST_CLUSTER: JSON.stringify(await cluster.start()), ...(TMPDIR && { TMPDIR }) };
   };
   const run: RunBatch = async ({ group, files }, options) => {
     const runTests = group === 'unit' ? runSharedTests : runNodeTests;
@@ -122,43 +140,27 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
 
 /**
  * Runs the unit tests and all others at the same time, because unit tests compute and most others wait for half of their
- * time. Three files keep two CPUs busy. The unit tests have less to do, so the agent's tests run first.
+ * time. The limits run alone, because they compare times.
  */
 async function runBatches(batches: Batch[], run: RunBatch): Promise<Tally[]> {
   const processors = Math.max(2, availableParallelism());
-  const unit = batches.filter(({ group }) => group === 'unit');
-  const others = batches.filter(({ group }) => group !== 'unit');
-  if (others.length === 0) return await inTurn(unit, (batch) => run(batch, { concurrency: processors }));
-  if (unit.length === 0) return await inTurn(others, (batch) => run(batch, { concurrency: 2 * processors }));
-
-  const runWhole = (batch: Batch, concurrency = Math.ceil(processors * 1.5)) =>
-    run(batch, { concurrency, print: printWhole });
-  const rest = partsOf(others, (file) => !AMONG_OTHERS.test(file) && !APART.test(file));
-  const agents = inTurn(
-    partsOf(others, (file) => AMONG_OTHERS.test(file)),
-    runWhole,
-  );
-  const apart = inTurn(
-    partsOf(others, (file) => APART.test(file)),
-    (batch) => runWhole(batch, 1),
-  );
-  const remaining = inTurn(rest, async (batch) => {
-    // Later groups install objects for the whole cluster, which the agent's tests must not see.
-    if (batch.group !== 'integration') await agents;
-    return await runWhole(batch);
-  });
-  return (await Promise.all([agents, agents.then(() => inTurn(unit, runWhole)), remaining, apart])).flat();
+  const {
+    unit = [],
+    limits = [],
+    others = [],
+  } = Object.groupBy(batches, ({ group }) => (group === 'unit' || group === 'limits' ? group : 'others'));
+  const inParallel = unit.length > 0 && others.length > 0;
+  const print = inParallel ? printWhole : undefined;
+  const units = inTurn(unit, (batch) => run(batch, { concurrency: processors, print }));
+  const concurrency = inParallel ? Math.ceil(1.5 * processors) : 2 * processors;
+  const tallies = await Promise.all([units, inTurn(others, (batch) => run(batch, { concurrency, print }))]);
+  return [...tallies.flat(), ...(await inTurn(limits, (batch) => run(batch, { concurrency: 2 * processors })))];
 }
 
 async function inTurn(batches: Batch[], run: (batch: Batch) => Promise<Tally>): Promise<Tally[]> {
   const tallies: Tally[] = [];
   for (const batch of batches) tallies.push(await run(batch));
   return tallies;
-}
-
-function partsOf(batches: Batch[], isPart: (file: string) => boolean): Batch[] {
-  const parts = batches.map(({ group, files }) => ({ group, files: files.filter(isPart) }));
-  return parts.filter(({ files }) => files.length > 0);
 }
 
 function explainFailure(group: string, error: Error): Tally {
@@ -170,14 +172,19 @@ function explainFailure(group: string, error: Error): Tally {
 
 try {
   const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
-  const selected = await selectFiles(process.argv.slice(2).filter((argument) => !argument.startsWith('-')));
-  // Files written in a cgroup with limited memory would count against it.
-  const inMemory = selected.has('limits') ? undefined : useMemoryDirectory(process.env);
+  const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+  const depth = depthFor(names);
+  const seed = process.env.TEST_SEED || (await seedOfCommit());
+  Object.assign(process.env, { TEST_DEPTH: depth, TEST_SEED: seed });
+  console.log(`Random choices begin with TEST_SEED=${seed}, at TEST_DEPTH=${depth}.`);
+  const selected = await selectFiles(names, depth !== 'quick');
+  const inMemory = useMemoryDirectory(process.env);
   if (inMemory) console.log(`Temporary files are in ${inMemory}; TMPDIR=/tmp npm test puts them on the disk.`);
   await buildBundles();
   const tallies = await runGroups(selected, flags);
-  console.log(`\n${describeTallies(tallies)}`);
-  process.exitCode = tallies.some(({ failed }) => failed.length > 0) ? 1 : 0;
+  const over = depth === 'quick' ? overBudget(sumOfTallies(tallies).uses) : [];
+  console.log(['', ...over, describeTallies(tallies)].join('\n'));
+  process.exitCode = over.length > 0 || tallies.some(({ failed }) => failed.length > 0) ? 1 : 0;
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

@@ -2,7 +2,7 @@ import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync }
 import path from 'node:path';
 
 /** The number of tmpfs in statfs(2). */
-export const TMPFS_MAGIC = 0x01021994;
+const TMPFS_MAGIC = 0x01021994;
 const GIB = 2 ** 30;
 /** Bytes: all tests together had at most half a gigabyte in temporary files. */
 const NEEDED_THERE = 2 * GIB;

@@ -4,15 +4,14 @@ import type { Readable } from 'node:stream';
 import { Slots } from '../../shared/domain/slots.ts';
 import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts';
 import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
-import { longestFirst } from './longest-first.ts';
-import { sharesOf } from './shares-of.ts';
 import { sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';
+import { readUses } from './usage.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const linesReporter = path.join(import.meta.dirname, 'lines-reporter.ts');
 const tallyReporter = path.join(import.meta.dirname, 'tally-reporter.ts');
 const slimImports = path.join(import.meta.dirname, 'slim-imports.ts');
-const endLeftFiles = path.join(import.meta.dirname, 'end-left-files.ts');
+const watchProcess = path.join(import.meta.dirname, 'watch-process.ts');
 
 /** Helm and kubectl exit before they would need a garbage collection, which takes up to a third of their CPU time. */
 const garbageCollection = { GOGC: 'off', GOMEMLIMIT: '512MiB' };
@@ -28,10 +27,10 @@ export interface RunOptions {
   concurrency: number;
   /** Prints the output of a process when it exits. If omitted, the process prints while it runs. */
   print?: ((output: string) => void) | undefined;
-  /** Milliseconds without output after which a process is ended; default: 600,000, twice the limit of a test. */
-  silenceMs?: number;
 }
 
+/** Milliseconds without output after which a process is ended: twice the limit of a test. */
+const SILENCE_MS = 600_000;
 /** Milliseconds in which an interrupted process writes the results that it has. */
 const INTERRUPTED_MS = 5_000;
 
@@ -41,13 +40,24 @@ export const printWhole = (output: string): void => void process.stdout.write(ou
 /** Runs each test file in its own process, with Node's test runner, and returns the results. */
 export function runNodeTests(files: string[], { concurrency, ...options }: RunOptions): Promise<Tally> {
   const flags = [`--test-concurrency=${concurrency}`, ...options.flags];
-  return runNode(longestFirst(files, root), { ...options, flags });
+  return runNode(files, { ...options, flags });
 }
 
-/**
- * Runs a few test files in each process, so that their imports are loaded once: that is most of the cost of a small file.
- * The files of a process run in sequence, so this is for tests that compute.
- */
+/** Tests that start git many times: starting a program costs more if the process uses more memory. */
+const ALONE = /^tests\/unit\/agent\/(gateway|git|inspection|lfs|preview|signatures|sync|volume)\/|\.full\.test\.ts$/;
+/** Number of processes for all other files, so that their imports are loaded a few times only. */
+const SHARES = 12;
+
+/** Divides unit tests into those that share a process, and run there in sequence. */
+function sharesOf(files: string[]): string[][] {
+  const { alone = [], shared = [] } = Object.groupBy(files, (file) => (ALONE.test(file) ? 'alone' : 'shared'));
+  const size = Math.ceil(shared.length / SHARES);
+  // Neighbours have similar imports.
+  const shares = Array.from({ length: SHARES }, (_, share) => shared.slice(share * size, (share + 1) * size));
+  return [...shares.filter(({ length }) => length > 0), ...alone.map((file) => [file])];
+}
+
+/** Runs unit tests: most of the cost of a small file are its imports, so such files share processes. */
 export async function runSharedTests(files: string[], { concurrency, ...options }: RunOptions): Promise<Tally> {
   const slots = new Slots(concurrency);
   const shares = sharesOf(files);
@@ -63,13 +73,13 @@ export async function runSharedTests(files: string[], { concurrency, ...options 
 
 /** The runner is guarded: it ends with this process, and all its test files end with it. */
 async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>): Promise<Tally> {
-  const { group, flags, env, print, silenceMs = 600_000 } = options;
+  const { group, flags, env, print } = options;
   const heading = `\n== ${group} (test files: ${files.length})\n`;
   const directory = await makeTemporaryDirectory('test-run-');
   try {
     const file = path.join(directory.path, 'tally.json');
     const args = [
-      ...['--import', slimImports, '--import', endLeftFiles],
+      ...['--import', slimImports, '--import', watchProcess],
       '--test',
       ...[`--test-reporter=${linesReporter}`, '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${tallyReporter}`, `--test-reporter-destination=${file}`],
@@ -78,7 +88,8 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
     ];
     // Each process compiles a hundred modules: two thirds of the cost of a small test file.
     const compiled = { NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/compiled') };
-    const environment = { ...process.env, ...compiled, ...garbageCollection, ...env };
+    const usage = path.join(directory.path, 'usage');
+    const environment = { ...process.env, ...compiled, ...garbageCollection, ...env, TEST_USAGE: usage };
     if (!print) process.stdout.write(heading);
     const runner = startGuarded(process.execPath, [...args, ...flags, ...files], {
       cwd: root,
@@ -86,16 +97,16 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
       output: 'pipe',
     });
     runner.child.ref();
-    const isSilent = await followOutput(runner, { heading, print, silenceMs });
+    const isSilent = await followOutput(runner, { heading, print });
     const { code, signal } = await runner.exited;
     const json = await readFile(file, 'utf8').catch(() => '');
-    if (isSilent && json === '') throw new Error(`no test ended, and nothing was printed, for ${silenceMs / 1000} s`);
+    if (isSilent && json === '') throw new Error(`no test ended, and nothing was printed, for ${SILENCE_MS / 1000} s`);
     const end = signal ?? `status ${code}`;
     // A test that exits the process also ends the reporter, regardless of the status.
     if (json === '') throw new Error(`the test runner ended with ${end}, before its tests did`);
-    const { passed, failed, skipped } = JSON.parse(json) as Tally;
-    if (code !== 0 && failed.length === 0) throw new Error(`the test runner ended with ${end}`);
-    return { passed, failed, skipped };
+    const tally = JSON.parse(json) as Omit<Tally, 'uses'>;
+    if (code !== 0 && tally.failed.length === 0) throw new Error(`the test runner ended with ${end}`);
+    return { ...tally, uses: await readUses(usage) };
   } finally {
     await directory.remove();
   }
@@ -108,7 +119,7 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
  */
 async function followOutput(
   { child, killAll }: GuardedProcess,
-  { heading, print, silenceMs }: { heading: string; print: RunOptions['print']; silenceMs: number },
+  { heading, print }: { heading: string; print: RunOptions['print'] },
 ): Promise<boolean> {
   const chunks: string[] = [heading];
   let isSilent = false;
@@ -116,7 +127,7 @@ async function followOutput(
     isSilent = true;
     child.kill('SIGINT');
     setTimeout(killAll, INTERRUPTED_MS).unref();
-  }, silenceMs);
+  }, SILENCE_MS);
   const follow = async (stream: Readable | null, show: NodeJS.WriteStream) => {
     for await (const chunk of stream?.setEncoding('utf8') ?? []) {
       timer.refresh();

@@ -1,15 +1,16 @@
 import path from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
-import type { Tally } from './tally.ts';
+import { SLOW, type Tally } from './tally.ts';
 
 /** A reporter for `node --test` that writes one `Tally` as JSON at the end, or when SIGINT interrupts the tests. */
 export default async function* reportTally(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const tally: Tally = { passed: 0, failed: [], skipped: [] };
+  const tally: Omit<Tally, 'uses'> = { passed: 0, slow: 0, failed: [], skipped: [] };
   for await (const { type, data } of events) {
     if (type === 'test:fail' && !isConsequence(data.details.error))
       tally.failed.push({ ...entryOf(data), error: messageOf(data.details.error) });
     if (type === 'test:pass') {
-      if (data.skip !== undefined) tally.skipped.push({ ...entryOf(data), reason: reasonOf(data) });
+      if (data.skip === SLOW) tally.slow++;
+      else if (data.skip !== undefined) tally.skipped.push({ ...entryOf(data), reason: reasonOf(data) });
       else if (data.details.type !== 'suite') tally.passed++;
     }
     if (type === 'test:interrupted') {

@@ -1,24 +1,36 @@
+import { describeUses, type Use } from './usage.ts';
+
 /** A test or a whole suite. */
 interface Entry {
   file: string;
   name: string;
 }
 
+/** Why a slow test is skipped. */
+export const SLOW = 'only with npm run test:all';
+
 /** Results of tests. */
 export interface Tally {
   passed: number;
+  /** Number of slow tests that were skipped. */
+  slow: number;
+  uses: Use[];
   failed: (Entry & { error: string })[];
   skipped: (Entry & { reason: string })[];
 }
 
+const NOTHING: Tally = { passed: 0, slow: 0, failed: [], skipped: [], uses: [] };
+
 /** Returns the tally of files, or of a directory, that couldn't run: one failure. */
 export function tallyOfFailure(file: string, error: Error): Tally {
-  return { passed: 0, failed: [{ file, name: 'could not run', error: error.message }], skipped: [] };
+  return { ...NOTHING, failed: [{ file, name: 'could not run', error: error.message }] };
 }
 
 export function sumOfTallies(tallies: Tally[]): Tally {
   return {
     passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
+    slow: tallies.reduce((sum, { slow }) => sum + slow, 0),
+    uses: tallies.flatMap(({ uses }) => uses),
     failed: tallies.flatMap(({ failed }) => failed),
     skipped: tallies.flatMap(({ skipped }) => skipped),
   };
@@ -27,13 +39,14 @@ export function sumOfTallies(tallies: Tally[]): Tally {
 /** Returns the tally of a group that can't run on this machine, with the reason in one line. */
 export function tallyOfSkip(group: string, { message }: Error): Tally {
   const reason = message.replaceAll('\n', ' ');
-  return { passed: 0, failed: [], skipped: [{ file: `tests/${group}`, name: 'all tests', reason }] };
+  return { ...NOTHING, skipped: [{ file: `tests/${group}`, name: 'all tests', reason }] };
 }
 
 /** Describes the results of all groups: skipped tests with reasons, failures, and the totals in the last line. */
 export function describeTallies(tallies: Tally[]): string {
-  const { passed, failed, skipped } = sumOfTallies(tallies);
+  const { passed, slow, failed, skipped, uses } = sumOfTallies(tallies);
   return [
+    ...(uses.length > 0 ? [describeUses(uses)] : []),
     ...listOf(
       'Skipped',
       skipped.map(({ file, name, reason }) => `${file}: ${name}: ${reason}`),
@@ -42,6 +55,7 @@ export function describeTallies(tallies: Tally[]): string {
       'Failed',
       failed.map(({ file, name, error }) => `${file}: ${name}: ${beginningOf(error)}`),
     ),
+    ...(slow > 0 ? [`${slow} tests run ${SLOW}, as do those in *.full.test.ts.`, ''] : []),
     `${passed} passed, ${failed.length} failed, ${skipped.length} skipped`,
   ].join('\n');
 }

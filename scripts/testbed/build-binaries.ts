@@ -11,7 +11,7 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** Builds one binary from its Go module, at low priority, and logs it on stderr; `modules` caches data for later builds. */
+/** Builds one binary from its Go module, and logs it on stderr; `modules` caches data for later builds. */
 export async function buildBinary(name: BinaryName, modules: string, file: string): Promise<void> {
   const source = sources[name];
   // By version, because the replacements belong to one release.
@@ -70,14 +70,11 @@ async function ownReplacements(directory: string, source: Source): Promise<strin
   return [...(await readFile(GoMod, 'utf8')).matchAll(/^replace .* => \S+ v\S+/gm)].map(([line]) => line);
 }
 
-/** Lower than the tests that run at the same time. */
-const LOW_PRIORITY = 19;
-
 const goIn =
   (cwd: string, { cgo }: Pick<Source, 'cgo'> = {}) =>
   (...args: string[]) => {
     const env = { ...process.env, CGO_ENABLED: cgo ? '1' : '0', GOWORK: 'off' };
-    return runCommand('go', args, { cwd, env, priority: LOW_PRIORITY });
+    return runCommand('go', args, { cwd, env });
   };
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

@@ -1,12 +1,9 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
-/** Options of a command: its directory, its whole environment (default: ours), bytes for stdin, and its niceness. */
+/** Options of a command: its directory, its whole environment (default: ours), and bytes for stdin. */
 export interface CommandOptions extends Pick<SpawnOptions, 'cwd' | 'env'> {
   input?: string | Buffer;
-  /** From -20 (highest) to 19 (lowest); default: ours. */
-  priority?: number;
 }
 
 /** A command that couldn't be started, or exited with a status other than 0. */
@@ -24,9 +21,8 @@ class CommandError extends Error {
 
 /** Runs a command to its end and returns its stdout; throws `CommandError` with the end of its stderr. */
 export async function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<string> {
-  const { input, priority, ...spawnOptions } = options;
+  const { input, ...spawnOptions } = options;
   const child = spawn(command, args, { ...spawnOptions, stdio: 'pipe' });
-  if (priority !== undefined && child.pid) setPriority(child.pid, priority);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

@@ -8,6 +8,7 @@ import { freePort } from '../../scripts/testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../scripts/testbed/ssh-server.ts';
+import { slow } from '../support/depth.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { addSystem, assembleImage, type ImageRoot, obstacle, startInRoot } from './support/image-root.ts';
@@ -48,7 +49,7 @@ for (const program of PROGRAMS) {
   });
 }
 
-test('all images can be built from the files that .dockerignore includes', async (t) => {
+test('all images can be built from the files that .dockerignore includes', slow, async (t) => {
   const context = await temporaryDirectory(t, 'context-');
   const ignored = await readFile(path.join(checkout, '.dockerignore'), 'utf8');
   for (const [, name = ''] of ignored.matchAll(/^!(.+)$/gm)) {
@@ -124,7 +125,7 @@ suite('an image built from scratch', { skip: await obstacle() }, () => {
     return names.flat().sort();
   }
 
-  test('starts the receiver, and has no shell', async () => {
+  test('starts the receiver, and has no shell', slow, async () => {
     assert.deepEqual(await executables(receiver!), ['node']);
     const { health, own, variables } = await startVariables('/tmp/kubeconfig');
     const environment = { ...variables, RECEIVER_PORT: String(own) };

@@ -10,6 +10,7 @@ import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { docsOf } from '../../shared/docs-site.ts';
 import { connectCluster } from '../support/cluster.ts';
+import { slow } from '../support/depth.ts';
 import { blocksOf, commandsOf, readManifests, readPages } from '../support/markdown.ts';
 import { FOREIGN_KINDS } from './support/foreign-kinds.ts';
 import { writeObjectSchemas } from './support/object-schemas.ts';
@@ -43,7 +44,7 @@ async function conform(manifests: Record<string, string>, location = 'schemas/{{
   return await run.then(({ stdout }) => stdout).catch((error: { stdout: string }) => error.stdout);
 }
 
-test('kubeconform accepts all objects of the chart', async () => {
+test('kubeconform accepts all objects of the chart', slow, async () => {
   const rendered = (await listValuesFiles()).map(async (file) => [
     path.basename(file),
     await helm('template', 'test', chart, '--namespace', 'operator', '--values', file),
@@ -122,7 +123,7 @@ const minimal = {
   },
 };
 
-test('null is valid where the API server sets a default instead, and only there', async () => {
+test('null is valid where the API server sets a default instead, and only there', slow, async () => {
   const { kubectlWith } = await connectCluster();
   const location = await documentedLocation();
   const cases: [object, boolean][] = [

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
+import { slow } from '../support/depth.ts';
 import { until } from '../support/until.ts';
 import { Installation } from './support/installation.ts';
 import { chart } from './support/render.ts';
@@ -123,50 +124,49 @@ async function takeFromController(): Promise<string[]> {
 /** Helm runs a dozen times, on a machine that has other work. */
 const limit = { timeout: 600_000 };
 
-test(
-  'an upgrade ends with the same objects as a new installation, and a rollback restores the previous ones',
-  limit,
-  async (t) => {
-    const installation = new Installation(cluster, { release: 'stoker', namespace: 'upgraded' });
-    t.after(() => installation.remove());
-    await installation.upgrade(await copyAsEarlierVersion('earlier'), old);
-    const former = await installation.snapshot();
-    await until(createGatewaySync, { describe: 'the CRDs to be served' });
-    const uid = await uidOfGatewaySync();
-    const caBundle = (await readFile(cluster.caFile)).toString('base64');
-    await writeAsController(caBundle);
-    assert.equal(await hasNewestColumn(), false);
+test('an upgrade ends with the same objects as a new installation, and a rollback restores the previous ones', {
+  ...slow,
+  ...limit,
+}, async (t) => {
+  const installation = new Installation(cluster, { release: 'stoker', namespace: 'upgraded' });
+  t.after(() => installation.remove());
+  await installation.upgrade(await copyAsEarlierVersion('earlier'), old);
+  const former = await installation.snapshot();
+  await until(createGatewaySync, { describe: 'the CRDs to be served' });
+  const uid = await uidOfGatewaySync();
+  const caBundle = (await readFile(cluster.caFile)).toString('base64');
+  await writeAsController(caBundle);
+  assert.equal(await hasNewestColumn(), false);
 
-    await installation.upgrade(chart, current);
-    assert.equal(await hasNewestColumn(), true);
-    assert.equal(await uidOfGatewaySync(), uid);
-    assert.deepEqual(await takeFromController(), [caBundle, caBundle]);
-    const upgraded = await installation.snapshot();
+  await installation.upgrade(chart, current);
+  assert.equal(await hasNewestColumn(), true);
+  assert.equal(await uidOfGatewaySync(), uid);
+  assert.deepEqual(await takeFromController(), [caBundle, caBundle]);
+  const upgraded = await installation.snapshot();
 
-    await installation.helm('rollback', 'stoker', '1');
-    assert.deepEqual(await installation.snapshot(), former);
-    assert.equal(await uidOfGatewaySync(), uid);
+  await installation.helm('rollback', 'stoker', '1');
+  assert.deepEqual(await installation.snapshot(), former);
+  assert.equal(await uidOfGatewaySync(), uid);
 
-    await installation.helm('uninstall', 'stoker', '--wait');
-    assert.deepEqual(
-      Object.keys(await installation.snapshot()),
-      crds.map((name) => `CustomResourceDefinition /${name}`),
-    );
-    assert.equal(await uidOfGatewaySync(), uid);
+  await installation.helm('uninstall', 'stoker', '--wait');
+  assert.deepEqual(
+    Object.keys(await installation.snapshot()),
+    crds.map((name) => `CustomResourceDefinition /${name}`),
+  );
+  assert.equal(await uidOfGatewaySync(), uid);
 
-    await installation.upgrade(chart, current);
-    assert.deepEqual(await installation.snapshot(), upgraded, 'a new installation');
-    assert.equal(await uidOfGatewaySync(), uid);
+  await installation.upgrade(chart, current);
+  assert.deepEqual(await installation.snapshot(), upgraded, 'a new installation');
+  assert.equal(await uidOfGatewaySync(), uid);
 
-    await installation.upgrade(chart, { ...current, crds: { keep: false } });
-    await installation.helm('uninstall', 'stoker', '--wait');
-    await until(() => installation.snapshot(), {
-      describe: 'nothing to be left',
-      timeout: 180_000,
-      accept: (objects) => Object.keys(objects).length === 0,
-    });
-  },
-);
+  await installation.upgrade(chart, { ...current, crds: { keep: false } });
+  await installation.helm('uninstall', 'stoker', '--wait');
+  await until(() => installation.snapshot(), {
+    describe: 'nothing to be left',
+    timeout: 180_000,
+    accept: (objects) => Object.keys(objects).length === 0,
+  });
+});
 
 test(
   'a release with separately installed CRDs is upgraded, rolled back, and upgraded again without loss',

@@ -7,6 +7,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { slow } from '../../support/depth.ts';
 import { startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, startSyncedPod } from './support/gateway-pod.ts';
@@ -53,7 +54,7 @@ suite('the report of an agent', () => {
     assert.equal(report.status?.changes, undefined);
   });
 
-  test("is written even if the earlier pod's report is garbage-collected at the same time", async (t) => {
+  test("is written even if the earlier pod's report is garbage-collected at the same time", slow, async (t) => {
     const repository = await server.createRepository('collected');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -75,14 +76,14 @@ suite('the report of an agent', () => {
     );
   });
 
-  test('is recreated after it is deleted', async (t) => {
+  test('is recreated after it is deleted', slow, async (t) => {
     const { pod, first } = await startUnsettledPod(t);
     await pod.client.delete(syncReportPath(pod.namespace, 'gateway-0'));
     const after = await until(() => pod.report(), { describe: 'the report' });
     assert.deepEqual(statusOf(after), statusOf(first));
   });
 
-  test('is written again after a restored backup reverted it', async (t) => {
+  test('is written again after a restored backup reverted it', slow, async (t) => {
     const { pod, first } = await startUnsettledPod(t);
     const status = { state: 'Synced', message: 'of before', changes: ['add x'] };
     await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), { status });
@@ -90,7 +91,7 @@ suite('the report of an agent', () => {
     assert.deepEqual(statusOf(after), statusOf(first));
   });
 
-  test('is written only when something changes', async (t) => {
+  test('is written only when something changes', slow, async (t) => {
     const repository = await server.createRepository('quiet');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -141,7 +142,7 @@ suite('a running agent', () => {
     assert.equal((await pod.report()).status?.commit, second);
   });
 
-  test("exits on SIGTERM even during a fetch, which doesn't count as a failure", async (t) => {
+  test("exits on SIGTERM even during a fetch, which doesn't count as a failure", slow, async (t) => {
     const repository = await server.createRepository('cut-off');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -157,7 +158,7 @@ suite('a running agent', () => {
     assert.match(message ?? '', /the pod is shutting down before the git server or the gateway responded/);
   });
 
-  test('delivers exactly the desired tree on its next start, whenever it is killed', async (t) => {
+  test('delivers exactly the desired tree on its next start, whenever it is killed', slow, async (t) => {
     const repository = await server.createRepository('killed');
     const pod = await createGatewayPod(t);
     await writeFile(path.join(pod.data, 'own.db'), 'of the gateway');

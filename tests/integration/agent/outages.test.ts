@@ -6,6 +6,7 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncPath, groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
@@ -51,7 +52,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
   const useLastGood = { startPolicy: 'useLastGood' };
   const nowhere = async () => `https://127.0.0.1:${await freePort()}`;
 
-  test('starts while the API server is unavailable, after ten seconds', async (t) => {
+  test('starts while the API server is unavailable, after ten seconds', slow, async (t) => {
     const pod = await createUsedPod(t, 'no-api', useLastGood);
     const started = performance.now();
     const agent = await pod.start({}, { apiUrl: await nowhere() });
@@ -71,7 +72,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     await pod.untilReport('Pending', ({ status }) => /the GatewaySync does not exist/.test(status?.message ?? ''));
   });
 
-  test("doesn't start under requireSync, whatever is missing", async (t) => {
+  test("doesn't start under requireSync, whatever is missing", slow, async (t) => {
     const pod = await createUsedPod(t, 'strict', {});
     const blind = await pod.start({}, { apiUrl: await nowhere() });
     await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
@@ -136,7 +137,7 @@ suite('a report never delays a sync', () => {
     await assert.rejects(pod.client.get(syncReportPath(pod.namespace, 'gateway-0')), { code: 'api.404' });
   });
 
-  test('while the API server is silent', async (t) => {
+  test('while the API server is silent', slow, async (t) => {
     const repository = await server.createRepository('silent');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -157,7 +158,7 @@ suite('a report never delays a sync', () => {
   });
 });
 
-test('an agent that lost its permissions queries less and less often', async (t) => {
+test('an agent that lost its permissions queries less and less often', slow, async (t) => {
   const repository = await server.createRepository('unbound');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const pod = await createGatewayPod(t);
@@ -185,7 +186,7 @@ test('an agent that lost its permissions queries less and less often', async (t)
   assert.ok(refusals(/"level":"warn"/) <= 6, 'warnings');
 });
 
-test('a pod turns unready after as many failed syncs as the profile allows, until one succeeds', async (t) => {
+test('a pod turns unready after as many failed syncs as the profile allows, until one succeeds', slow, async (t) => {
   const repository = await server.createRepository('failures');
   const first = await repository.commit({ files: { 'config/a': '1' } });
   const pod = await createGatewayPod(t);

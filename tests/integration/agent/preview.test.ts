@@ -6,6 +6,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { slow } from '../../support/depth.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -132,26 +133,30 @@ suite('an agent previews a release', () => {
     assert.equal(gateway.calls.length, calls);
   });
 
-  test('that changes nothing: the report says so after a restart without verification, until files change', async (t) => {
-    const { repository, pod, play, propose, untilPreviewed, untilStatus, agent, labels } = await arrange(t);
-    const commit = await repository.commit({ files: { README: '2' } });
-    const release = await propose(commit);
-    await untilPreviewed(commit);
-    await play.roll({ ...release, phase: 'Progressing', ...everywhere });
-    await untilStatus('the commit', (status) => status.commit === commit && status.unchangedAt === commit);
-    await agent.stop();
-    await rm(path.join(pod.data, 'config/a'));
-    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
-      status: { unchangedAt: null, state: 'Pending' },
-    });
-    await pod.start(labels);
-    const next = await untilStatus('the next agent', ({ state }) => state === 'Synced');
-    assert.deepEqual([next.commit, next.unchangedAt], [commit, commit]);
-    await play.label({ site: 'paris' });
-    await untilStatus('other files', ({ unchangedAt }) => unchangedAt === undefined);
-  });
+  test(
+    'that changes nothing: the report says so after a restart without verification, until files change',
+    slow,
+    async (t) => {
+      const { repository, pod, play, propose, untilPreviewed, untilStatus, agent, labels } = await arrange(t);
+      const commit = await repository.commit({ files: { README: '2' } });
+      const release = await propose(commit);
+      await untilPreviewed(commit);
+      await play.roll({ ...release, phase: 'Progressing', ...everywhere });
+      await untilStatus('the commit', (status) => status.commit === commit && status.unchangedAt === commit);
+      await agent.stop();
+      await rm(path.join(pod.data, 'config/a'));
+      await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
+        status: { unchangedAt: null, state: 'Pending' },
+      });
+      await pod.start(labels);
+      const next = await untilStatus('the next agent', ({ state }) => state === 'Synced');
+      assert.deepEqual([next.commit, next.unchangedAt], [commit, commit]);
+      await play.label({ site: 'paris' });
+      await untilStatus('other files', ({ unchangedAt }) => unchangedAt === undefined);
+    },
+  );
 
-  test('again when its labels change, and then for the gateway as it is now', async (t) => {
+  test('again when its labels change, and then for the gateway as it is now', slow, async (t) => {
     const { repository, play, propose, untilPreviewed, untilStatus } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/b': '{{ .Labels.tier }}' } });
     await propose(commit);
@@ -166,7 +171,7 @@ suite('an agent previews a release', () => {
     assert.deepEqual(preview?.paths, ['add config/b (New)']);
   });
 
-  test('also with an empty volume, in a dry run, and while it is paused', async (t) => {
+  test('also with an empty volume, in a dry run, and while it is paused', slow, async (t) => {
     const { repository, first, pod, play, propose, untilPreviewed, agent, labels } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/b': '2' } });
     await propose(commit);
@@ -214,7 +219,7 @@ suite('an agent previews a release', () => {
     assert.deepEqual(await pod.files(), files);
   });
 
-  test('and reports a conflict only until the file is removed from the volume', async (t) => {
+  test('and reports a conflict only until the file is removed from the volume', slow, async (t) => {
     const spec = specOf({}, { onConflict: 'refuse' });
     const { repository, pod, propose, untilPreviewed, untilStatus } = await arrange(t, { spec });
     const commit = await repository.commit({ files: { 'config/b': 'from git' } });
@@ -272,7 +277,7 @@ suite('an agent whose git server is slow', () => {
     assert.equal((await untilPreviewed(commit)).unchangedAt, commit);
   });
 
-  test('repeats the preview until the server responds', async (t) => {
+  test('repeats the preview until the server responds', slow, async (t) => {
     const host = await gitServerFor(t);
     const { repository, propose, untilPreviewed } = await arrange(t, { host });
     const commit = await repository.commit({ files: { README: '2' } });

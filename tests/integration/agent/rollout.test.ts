@@ -4,6 +4,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { slow } from '../../support/depth.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
@@ -100,7 +101,7 @@ suite('while changes go in waves', () => {
     assert.notEqual(first, second);
   });
 
-  test('an admitted gateway gets it, and rolls back with all others', async (t) => {
+  test('an admitted gateway gets it, and rolls back with all others', slow, async (t) => {
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'inside');
     await play.label({ tier: 'canary' });
     await pod.untilSynced(second);
@@ -180,7 +181,7 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test("an agent that can't read its labels changes nothing, and one without files waits", async (t) => {
+  test("an agent that can't read its labels changes nothing, and one without files waits", slow, async (t) => {
     const { pod, play, env, agent, next } = await startRollout(t, 'unlabelled');
     await agent.stop();
     await rm(env.POD_LABELS_FILE);
@@ -233,7 +234,7 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), files);
   });
 
-  test('an agent waits for a revision that is missing, is foreign, or has other content', async (t) => {
+  test('an agent waits for a revision that is missing, is foreign, or has other content', slow, async (t) => {
     const { repository, first, pod, play, env, agent, next } = await startRollout(t, 'revisions');
     await agent.stop();
     await empty(pod);

@@ -5,6 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod, startSyncedPod } from './support/gateway-pod.ts';
 
@@ -114,7 +115,7 @@ suite('a gateway follows its GatewaySync', () => {
     await untilFiles(pod, { 'other/b': '2' });
   });
 
-  test('to the mode of a mapping, also when only that changes, and after drift', async (t) => {
+  test('to the mode of a mapping, also when only that changes, and after drift', slow, async (t) => {
     const repository = await server.createRepository('modes');
     const commit = await repository.commit({ files: { 'keys/id': { content: 'key', executable: true } } });
     const specWith = (mode: string) =>
@@ -132,7 +133,7 @@ suite('a gateway follows its GatewaySync', () => {
     assert.deepEqual(await pod.files(), { '.ssh/id': 'key' });
   });
 
-  test('after drift, without a request to the git server or the API server', async (t) => {
+  test('after drift, without a request to the git server or the API server', slow, async (t) => {
     const repository = await server.createRepository('drift');
     const commit = await repository.commit({ files: { 'config/a': '1', 'config/b': '2' } });
     const { pod, agent } = await startSyncedPod(t, {

@@ -5,6 +5,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { slow } from '../../support/depth.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
@@ -92,32 +93,36 @@ suite('the verification of a gateway', () => {
     assert.equal('verification' in without, false);
   });
 
-  test('fails after the configured number of failed checks in a row, with a message; only an edit starts another', async (t) => {
-    const { commit, gateway, pod, looks, start, untilIs, untilStatus, setSpec } = await arrange(t);
-    gateway.faults['/health'] = { status: 503 };
-    const verify = { for: '1s', interval: '5s' };
-    await setSpec(specOf(verify));
-    await start();
-    const words = 'the gateway responded with 503 to GET /health';
-    const running = await untilStatus(
-      'words',
-      ({ message }) => message?.endsWith(`last check failed: ${words}`) ?? false,
-    );
-    assert.deepEqual([running.state, running.verification], ['Synced', 'Running']);
-    const failed = await untilIs('Failed');
-    assert.equal(failed.state, 'Synced');
-    assert.equal(failed.message, `gateway unhealthy on commit ${commit} (main): ${words}`);
-    assert.equal(looks(), 3);
-    gateway.faults = {};
-    const file = path.join(pod.data, 'config/a');
-    await writeFile(file, 'drift');
-    await until(() => readFile(file, 'utf8'), { describe: 'a repair', accept: (text) => text === '1' });
-    await untilStatus('a report of the repair', ({ files }) => files?.modified === 1);
-    assert.equal((await pod.report()).status?.verification, 'Failed');
-    assert.equal(looks(), 3);
-    await setSpec(specOf(verify, { polling: { enabled: true } }));
-    await untilIs('Passed');
-  });
+  test(
+    'fails after the configured number of failed checks in a row, with a message; only an edit starts another',
+    slow,
+    async (t) => {
+      const { commit, gateway, pod, looks, start, untilIs, untilStatus, setSpec } = await arrange(t);
+      gateway.faults['/health'] = { status: 503 };
+      const verify = { for: '1s', interval: '5s' };
+      await setSpec(specOf(verify));
+      await start();
+      const words = 'the gateway responded with 503 to GET /health';
+      const running = await untilStatus(
+        'words',
+        ({ message }) => message?.endsWith(`last check failed: ${words}`) ?? false,
+      );
+      assert.deepEqual([running.state, running.verification], ['Synced', 'Running']);
+      const failed = await untilIs('Failed');
+      assert.equal(failed.state, 'Synced');
+      assert.equal(failed.message, `gateway unhealthy on commit ${commit} (main): ${words}`);
+      assert.equal(looks(), 3);
+      gateway.faults = {};
+      const file = path.join(pod.data, 'config/a');
+      await writeFile(file, 'drift');
+      await until(() => readFile(file, 'utf8'), { describe: 'a repair', accept: (text) => text === '1' });
+      await untilStatus('a report of the repair', ({ files }) => files?.modified === 1);
+      assert.equal((await pod.report()).status?.verification, 'Failed');
+      assert.equal(looks(), 3);
+      await setSpec(specOf(verify, { polling: { enabled: true } }));
+      await untilIs('Passed');
+    },
+  );
 
   test('fails with the connection error if the gateway stops after it was healthy', async (t) => {
     const { gateway, start, untilIs, setSpec } = await arrange(t);
@@ -164,7 +169,7 @@ suite('the verification of a gateway', () => {
     await untilIs('Passed');
   });
 
-  test("doesn't delay the checks of the files", async (t) => {
+  test("doesn't delay the checks of the files", slow, async (t) => {
     const { gateway, pod, start, untilIs, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { rolloutStatusOf } from '../../support/objects.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -50,7 +51,7 @@ const untilCompleted = (env: Record<string, string>, ...words: string[]): Promis
   until(() => askKubectl(env, ...words), { describe: 'candidates', accept: (lines) => lines.length > 1 });
 
 suite('kubectl completes', { concurrency: 3 }, () => {
-  test('names of GatewaySyncs, namespaces, gateways and commits in the cluster', async (t) => {
+  test('names of GatewaySyncs, namespaces, gateways and commits in the cluster', slow, async (t) => {
     const [{ env, store }, namespace] = await Promise.all([installPlugin(t), createNamespace(t)]);
     const { kubectl } = await connectCluster();
     for (const name of ['plant-a', 'plant-b', 'shop'])
@@ -82,7 +83,7 @@ suite('kubectl completes', { concurrency: 3 }, () => {
     assert.equal(stdout, `${'a'.repeat(40)}\tv1\n${'b'.repeat(40)}\n:4\n`);
   });
 
-  test('nothing, and soon, if the cluster or the credential plugin does not answer', async (t) => {
+  test('nothing, and soon, if the cluster or the credential plugin does not answer', slow, async (t) => {
     const { env, directory, store } = await installPlugin(t);
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     t.after(() => server.close());

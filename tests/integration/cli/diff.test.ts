@@ -9,6 +9,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { playRollout } from '../agent/support/play-rollout.ts';
@@ -118,7 +119,7 @@ suite('kubectl stoker diff and drift', () => {
     assert.equal(await refs(), refsBefore);
   });
 
-  test('report a missing git server, and still show drift', async (t) => {
+  test('report a missing git server, and still show drift', slow, async (t) => {
     const { pod, repository, stoker, write, commit } = await arrange(t, server, 'gone');
     await rename(repository.path, `${repository.path}.gone`);
     await write('etc/a.txt', 'changed\n');
@@ -135,7 +136,7 @@ suite('kubectl stoker diff and drift', () => {
     assert.match(unknown.notes, /gw has no gateway other/);
   });
 
-  test('show why gateways would refuse a commit', async (t) => {
+  test('show why gateways would refuse a commit', slow, async (t) => {
     const { repository, stoker, commit } = await arrange(t, server, 'refused');
     await repository.branch('bad', commit);
     await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });

@@ -14,6 +14,7 @@ import { type ApiRequest, MERGE_PATCH } from '../../../shared/io/kubernetes/clie
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { drawKeys, type QuestionKeys } from '../../../shared/io/sealed-box.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { until } from '../../support/until.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
@@ -44,7 +45,7 @@ const untilAnswered = (pod: GatewayPod, id: string) =>
   pod.untilReport('an answer', ({ status }) => status?.inspection?.id === id);
 
 suite('the answer to a query', () => {
-  test('can be opened by its sender only, and is removed when the query expires', async (t) => {
+  test('can be opened by its sender only, and is removed when the query expires', slow, async (t) => {
     const world = await arrange(t, server, 'sealed');
     const { pod, write, stoker } = world;
     const { namespace } = pod;
@@ -109,7 +110,7 @@ suite('the answer to a query', () => {
     return { cli, ended };
   }
 
-  test("isn't waited for after an interrupt", async (t) => {
+  test("isn't waited for after an interrupt", slow, async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted');
     await agent.stop();
     const { cli, ended } = await askInVain(t, pod);
@@ -200,7 +201,7 @@ suite('the answer to a query', () => {
   });
 });
 
-test("an invalid query doesn't affect the sync, and the next query is answered", async (t) => {
+test("an invalid query doesn't affect the sync, and the next query is answered", slow, async (t) => {
   const { pod, repository, agent, stoker } = await arrange(t, server, 'hostile');
   const good = { id: randomUUID(), kind: 'drift', pods: ['gateway-0'], key: (await drawKeys()).publicKey };
   const expires = new Date(Date.now() + 60_000).toISOString();

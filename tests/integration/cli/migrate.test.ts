@@ -13,6 +13,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { withoutUndefined } from '../../../shared/domain/objects.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -379,7 +380,7 @@ suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
     });
   }
 
-  test('is accepted by the API server for every example', async (t) => {
+  test('is accepted by the API server for every example', slow, async (t) => {
     const namespace = await createNamespace(t);
     const directory = await temporaryDirectory(t, 'manifests-');
     const examples = path.join(import.meta.dirname, '../../unit/cli/migrate/expected');

@@ -10,6 +10,7 @@ import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -63,7 +64,7 @@ const consenting: Host = { confirm: async () => true };
 const no: Host = { confirm: async () => false };
 
 suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
-  test('approve, roll back, roll back further, and retry, each after a confirmation', async (t) => {
+  test('approve, roll back, roll back further, and retry, each after a confirmation', slow, async (t) => {
     const { address, commits, push, untilPhase, stoker } = await arrange(t, [{ name: 'canary', approval: true }]);
     const [first = ''] = commits;
     const second = await push();

@@ -11,6 +11,7 @@ import { parse } from 'yaml';
 import manifest from '../../../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from '../../../scripts/krew-manifest.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -71,7 +72,7 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
 }
 
 suite('a release of kubectl stoker', () => {
-  test('contains a package with the program, and a file that needs no Node', async (t) => {
+  test('contains a package with the program, and a file that needs no Node', slow, async (t) => {
     // The archive is temporary, and compressing it well would take seven seconds.
     const env = { ...process.env, GZIP: '-1' };
     const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });

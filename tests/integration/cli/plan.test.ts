@@ -14,6 +14,7 @@ import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { ALL, NO_GATEWAY, planOf } from '../../../shared/domain/waves.ts';
 import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { blocksOf } from '../../support/markdown.ts';
@@ -367,7 +368,7 @@ suite('kubectl stoker plan --ref', () => {
   });
   after(() => server.stop());
 
-  test('queries the agents, and changes nothing', async (t) => {
+  test('queries the agents, and changes nothing', slow, async (t) => {
     const { stoker, repository, commit, pod } = await arrangeAgent(t, server, 'plan');
     await repository.branch('other', commit);
     const other = await repository.commit({
@@ -389,7 +390,7 @@ suite('kubectl stoker plan --ref', () => {
     assert.match(same.output, /would change nothing on 1 gateway\./);
   });
 
-  test('exits with 1 if a gateway would refuse the ref, and keeps its message out of Markdown', async (t) => {
+  test('exits with 1 if a gateway would refuse the ref, and keeps its message out of Markdown', slow, async (t) => {
     const { stoker, repository, commit, pod } = await arrangeAgent(t, server, 'plan-refused');
     await repository.branch('bad', commit);
     await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });

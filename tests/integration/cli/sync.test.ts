@@ -4,60 +4,65 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TraceView } from '../../../cli/fleet/trace.ts';
 import { connectCluster, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
 import { until } from '../../support/until.ts';
 
-test('kubectl stoker sync delivers a commit to the disk, and reports the gateways without it and the reason', async (t) => {
-  const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
-  const { kubeconfig } = await connectCluster();
-  const stoker = (line: string[], columns?: number) =>
-    runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], { columns });
-  const content = () => readFile(path.join(data, 'config/a.txt'), 'utf8');
-  await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
+test(
+  'kubectl stoker sync delivers a commit to the disk, and reports the gateways without it and the reason',
+  slow,
+  async (t) => {
+    const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
+    const { kubeconfig } = await connectCluster();
+    const stoker = (line: string[], columns?: number) =>
+      runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], { columns });
+    const content = () => readFile(path.join(data, 'config/a.txt'), 'utf8');
+    await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
 
-  const second = await repository.commit({ files: { 'config/a.txt': 'second' } });
-  const done = await stoker(['sync', 'app', '--wait']);
-  assert.equal(done.status, 0, done.notes);
-  assert.match(
-    done.notes,
-    new RegExp(`requested main \\(.*\\)\n✔ main is ${second.slice(0, 8)}: its gateway has it\n$`),
-  );
-  assert.equal(await content(), 'second');
-  const { status } = await untilGatewaySync(
-    address,
-    'the request',
-    (resource) => resource.status?.lastRequest !== undefined,
-  );
-  assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-stoker-refresh', 'Applied']);
+    const second = await repository.commit({ files: { 'config/a.txt': 'second' } });
+    const done = await stoker(['sync', 'app', '--wait']);
+    assert.equal(done.status, 0, done.notes);
+    assert.match(
+      done.notes,
+      new RegExp(`requested main \\(.*\\)\n✔ main is ${second.slice(0, 8)}: its gateway has it\n$`),
+    );
+    assert.equal(await content(), 'second');
+    const { status } = await untilGatewaySync(
+      address,
+      'the request',
+      (resource) => resource.status?.lastRequest !== undefined,
+    );
+    assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-stoker-refresh', 'Applied']);
 
-  await repository.commit({ files: { 'config/a.txt': 'third' } });
-  await repository.git('tag', 'v3');
-  const tagged = await stoker(['sync', 'app', '--ref', 'v3', '--wait'], 80);
-  assert.equal(tagged.status, 0, tagged.notes);
-  assert.equal(await content(), 'third');
-  assert.match(tagged.output, /✔ all {2}█ {2}1\/1/);
+    await repository.commit({ files: { 'config/a.txt': 'third' } });
+    await repository.git('tag', 'v3');
+    const tagged = await stoker(['sync', 'app', '--ref', 'v3', '--wait'], 80);
+    assert.equal(tagged.status, 0, tagged.notes);
+    assert.equal(await content(), 'third');
+    assert.match(tagged.output, /✔ all {2}█ {2}1\/1/);
 
-  await repository.git('branch', 'other');
-  const refused = await stoker(['sync', 'app', '--ref', 'other', '--wait']);
-  assert.equal(refused.status, 1);
-  assert.match(refused.notes, /other was not applied \(Ignored\): .* add it to spec\.webhook\.allowedRefs/);
+    await repository.git('branch', 'other');
+    const refused = await stoker(['sync', 'app', '--ref', 'other', '--wait']);
+    assert.equal(refused.status, 1);
+    assert.match(refused.notes, /other was not applied \(Ignored\): .* add it to spec\.webhook\.allowedRefs/);
 
-  // The controller has to query the git server by then. After a minute, the request fails.
-  const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '15s']);
-  assert.equal(missing.status, 1);
-  assert.match(missing.notes, /timed out: querying the git server: the repository has no ref v9 yet/);
+    // The controller has to query the git server by then. After a minute, the request fails.
+    const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '15s']);
+    assert.equal(missing.status, 1);
+    assert.match(missing.notes, /timed out: querying the git server: the repository has no ref v9 yet/);
 
-  for (const line of [
-    ['sync', 'app', '--ref', '--upload-pack=x'],
-    ['sync', 'app', '--ref', 'a..b'],
-    ['sync', 'app', '--timeout', 'soon'],
-  ]) {
-    const wrong = await stoker(line);
-    assert.equal(wrong.status, 64, line.join(' '));
-  }
-});
+    for (const line of [
+      ['sync', 'app', '--ref', '--upload-pack=x'],
+      ['sync', 'app', '--ref', 'a..b'],
+      ['sync', 'app', '--timeout', 'soon'],
+    ]) {
+      const wrong = await stoker(line);
+      assert.equal(wrong.status, 64, line.join(' '));
+    }
+  },
+);
 
 test('kubectl stoker sync --request waits for the request of a webhook, and fails if it is ignored', async (t) => {
   const { address, repository, data, postPlain } = await startPath(t, { 'config/a.txt': 'first' });
@@ -119,7 +124,7 @@ test('kubectl stoker sync refuses a resource with a hub, and waits for the reque
   assert.match(done.notes, /v2 is [0-9a-f]{8}: no gateways/);
 });
 
-test('kubectl stoker trace shows a delivery from the POST to the disk, in chronological order', async (t) => {
+test('kubectl stoker trace shows a delivery from the POST to the disk, in chronological order', slow, async (t) => {
   const { address, repository, data, post } = await startPath(t, { 'config/a.txt': 'first' });
   const { kubeconfig } = await connectCluster();
   const stoker = (...line: string[]) => runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);

@@ -9,6 +9,7 @@ import type { Proposal } from '../../../cli/ui/desk.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gatewayCountsOf } from '../../support/objects.ts';
@@ -221,7 +222,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     }
   });
 
-  test('lists again and again for users who can list and not watch, and says so', async (t) => {
+  test('lists again and again for users who can list and not watch, and says so', slow, async (t) => {
     const { namespace } = await arrange(t, 'plant');
     await writeCounts(namespace, { total: 1 });
     const viewer = await viewerOf(namespace, ['syncreports'], ['get', 'list']);
@@ -329,7 +330,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.equal(metadata.annotations?.['sync.io/requested-ref'], undefined);
   });
 
-  test('notifies every page of changed, new, and deleted resources', async (t) => {
+  test('notifies every page of changed, new, and deleted resources', slow, async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const query = `?namespace=${namespace}&name=plant`;
@@ -345,7 +346,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     for (const { totals } of await Promise.all(untilPaused)) assert.equal(totals.resources, 1);
   });
 
-  test('reports that the cluster is unreachable, and shows the changes when it is back', async (t) => {
+  test('reports that the cluster is unreachable, and shows the changes when it is back', slow, async (t) => {
     const { namespace, kubeconfig, url } = await arrange(t, 'plant');
     const relay = await startRelay(t, url);
     const directory = await temporaryDirectory(t, 'kubeconfig-');

@@ -13,6 +13,7 @@ import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -88,7 +89,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), before['ca.crt']);
   });
 
-  test('switch to the next CA with both published, whichever replica checks first', async (t) => {
+  test('switch to the next CA with both published, whichever replica checks first', slow, async (t) => {
     const { namespace, replicas, clock } = await startReplicas(t, 2);
     await Promise.all(replicas.map(({ look }) => look()));
     const first = await readSecret(namespace);
@@ -108,7 +109,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), last['ca.crt']);
   });
 
-  test('are recreated when the Secret is deleted, without an outage of the other replica', async (t) => {
+  test('are recreated when the Secret is deleted, without an outage of the other replica', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 2);
     await Promise.all(replicas.map(({ look }) => look()));
     await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
@@ -181,33 +182,37 @@ suite('a running controller', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), before['ca.crt']);
   });
 
-  test('injects again soon after Secret and caBundle are gone, and never fails a handshake in between', async (t) => {
-    const { namespace, port, readGauge } = await startInjection(t);
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
-    sidecarOf(await createPod(gatewayPod(namespace, 'before')));
-    const expiry = await readGauge('sync_controller_admission_certificate_expiry_timestamp_seconds');
-    assert.ok(expiry > Date.now() / 1000 + 80 * 86_400);
-    await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
-    const removal = [{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }];
-    await kubectl(
-      'patch',
-      'mutatingwebhookconfiguration',
-      namespace,
-      '--type=json',
-      '--patch',
-      JSON.stringify(removal),
-    );
-    // Until the API server has seen the removal, it uses the previous CA.
-    await until(() => readBundle(namespace), { describe: 'a CA that is published again' });
-    const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod' });
-    sidecarOf(pod);
-    const served = await new Promise<string>((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
-        resolve(socket.getPeerX509Certificate()?.toString() ?? '');
-        socket.end();
+  test(
+    'injects again soon after Secret and caBundle are gone, and never fails a handshake in between',
+    slow,
+    async (t) => {
+      const { namespace, port, readGauge } = await startInjection(t);
+      await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
+      sidecarOf(await createPod(gatewayPod(namespace, 'before')));
+      const expiry = await readGauge('sync_controller_admission_certificate_expiry_timestamp_seconds');
+      assert.ok(expiry > Date.now() / 1000 + 80 * 86_400);
+      await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
+      const removal = [{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }];
+      await kubectl(
+        'patch',
+        'mutatingwebhookconfiguration',
+        namespace,
+        '--type=json',
+        '--patch',
+        JSON.stringify(removal),
+      );
+      // Until the API server has seen the removal, it uses the previous CA.
+      await until(() => readBundle(namespace), { describe: 'a CA that is published again' });
+      const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod' });
+      sidecarOf(pod);
+      const served = await new Promise<string>((resolve, reject) => {
+        const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+          resolve(socket.getPeerX509Certificate()?.toString() ?? '');
+          socket.end();
+        });
+        socket.once('error', reject);
       });
-      socket.once('error', reject);
-    });
-    assert.ok(isTrusted(served, await readBundle(namespace)));
-  });
+      assert.ok(isTrusted(served, await readBundle(namespace)));
+    },
+  );
 });

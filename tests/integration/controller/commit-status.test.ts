@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { callApi, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -32,7 +33,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(!JSON.stringify(resource).includes(TOKEN) && !controller.output.includes(TOKEN));
   });
 
-  test("is a failure with the agent's message, and a success when that is over", async (t) => {
+  test("is a failure with the agent's message, and a success when that is over", slow, async (t) => {
     const { host, address, namespace, commit, untilStates } = await arrange(t);
     await report({ namespace, name: 'a' }, { commit, ref: 'main' });
     await report({ namespace, name: 'b' }, { state: 'Error', message: 'the data volume\nis full' });
@@ -43,7 +44,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'what was posted', isIn('success', 3));
   });
 
-  test("for a new commit doesn't start with an agent's message about the previous one", async (t) => {
+  test("for a new commit doesn't start with an agent's message about the previous one", slow, async (t) => {
     const { host, address, repository, untilStates, reportAll } = await arrange(t);
     await reportAll({ state: 'Error', message: 'this commit is broken' });
     await untilStates('pending', 'failure');
@@ -108,7 +109,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.equal(host.posts.at(-1)?.body.description, `rolled back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
   });
 
-  test('is posted at most five times, however often gateways flap, and a restart adds none', async (t) => {
+  test('is posted at most five times, however often gateways flap, and a restart adds none', slow, async (t) => {
     const gateways = Array.from({ length: 12 }, (_, index) => `gateway-${index}`);
     const world = await arrange(t, { gateways });
     const { host, address, namespace, repository, commit, controller, start, states, untilStates, reportAll } = world;
@@ -133,7 +134,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(host.posts[before]?.path.endsWith(next), `posted again after ${state} (${posts})`);
   });
 
-  test('is posted by the leader, and only new statuses by the next one', async (t) => {
+  test('is posted by the leader, and only new statuses by the next one', slow, async (t) => {
     const world = await arrange(t, { environment: { LEADER_ELECTION: 'true', POD_NAME: 'one' } });
     const { address, controller, start, untilStates, reportAll, repository, states } = world;
     const spare = await start({ POD_NAME: 'two' });

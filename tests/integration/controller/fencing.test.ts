@@ -6,6 +6,7 @@ import { FencedClient } from '../../../controller/leadership/fenced-client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
 interface ConfigMaps {
@@ -74,7 +75,7 @@ suite('a write of the leader', () => {
     assert.ok(!(await names()).includes('late'));
   });
 
-  test("isn't sent by a process that wakes up after its lease, if it waited for a free connection", async (t) => {
+  test("isn't sent by a process that wakes up after its lease, if it waited for a free connection", slow, async (t) => {
     const leaseMs = 1_000;
     let renewedAt = performance.now();
     const leftMs = () => Math.max(0, Math.floor(renewedAt + leaseMs - performance.now()));

@@ -73,8 +73,8 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
       assert.doesNotMatch(message, /right/);
     }
     const page = await until(async () => await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text(), {
-      describe: 'the metric',
-      accept: (text) => text.includes(`clock_skew_seconds{namespace="${namespace}",name="${name}",pod="ahead"}`),
+      describe: 'both metrics',
+      accept: (text) => text.match(/clock_skew_seconds\{.*pod="(ahead|behind)"\}/g)?.length === 2,
     });
     assert.match(page, /clock_skew_seconds\{.*pod="behind"\} -1[12]\d\d/);
     for (const pod of ['ahead', 'behind'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { slow } from '../../support/depth.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -88,7 +89,7 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     assert.equal((await ask(address, 'app-v1.9.0'))?.lastRequest?.reason, 'OtherPrefix');
   });
 
-  test('is polled', async (t) => {
+  test('is polled', slow, async (t) => {
     const { address, release } = await arrange(t, '*', { polling: { enabled: true, interval: '5s' } });
     await untilGatewaySync(address, 'at v2.0.0', ({ status }) => status?.target?.ref === 'v2.0.0');
     await untilTag(address, 'v2.0.1', await release('v2.0.1'));

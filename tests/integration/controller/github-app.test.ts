@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -79,7 +80,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     for (const secret of [TOKEN, pem.split('\n')[1] ?? '']) assert.ok(!controller.output.includes(secret));
   });
 
-  test('leaves no token behind once a resource no longer has it, even if the controller was down', async (t) => {
+  test('leaves no token behind once a resource no longer has it, even if the controller was down', slow, async (t) => {
     const { namespace, commit, git, controller } = await arrange(t, { GITHUB_APP: 'true' });
     const withoutApp = { ...git, auth: { token: { secretRef: { name: 'app', key: 'pem' } } } };
     const isEmpty = { describe: 'the token is gone', accept: (token: string) => token === '' };
@@ -139,7 +140,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     assert.equal(api.calls.length, 1);
   });
 
-  test('gets another token before the first one expires, and its agents get it as well', async (t) => {
+  test('gets another token before the first one expires, and its agents get it as well', slow, async (t) => {
     const tokens: string[] = [];
     const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => mint(), lifetimeMs: RENEWED_BEFORE + 15_000 });
     const { namespace, api, commit, git, server, repository, controller } = world;
@@ -164,7 +165,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     for (const token of tokens) assert.ok(!controller.output.includes(token));
   });
 
-  test('gets another token when the server rejects the current one', async (t) => {
+  test('gets another token when the server rejects the current one', slow, async (t) => {
     let token = TOKEN;
     const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => token });
     const { namespace, api, commit, git, server, repository } = world;

@@ -9,6 +9,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { watch } from '../../../shared/io/kubernetes/watch.ts';
 import { callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { type Program, startProgram } from '../../support/program.ts';
@@ -184,7 +185,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 
-  test('one that slept past its lease exits, and writes none of its pending changes', async (t) => {
+  test('one that slept past its lease exits, and writes none of its pending changes', slow, async (t) => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     const address = { namespace, name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
@@ -207,7 +208,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), 'two');
   });
 
-  test("the leader continues when its lease is deleted, and the other one doesn't lead as well", async (t) => {
+  test("the leader continues when its lease is deleted, and the other one doesn't lead as well", slow, async (t) => {
     const { namespace, spare } = await arrange(t);
     const holders = await followHolders(t, namespace);
     await sleep(5_000); // the spare has checked the lease
@@ -232,7 +233,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), 'another');
   });
 
-  test('with the same name, only one leads', async (t) => {
+  test('with the same name, only one leads', slow, async (t) => {
     const namespace = await createNamespace(t);
     const first = await startReplica(t, namespace, 'same');
     await first.waitForLog(/became leader/);

@@ -6,6 +6,7 @@ import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
 
 interface Lease {
@@ -85,7 +86,7 @@ test('a lease that another replica has taken stays unchanged', async (t) => {
   assert.equal((await read()).spec.holderIdentity, 'another');
 });
 
-test('a lease whose holder is removed stays with the leader', async (t) => {
+test('a lease whose holder is removed stays with the leader', slow, async (t) => {
   const { lease, replica, read, change } = await arrangeHeld(t, { retryMs: 500 });
   const ending = new AbortController();
   const holding = lease.hold(ending.signal);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -102,7 +103,7 @@ suite('a resource with spec.webhook.from', { concurrency: 4 }, () => {
   });
 });
 
-test('200 followers of one hub move with one patch of it', async (t) => {
+test('200 followers of one hub move with one patch of it', slow, async (t) => {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const v1 = await repository.commit({ files: { 'config/a': '1' } });

@@ -3,6 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -38,7 +39,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'resolved', isResolved, 60_000);
   });
 
-  test('fails a query after spec.git.timeout', async (t) => {
+  test('fails a query after spec.git.timeout', slow, async (t) => {
     const { server, repository } = await startHost(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };
@@ -50,7 +51,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'timed out', isTimedOut, 15_000);
   });
 
-  test('keeps no agent from its permissions, and no gateway from the status', async (t) => {
+  test('keeps no agent from its permissions, and no gateway from the status', slow, async (t) => {
     const { server, repository } = await startHost(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };

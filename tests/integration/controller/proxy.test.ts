@@ -3,6 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -49,7 +50,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
   }
 
   for (const variable of ['HTTPS_PROXY', 'https_proxy']) {
-    test(`reaches a repository over TLS through ${variable}, whichever CA signed its certificate`, async (t) => {
+    test(`reaches a repository over TLS through ${variable}, whichever CA signed its certificate`, slow, async (t) => {
       const world = await arrange(t, { tls: true });
       const { proxy, server, namespace } = world;
       await startController(t, namespace, {

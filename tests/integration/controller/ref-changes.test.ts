@@ -4,6 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -122,7 +123,7 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
     assert.deepEqual(status?.target, { ref: 'HEAD', source: 'Spec' });
   });
 
-  test('keeps the last good commit when the repository is gone, and is followed once that is back', async (t) => {
+  test('keeps the last good commit when the repository is gone, and is followed once that is back', slow, async (t) => {
     const { repository, address, first } = await arrange(t, { spec: { polling: { enabled: true, interval: '5s' } } });
     await rename(repository.path, `${repository.path}.gone`);
     const gone = await untilGatewaySync(
@@ -138,7 +139,7 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
     assert.equal(condition(back, 'Ready')?.status, 'True');
   });
 
-  test('is missing in an empty repository, until there is a commit', async (t) => {
+  test('is missing in an empty repository, until there is a commit', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('empty');
     const address = newAddress();
@@ -188,7 +189,7 @@ suite('a git server that is unavailable', { concurrency: 4 }, () => {
     assert.equal(status?.lastSyncCommit, first);
   });
 
-  test('is queried again after the first query, even without polling', async (t) => {
+  test('is queried again after the first query, even without polling', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('late');
     const first = await repository.commit({ files: { 'config/a': '1' } });

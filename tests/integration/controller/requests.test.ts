@@ -6,6 +6,7 @@ import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { readEvents } from '../../support/events.ts';
 import {
   type Address,
@@ -293,7 +294,7 @@ suite('a sync request', { concurrency: 4 }, () => {
 });
 
 suite('a ref that the server shows only after its webhook', { concurrency: 4 }, () => {
-  test('is waited for, without a log line per query', async (t) => {
+  test('is waited for, without a log line per query', slow, async (t) => {
     const { address, repository, commits, git } = await arrangeWithController(t);
     await request(address, 'v3', { id: 'early' });
     // It is pending even before the git server has responded.
@@ -393,7 +394,7 @@ suite('a release and a push that are both allowed', { concurrency: 4 }, () => {
 });
 
 suite('a status that is wiped while no controller runs', { concurrency: 4 }, () => {
-  test('lets neither an older request nor an older push supersede an edit', async (t) => {
+  test('lets neither an older request nor an older push supersede an edit', slow, async (t) => {
     const { address, repository, commits, controller } = await arrangeWithController(t, {
       webhook: { allowedRefs: ['v*', 'late'] },
     });

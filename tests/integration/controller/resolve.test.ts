@@ -7,6 +7,7 @@ import { suite, test } from 'node:test';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import type { GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
@@ -178,7 +179,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
     });
   }
 
-  test('a missing Secret, and is removed once the Secret exists', async (t) => {
+  test('a missing Secret, and is removed once the Secret exists', slow, async (t) => {
     const server = await serve(t, { tls: true, credentials: { username: 'x-access-token', password: 'right' } });
     const repository = await server.createRepository('private');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
@@ -285,7 +286,7 @@ test("a redirect to another host, such as a loopback address, isn't followed", {
 });
 
 suite('polling of a repository', { concurrency: 4 }, () => {
-  test('finds a push without a webhook, and writes nothing when there is none', async (t) => {
+  test('finds a push without a webhook, and writes nothing when there is none', slow, async (t) => {
     const server = await serve(t);
     const repository = await server.createRepository('polled');
     await repository.commit({ files: { 'config/a': '1' } });
@@ -309,7 +310,7 @@ suite('polling of a repository', { concurrency: 4 }, () => {
     );
   });
 
-  test('is off if the resource disables it', async (t) => {
+  test('is off if the resource disables it', slow, async (t) => {
     const server = await serve(t);
     const repository = await server.createRepository('silent');
     await repository.commit({ files: { 'config/a': '1' } });

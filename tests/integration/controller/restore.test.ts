@@ -4,6 +4,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -109,7 +110,7 @@ suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
     assert.deepEqual([status?.target?.ref, status?.lastRequest?.outcome], ['v1', 'Applied']);
   });
 
-  test('together with its ControllerRevision is blocked until this is deleted', async (t) => {
+  test('together with its ControllerRevision is blocked until this is deleted', slow, async (t) => {
     const { address, commits, restoreAll } = await arrange(t);
     await restoreAll({ withStatus: true, withRevisions: true });
     await startController(t, address.namespace);

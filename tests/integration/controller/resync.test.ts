@@ -6,6 +6,7 @@ import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { apply, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -90,7 +91,7 @@ test("a leader judges a fleet only when it has searched for the pods that don't 
   assert.match(condition(judged, 'Ready')?.message ?? '', /ReplicaSet gateway/);
 });
 
-test('each resync checks everything, and neither writes nor queries anything if nothing changed', async (t) => {
+test('each resync checks everything, and neither writes nor queries anything if nothing changed', slow, async (t) => {
   const { namespace, metrics, writes, queries, lease, controller } = await lead(t);
   await createPod(injectedPod(namespace, 'gateway-0', 'one'));
   for (const name of ['one', 'two']) {

@@ -9,6 +9,7 @@ import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -233,7 +234,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     );
   });
 
-  test('delivers a bad commit to the canary only, even if its status is lost', async (t) => {
+  test('delivers a bad commit to the canary only, even if its status is lost', slow, async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
     const edit = (path: string, body: object) =>
       callApi({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
@@ -256,7 +257,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.match(kept, new RegExp(`app-sync-${status?.rollout?.revision}\n`));
   });
 
-  test('stops if a gateway fails, notifies the requester, and rolls back on command', async (t) => {
+  test('stops if a gateway fails, notifies the requester, and rolls back on command', slow, async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
     const bad = await commit(2);
     agents.bad.add(bad);
@@ -284,7 +285,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     await untilPhase('Complete', good);
   });
 
-  test('rolls back and forward in its history, and keeps the outcome of a request', async (t) => {
+  test('rolls back and forward in its history, and keeps the outcome of a request', slow, async (t) => {
     const { address, first, commit, agents, untilPhase } = await arrange(t);
     const order = async (to: string) => {
       await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, '--overwrite', 'sync.io/rollback-');
@@ -344,7 +345,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.match(refused.status?.lastRequest?.message ?? '', /failed or was rolled back before; to retry it, set/);
   });
 
-  test('with a range, holds a rollback until there is a newer version, even if the tag is moved', async (t) => {
+  test('with a range, holds a rollback until there is a newer version, even if the tag is moved', slow, async (t) => {
     const { address, repository, first, commit, agents, untilPhase } = await arrange(t);
     const annotate = (...annotations: string[]) =>
       kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, '--overwrite', ...annotations);
@@ -397,7 +398,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     await untilPhase('Complete', second);
   });
 
-  test('delivers an edit of spec.sync in the same waves, and keeps the previous revision', async (t) => {
+  test('delivers an edit of spec.sync in the same waves, and keeps the previous revision', slow, async (t) => {
     const { address, repository, first, agents, untilPhase } = await arrange(
       t,
       { waves: [{ ...waves[0], approval: true }] },
@@ -444,7 +445,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.deepEqual(await untilEvents(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
   });
 
-  test('completes a commit that changes nothing at once, without an approval and during a freeze', async (t) => {
+  test('completes a commit that changes nothing at once, without an approval and during a freeze', slow, async (t) => {
     const gated = { waves: [{ ...waves[0], approval: true, soak: '1h' }], windows: [{ kind: 'Deny' }] };
     const { address, commit, agents, untilPhase } = await arrange(t, { ...gated, previewTimeout: '3m' });
     for (const name of Object.keys(pods)) agents.previews.set(name, undefined);
@@ -456,7 +457,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.equal(condition(ready, 'RolledOut')?.status, 'True');
   });
 
-  test('stops a commit that cannot be delivered before any gateway has it, even if it restarts', async (t) => {
+  test('stops a commit that cannot be delivered before any gateway has it, even if it restarts', slow, async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t, {
       waves,
       previewTimeout: '3m',

@@ -6,6 +6,7 @@ import { type SshServer, skipWithoutSshd, startSshServer } from '../../../script
 import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -84,7 +85,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     }
   });
 
-  test('is followed in a range of versions', async (t) => {
+  test('is followed in a range of versions', slow, async (t) => {
     const repository = await server.createRepository('releases');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     for (const tag of ['v1.4.0', 'v2.0.0']) await repository.tag(tag, { annotated: true });
@@ -98,7 +99,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal((await untilCommit(second)).status?.target?.ref, 'v1.4.1');
   });
 
-  test('is resolved by its host name, which is also the name in known_hosts', async (t) => {
+  test('is resolved by its host name, which is also the name in known_hosts', slow, async (t) => {
     const repository = await server.createRepository('named');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const named = (text: string) => text.replaceAll('127.0.0.1', 'localhost');
@@ -110,7 +111,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
-  test("isn't trusted with another host key, or none at all, until that is fixed", async (t) => {
+  test("isn't trusted with another host key, or none at all, until that is fixed", slow, async (t) => {
     const repository = await server.createRepository('other');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const wrong = server.knownHosts.replace(/AAAA\S+/, (text) => `${text.slice(0, -8)}AAAAAAAA`);
@@ -150,37 +151,45 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
-  test("isn't contacted without known_hosts, until the resource allows it, which shows in a condition", async (t) => {
-    const repository = await server.createRepository('unchecked');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
-    const { address } = await arrange(t, { key: await key() });
-    await applyGatewaySync(address, { repo: repository.url, auth: auth() });
-    const refused = await untilGatewaySync(address, 'refused', (seen) => condition(seen, 'Ready')?.status === 'False');
-    for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
-      assert.equal(condition(refused, type)?.reason, 'KnownHostsMissing', type);
-      assert.match(condition(refused, type)?.message ?? '', /spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/, type);
-    }
-    assert.equal(condition(refused, 'Stalled')?.status, 'True');
-    await applyGatewaySync(address, {
-      repo: repository.url,
-      auth: { sshKey: { ...auth().sshKey, insecureIgnoreHostKey: true } },
-    });
-    const resource = await untilGatewaySync(
-      address,
-      'resolved',
-      (seen) => condition(seen, 'RefResolved')?.reason === 'Resolved' && condition(seen, 'Ready')?.status === 'True',
-    );
-    assert.equal(resource.status?.lastSyncCommit, commit);
-    const warning = condition(resource, 'SSHHostKeyVerification');
-    assert.deepEqual([warning?.status, warning?.reason], ['False', 'InsecureIgnoreHostKey']);
-    assert.equal(condition(resource, 'Stalled')?.status, 'False');
-    const output = 'jsonpath={.items[*].reason}';
-    const events = () => kubectl('get', 'events.events.k8s.io', '--namespace', address.namespace, '--output', output);
-    const hasBoth = (text: string) => /InsecureIgnoreHostKey/.test(text) && /KnownHostsMissing/.test(text);
-    await until(events, { describe: 'one event of each', accept: hasBoth });
-    const reasons = (await events()).split(' ').filter((reason) => /HostKey|KnownHosts/.test(reason));
-    assert.deepEqual(reasons.sort(), ['InsecureIgnoreHostKey', 'KnownHostsMissing']);
-  });
+  test(
+    "isn't contacted without known_hosts, until the resource allows it, which shows in a condition",
+    slow,
+    async (t) => {
+      const repository = await server.createRepository('unchecked');
+      const commit = await repository.commit({ files: { 'config/a': '1' } });
+      const { address } = await arrange(t, { key: await key() });
+      await applyGatewaySync(address, { repo: repository.url, auth: auth() });
+      const refused = await untilGatewaySync(
+        address,
+        'refused',
+        (seen) => condition(seen, 'Ready')?.status === 'False',
+      );
+      for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
+        assert.equal(condition(refused, type)?.reason, 'KnownHostsMissing', type);
+        assert.match(condition(refused, type)?.message ?? '', /spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/, type);
+      }
+      assert.equal(condition(refused, 'Stalled')?.status, 'True');
+      await applyGatewaySync(address, {
+        repo: repository.url,
+        auth: { sshKey: { ...auth().sshKey, insecureIgnoreHostKey: true } },
+      });
+      const resource = await untilGatewaySync(
+        address,
+        'resolved',
+        (seen) => condition(seen, 'RefResolved')?.reason === 'Resolved' && condition(seen, 'Ready')?.status === 'True',
+      );
+      assert.equal(resource.status?.lastSyncCommit, commit);
+      const warning = condition(resource, 'SSHHostKeyVerification');
+      assert.deepEqual([warning?.status, warning?.reason], ['False', 'InsecureIgnoreHostKey']);
+      assert.equal(condition(resource, 'Stalled')?.status, 'False');
+      const output = 'jsonpath={.items[*].reason}';
+      const events = () => kubectl('get', 'events.events.k8s.io', '--namespace', address.namespace, '--output', output);
+      const hasBoth = (text: string) => /InsecureIgnoreHostKey/.test(text) && /KnownHostsMissing/.test(text);
+      await until(events, { describe: 'one event of each', accept: hasBoth });
+      const reasons = (await events()).split(' ').filter((reason) => /HostKey|KnownHosts/.test(reason));
+      assert.deepEqual(reasons.sort(), ['InsecureIgnoreHostKey', 'KnownHostsMissing']);
+    },
+  );
 
   test("refuses a key that it doesn't know, or that is invalid", async (t) => {
     const repository = await server.createRepository('refused');
@@ -196,7 +205,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret specified in spec\.git\.auth/);
   });
 
-  test('gets the key from a file for the duration of a query, never from an argument', async (t) => {
+  test('gets the key from a file for the duration of a query, never from an argument', slow, async (t) => {
     const repository = await server.createRepository('gated');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const link = await startSlowLink(t, repository.url);
@@ -228,7 +237,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.deepEqual(await readdir(directory, { recursive: true }), ['memory']);
   });
 
-  test('that falls silent is abandoned, and leaves nothing behind', async (t) => {
+  test('that falls silent is abandoned, and leaves nothing behind', slow, async (t) => {
     const repository = await server.createRepository('silent');
     const link = await startSlowLink(t, repository.url);
     link.hold();

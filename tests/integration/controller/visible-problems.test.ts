@@ -3,6 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import {
   type Address,
@@ -83,7 +84,7 @@ async function refuseStatus(t: TestContext, { namespace, name }: Address): Promi
 }
 
 suite('events and conditions notify users', { concurrency: 4 }, () => {
-  test("of refusals by the API server in an event, because the status can't show them", async (t) => {
+  test("of refusals by the API server in an event, because the status can't show them", slow, async (t) => {
     const { address, repository, resolved } = await arrange(t);
     const { namespace } = address;
     await startController(t, namespace);
@@ -99,7 +100,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     assert.match(event?.message ?? '', /^5 consecutive reconciles failed; .*this cluster is frozen/);
   });
 
-  test('that gateways are in sync, but not before there is one', async (t) => {
+  test('that gateways are in sync, but not before there is one', slow, async (t) => {
     const { address, repository, commit, resolved } = await arrange(t);
     const { namespace, name } = address;
     await startController(t, namespace);

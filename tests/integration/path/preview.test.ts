@@ -9,14 +9,14 @@ import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { byDepth, slow } from '../../support/depth.ts';
 import { gatewayPod, markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
 import { until } from '../../support/until.ts';
 
-/** PREVIEW_TEST_GATEWAYS=40 for a long run. */
-const GATEWAYS = Number(process.env.PREVIEW_TEST_GATEWAYS ?? '6');
+const GATEWAYS = byDepth(6, 6, 40);
 /** Number of programs that start at once, because the start of a program uses a core. */
 const STARTING = 4;
 /** Number of gateways that a commit changes. */
@@ -103,7 +103,7 @@ async function startFleet(t: TestContext) {
   return { address, names, first, start, untilStatus, reports, fileAt, contents, failing };
 }
 
-test('a commit that changes no gateway needs neither a wave nor an approval', async (t) => {
+test('a commit that changes no gateway needs neither a wave nor an approval', slow, async (t) => {
   const { names, start, untilStatus, reports, contents } = await startFleet(t);
   const { commit, seconds } = await start({ 'README.md': 'read me' });
   const status = await untilStatus('the commit on all gateways', ({ rollout, gateways }) => {
@@ -147,7 +147,7 @@ test('a commit goes to the gateways that it changes, and to one of them first if
   assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
 });
 
-test('a commit that changes only a paused gateway waits for the approval, also after the pause', async (t) => {
+test('a commit that changes only a paused gateway waits for the approval, also after the pause', slow, async (t) => {
   const { address, names, start, untilStatus, contents } = await startFleet(t);
   const order = (...args: string[]) => kubectl(...args, '--namespace', address.namespace);
   const pause = (paused: boolean) =>
@@ -168,7 +168,7 @@ test('a commit that changes only a paused gateway waits for the approval, also a
   assert.deepEqual(contents(), ['second', ...fileOf(others)]);
 });
 
-test('a commit that cannot be rendered for one gateway is delivered to none', async (t) => {
+test('a commit that cannot be rendered for one gateway is delivered to none', slow, async (t) => {
   const { address, names, first, start, reports, contents } = await startFleet(t);
   const [last = ''] = names.slice(-1);
   const { commit } = await start({ ...filesOf(names, 'second'), ...filesOf([last], '{{ .Vars.none }}') });
@@ -185,7 +185,7 @@ test('a commit that cannot be rendered for one gateway is delivered to none', as
   assert.deepEqual(new Set((await reports()).map(({ commit: applied }) => applied)), new Set([first]));
 });
 
-test('the plan shows which gateways stopped a commit, and a retry makes them plan it again', async (t) => {
+test('the plan shows which gateways stopped a commit, and a retry makes them plan it again', slow, async (t) => {
   const { address, names, start, untilStatus, fileAt, failing } = await startFleet(t);
   const [last = ''] = names.slice(-1);
   const foreign = fileAt(last, 'site/b.txt');

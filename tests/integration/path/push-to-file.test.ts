@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { type ProgramName, startPath, type WholePath } from '../../support/start-path.ts';
 import { until } from '../../support/until.ts';
@@ -42,7 +43,7 @@ suite('from push to file', { concurrency: 2 }, () => {
     assert.deepEqual(report.status?.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
   });
 
-  test('a release moves the gateways to its tag', async (t) => {
+  test('a release moves the gateways to its tag', slow, async (t) => {
     const world = await startPath(t, files);
     await world.repository.tag('v1.0.0', { annotated: true });
     await world.repository.commit({ files: { 'config/a.txt': 'second' } });
@@ -58,7 +59,7 @@ suite('from push to file', { concurrency: 2 }, () => {
     await untilContent(world, 'first');
   });
 
-  test('a file that the repository removes is deleted, and a foreign file stays', async (t) => {
+  test('a file that the repository removes is deleted, and a foreign file stays', slow, async (t) => {
     const world = await startPath(t, files);
     await untilContent(world, 'first');
     await world.repository.commit({ files: { 'config/b.txt': null, 'config/a.txt': 'second' } });
@@ -75,7 +76,7 @@ suite('from push to file', { concurrency: 2 }, () => {
 suite('the content arrives even if a program is killed on the way', { concurrency: 2 }, () => {
   const programs: ProgramName[] = ['receiver', 'controller', 'agent'];
   for (const victim of programs) {
-    test(`the ${victim}, as soon as the request is stored, and again before the next one`, async (t) => {
+    test(`the ${victim}, as soon as the request is stored, and again before the next one`, slow, async (t) => {
       const world = await startPath(t, files);
       await untilContent(world, 'first');
       await world.repository.commit({ files: { 'config/a.txt': 'second' } });

@@ -9,13 +9,13 @@ import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { byDepth } from '../../support/depth.ts';
 import { markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
 
-/** ROLLOUT_TEST_GATEWAYS=20 ROLLOUT_TEST_KILLS=50 for a long run. */
-const GATEWAYS = Number(process.env.ROLLOUT_TEST_GATEWAYS ?? '5');
-const KILLS = Number(process.env.ROLLOUT_TEST_KILLS ?? '6');
+const GATEWAYS = byDepth(5, 5, 20);
+const KILLS = byDepth(2, 6, 50);
 
 /** Returns the content of the file that every gateway gets. */
 function contentOf(data: string): string | undefined {

@@ -5,6 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { makeAuthority, makeServingCertificate } from '../../../controller/certificates/make-certificate.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { type ProgramOptions, startProgram } from '../../support/program.ts';
@@ -91,7 +92,7 @@ suite('without IPv4', { concurrency: 3 }, () => {
     assert.equal(await network.statusOf(`https://[::1]:${metrics}/metrics`), 401);
   });
 
-  test('the agent answers probes and scrapes, fetches, and reloads a gateway that listens on ::1', async (t) => {
+  test('the agent answers probes and scrapes, fetches, and reloads a gateway that listens on ::1', slow, async (t) => {
     const server = await gitServerFor(t);
     const gateway = await startFakeIgnition();
     t.after(() => gateway.stop());

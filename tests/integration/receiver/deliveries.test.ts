@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { annotationsOf, createGatewaySync, patchOnlyKubeconfig, startReceiver } from './start-receiver.ts';
 
 const cluster = await connectCluster();
@@ -97,7 +98,7 @@ test('a missing resource results in 404, and a wrong signature in 401 as for exi
   assert.ok(!receiver.program.output.includes('"key"'));
 });
 
-test('a missing permission results in 500 without Retry-After, never in 404', async (t) => {
+test('a missing permission results in 500 without Retry-After, never in 404', slow, async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const kubeconfig = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });

@@ -12,6 +12,7 @@ import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
 
 interface ConfigMap {
@@ -116,7 +117,7 @@ suite('a reflector of a resource', () => {
     assert.deepEqual(deleted, [{ type: 'deleted', key: `${namespace}/many-1`, previous: 'x' }]);
   });
 
-  test('recovers after the API server was down, with the changes made in the meantime', async (t) => {
+  test('recovers after the API server was down, with the changes made in the meantime', slow, async (t) => {
     const cluster = await startApiServer();
     t.after(() => cluster.stop());
     await until(() => write(cluster, configMap('default', 'stays', '1')), { describe: 'the namespace default' });
@@ -131,7 +132,7 @@ suite('a reflector of a resource', () => {
     await untilStore(view, { stays: '2' });
   });
 
-  test('detects that the API server was restored from a backup with older versions', async (t) => {
+  test('detects that the API server was restored from a backup with older versions', slow, async (t) => {
     const cluster = await startApiServer();
     t.after(() => cluster.stop());
     await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
@@ -148,7 +149,7 @@ suite('a reflector of a resource', () => {
     await untilStore(view, { changed: 'later', removed: '1' });
   });
 
-  test('detects that even if the backup is so recent that versions soon exceed the earlier ones', async (t) => {
+  test('detects that even if the backup is so recent that versions soon exceed the earlier ones', slow, async (t) => {
     const cluster = await startApiServer();
     t.after(() => cluster.stop());
     await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });

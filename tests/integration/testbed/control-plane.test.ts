@@ -9,6 +9,7 @@ import { accessCluster, type ClusterAccess, type ClusterDetails } from '../../..
 import { startApiServer, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { slow } from '../../support/depth.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { until } from '../../support/until.ts';
 
@@ -98,37 +99,41 @@ test("a control plane that doesn't start prints the end of the log", async () =>
   await assert.rejects(startControlPlane({ apiServerArgs: ['--no-such-flag'] }), /unknown flag: --no-such-flag/);
 });
 
-test('an API server starts without controllers, issues tokens for accounts of others, and keeps its address and data over a restart', async (t) => {
-  const server = await startApiServer();
-  t.after(() => server.stop());
-  const running = (await runCommand('ps', ['-axww', '-o', 'args=']))
-    .split('\n')
-    .filter((line) => line.includes(server.dir));
-  assert.ok(
-    running.length >= 2 && !running.some((line) => line.includes('kube-controller-manager')),
-    running.join('\n'),
-  );
-  const administrator = clientOf(server.kubeconfig, { userAgent: 'test' });
-  t.after(() => administrator.close());
-  const account = { namespace: 'default', serviceAccount: 'made-by-hand' };
-  await until(
-    () => administrator.create(corePath('serviceaccounts', 'default'), { metadata: { name: 'made-by-hand' } }),
-    {
-      describe: 'the namespace takes an account',
-    },
-  );
-  const client = clientOf(await server.kubeconfigFor(account), { userAgent: 'test' });
-  t.after(() => client.close());
-  await assert.rejects(client.get(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
+test(
+  'an API server starts without controllers, issues tokens for accounts of others, and keeps its address and data over a restart',
+  slow,
+  async (t) => {
+    const server = await startApiServer();
+    t.after(() => server.stop());
+    const running = (await runCommand('ps', ['-axww', '-o', 'args=']))
+      .split('\n')
+      .filter((line) => line.includes(server.dir));
+    assert.ok(
+      running.length >= 2 && !running.some((line) => line.includes('kube-controller-manager')),
+      running.join('\n'),
+    );
+    const administrator = clientOf(server.kubeconfig, { userAgent: 'test' });
+    t.after(() => administrator.close());
+    const account = { namespace: 'default', serviceAccount: 'made-by-hand' };
+    await until(
+      () => administrator.create(corePath('serviceaccounts', 'default'), { metadata: { name: 'made-by-hand' } }),
+      {
+        describe: 'the namespace takes an account',
+      },
+    );
+    const client = clientOf(await server.kubeconfigFor(account), { userAgent: 'test' });
+    t.after(() => client.close());
+    await assert.rejects(client.get(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
 
-  await server.stopApiServer();
-  await assert.rejects(administrator.get(corePath('serviceaccounts', 'default')), /ECONNREFUSED/);
-  await server.startApiServer();
-  const kept = await administrator.get<{ metadata: { name: string } }>(
-    corePath('serviceaccounts', 'default', 'made-by-hand'),
-  );
-  assert.equal(kept.metadata.name, 'made-by-hand');
-});
+    await server.stopApiServer();
+    await assert.rejects(administrator.get(corePath('serviceaccounts', 'default')), /ECONNREFUSED/);
+    await server.startApiServer();
+    const kept = await administrator.get<{ metadata: { name: string } }>(
+      corePath('serviceaccounts', 'default', 'made-by-hand'),
+    );
+    assert.equal(kept.metadata.name, 'made-by-hand');
+  },
+);
 
 /** Starts a process that owns a control plane, and writes its details as a line of JSON. */
 function startOwner(): ChildProcess {

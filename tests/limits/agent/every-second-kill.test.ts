@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { byDepth } from '../../support/depth.ts';
 import { everyStep, type Play } from '../../unit/agent/support/kill-at.ts';
 import {
   COMMITS,
@@ -10,8 +11,8 @@ import {
   VOLUMES,
 } from '../../unit/agent/support/kill-scenario.ts';
 
-/** Each step is followed by a second kill at every n-th step of the next sync, each time others; EVERY_KILL_STRIDE=1 is all pairs. */
-const STRIDE = Number(process.env.EVERY_KILL_STRIDE ?? '80');
+/** Each step is followed by a second kill at every n-th step of the next sync, each time others. */
+const STRIDE = byDepth(160, 80, 10);
 
 const scenario = useKillScenario();
 

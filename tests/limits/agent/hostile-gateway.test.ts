@@ -9,10 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
 import { atomicTreeOf, commitOf, readTree } from '../../integration/agent/support/race-tree.ts';
+import { byDepth } from '../../support/depth.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** Duration of each test; HOSTILE_TEST_SECONDS sets another one. */
-const TIME_MS = Number(process.env.HOSTILE_TEST_SECONDS ?? '20') * 1000;
+/** Duration of each test. */
+const TIME_MS = byDepth(20_000, 20_000, 300_000);
 /** Time in which the agent delivers after the gateway stops (ms). */
 const SETTLE_MS = 60_000;
 const SWAPS_AT_LEAST = 20;

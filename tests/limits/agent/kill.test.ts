@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
+import { byDepth } from '../../support/depth.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -19,7 +20,7 @@ const MAPPINGS = [
 ] as const;
 const LANES = MAPPINGS.length;
 /** How long each lane runs; longer if it has not killed often enough by then. */
-const TIME_MS = Number(process.env.KILL_TEST_SECONDS ?? '40') * 1000;
+const TIME_MS = byDepth(10_000, 40_000, 600_000);
 const RUNS_IN_A_ROUND = 5;
 const KILLS_AT_LEAST = 2 * RUNS_IN_A_ROUND;
 /** A lane that has not killed often enough after this many runs fails. */

@@ -17,6 +17,7 @@ import {
   readTree,
   treeOf,
 } from '../../integration/agent/support/race-tree.ts';
+import { byDepth } from '../../support/depth.ts';
 
 /** Agents on one volume, in each lane. */
 const LANES = [
@@ -25,18 +26,17 @@ const LANES = [
   { count: 10, isAtomic: false },
   { count: 3, isAtomic: true },
 ];
-/** Rounds of each lane, unless time runs out after some; RACE_TEST_ROUNDS sets a number without a time limit. */
-const ROUNDS = Number(process.env.RACE_TEST_ROUNDS ?? '30');
+/** Rounds of each lane, unless time runs out after some. */
+const ROUNDS = byDepth(30, 30, 300);
 const ROUNDS_AT_LEAST = 3;
-const TIME_MS = process.env.RACE_TEST_ROUNDS ? Number.POSITIVE_INFINITY : 20_000;
-/** Requested rounds have no time limit: the longest timer, because an unlimited one means the default. */
-const timeout = process.env.RACE_TEST_ROUNDS ? { timeout: 2 ** 31 - 1 } : {};
+const TIME_MS = byDepth(20_000, 20_000, 600_000);
+const timeout = byDepth({}, {}, { timeout: 1_200_000 });
 /** It ends what hangs; ten agents that wake at once keep a busy machine busy for long. */
 const SETTLE_MS = 150_000;
 /** The longest wait between strikes and the end of a round. */
 const PAUSE_MS = 500;
-/** Time for which an owner that no agent may follow is stopped; RACE_TEST_STOP_SECONDS sets more. */
-const STOP_MS = Number(process.env.RACE_TEST_STOP_SECONDS ?? '5') * 1000;
+/** Time for which an owner that no agent may follow is stopped. */
+const STOP_MS = byDepth(5_000, 5_000, 120_000);
 /** The next agent has the volume, on a busy machine too; an agent that waits for heartbeats to end needs 90 s. */
 const SUCCESSION_MS = 30_000;
 

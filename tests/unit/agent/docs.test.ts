@@ -8,6 +8,7 @@ import { ignition } from '../../../agent/gateway/presets/ignition.ts';
 import { AgentMetrics } from '../../../agent/metrics.ts';
 import { MemoryBudget } from '../../../agent/plan/memory-budget.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
+import { slow } from '../../support/depth.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
 
 const MIB = 1024 ** 2;
@@ -30,7 +31,7 @@ function problemOf(files: number, limit: number, pathLength = 60): string | unde
 }
 
 suite('docs/how-to/sizing.md', () => {
-  test('states the lowest limits that the agent accepts, in steps of 32 MiB', () => {
+  test('states the lowest limits that the agent accepts, in steps of 32 MiB', slow, () => {
     const files = numbersOf('files, with paths of 60 characters');
     assert.equal(files.length, 4);
     for (const [row, factor] of [

@@ -6,6 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { git } from '../../../scripts/testbed/git-command.ts';
+import { slow } from '../../support/depth.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { gitSandbox } from '../agent/support/git-sandbox.ts';
 
@@ -71,7 +72,7 @@ async function readTree(root: string): Promise<Record<string, string>> {
 }
 
 suite('kubectl stoker check', () => {
-  test('finds files in the directory of its user if npm runs it from a checkout of this project', async (t) => {
+  test('finds files in the directory of its user if npm runs it from a checkout of this project', slow, async (t) => {
     const { checkout } = await startRepository(t);
     const mappings = [{ source: 'shared', destination: 'config' }];
     const spec = { git: { repo: 'https://git.example.com/x.git' }, sync: { profiles: { default: { mappings } } } };
@@ -94,7 +95,7 @@ suite('kubectl stoker check', () => {
     assert.equal(tree['config/run.sh'], '755 #!/bin/sh\n');
   });
 
-  test('gives files the mode of their mapping, even if the umask or git differs', async (t) => {
+  test('gives files the mode of their mapping, even if the umask or git differs', slow, async (t) => {
     const { target, sandbox, output, check } = await startRepository(t);
     const mappings = [mapping('shared', 'config', { mode: '0600' }), mapping('shared/b.bak', 'b', { mode: '0444' })];
     const settings = { ...profile, mappings, excludePatterns: [] };
@@ -210,7 +211,7 @@ suite('kubectl stoker check', () => {
     assert.deepEqual([status, notes], [0, words]);
   });
 
-  test('writes the line endings that git stores, as an agent does', async (t) => {
+  test('writes the line endings that git stores, as an agent does', slow, async (t) => {
     const crlf = { ...files, '.gitattributes': '*.txt text eol=crlf\n', 'shared/a.txt': '1\n2\n', 'shared/b.txt': '' };
     const { target, sandbox, checkout, output, check } = await startRepository(t, crlf);
     assert.equal(await readFile(path.join(checkout, 'shared/a.txt'), 'utf8'), '1\r\n2\r\n');

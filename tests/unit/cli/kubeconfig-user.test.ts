@@ -10,6 +10,7 @@ import { loadKubeconfig } from '../../../cli/client/kubeconfig.ts';
 import { chooseLogin } from '../../../cli/client/login.ts';
 import { UserCredentials } from '../../../cli/client/user-credentials.ts';
 import type { Host } from '../../../cli/terminal/host.ts';
+import { slow } from '../../support/depth.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { runCli } from '../../support/run-cli.ts';
 
@@ -218,7 +219,7 @@ suite('--request-timeout', () => {
     ['0', 1],
     ['60', 1],
   ] as const)
-    test(`${timeout} ends with the exit status ${exit} for a server that takes 300 ms`, async (t) => {
+    test(`${timeout} ends with the exit status ${exit} for a server that takes 300 ms`, slow, async (t) => {
       const { server } = await startServer(t, () => true, 300);
       const file = await kubeconfigWith(t, { server }, { token: 'x' });
       assert.equal((await status(file, ['--request-timeout', timeout])).status, exit);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { drawLegend, drawWaves, type Look } from '../../../cli/terminal/bars.ts';
 import { drawData } from '../../../cli/terminal/data.ts';
 import { inkFor, wantsColours } from '../../../cli/terminal/ink.ts';
@@ -9,6 +8,7 @@ import { drawTable } from '../../../cli/terminal/table.ts';
 import { cut, plain, widthOf, wrap } from '../../../cli/terminal/text.ts';
 import { drawTimeline } from '../../../cli/terminal/timeline.ts';
 import { ageOf } from '../../../cli/terminal/times.ts';
+import { fc } from '../../support/property.ts';
 
 const ink = inkFor(false);
 const columns = [{ title: 'NAME' }, { title: 'REF', dropped: 1 }, { title: 'SAYS', wraps: true }];

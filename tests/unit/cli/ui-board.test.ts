@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import type { GatewayReport } from '../../../cli/client/gateway-objects.ts';
 import { Board, type Update } from '../../../cli/ui/board.ts';
 import type { Mirror } from '../../../cli/ui/mirror.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayCountsOf, gatewaySyncOf, syncReportOf } from '../../support/objects.ts';
 
 const namespace = 'plants';
@@ -73,7 +74,7 @@ suite('the updates of a page', () => {
     stop();
   });
 
-  test('leave time for other work between the pages of a large fleet', async () => {
+  test('leave time for other work between the pages of a large fleet', slow, async () => {
     const { open, stop } = arrange(podsOf(5_000));
     let turn = 0;
     const count = () => {

@@ -4,8 +4,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { type FileChange, unifiedDiff } from '../../../cli/fleet/unified-diff.ts';
+import { fc, runs } from '../../support/property.ts';
 
 /** Applies a patch with `git apply` to a directory with the old content; returns undefined if the file was deleted. */
 function applied({ path: name, before, after }: FileChange): { text: string; executable: boolean } | undefined {
@@ -52,7 +52,7 @@ suite('a unified diff', () => {
       fc.property(version, version, (before, after) => {
         assert.deepEqual(applied({ path: 'a/b.txt', before, after }), { ...after });
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     );
   });
 

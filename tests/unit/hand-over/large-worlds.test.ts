@@ -1,12 +1,12 @@
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
+import { byDepth } from '../../support/depth.ts';
+import { fc } from '../../support/property.ts';
 import { follow } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
 import { commit, type Setup } from './world.ts';
 
-/** HAND_OVER_TEST_RUNS=10000 takes some minutes each; HAND_OVER_TEST_SEED repeats them. */
-const RUNS = Number(process.env.HAND_OVER_TEST_RUNS ?? '60');
-const SEED = Number(process.env.HAND_OVER_TEST_SEED ?? '1');
+/** The long ones take some minutes each. */
+const RUNS = byDepth(6, 60, 10_000);
 const MOVES = 70;
 
 const deliveries = [
@@ -89,7 +89,7 @@ suite('long histories of the hand-over', () => {
       const choices = fc.array(fc.nat(1_000_000), { minLength: MOVES / 2, maxLength: MOVES });
       fc.assert(
         fc.property(choices, (chosen) => follow(full, chosen)),
-        { numRuns: RUNS, seed: SEED },
+        { numRuns: RUNS },
       );
     });
   }

@@ -1,4 +1,5 @@
 import { suite, test } from 'node:test';
+import { byDepth, sample } from '../../support/depth.ts';
 import { FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
@@ -66,7 +67,7 @@ const small: Case[] = [
   ],
 ];
 
-/** About 240,000 states in total, which take a few minutes: HAND_OVER_TEST=all. */
+/** About 240,000 states in total, which take a few minutes. */
 const large: Case[] = [
   ['a request and delayed watches', { budget: { deliveries: [v1] } }],
   ['a request, an edit, and delayed watches', { budget: { deliveries: [v1], edits: ['next'] } }],
@@ -92,7 +93,7 @@ const large: Case[] = [
   ],
 ];
 
-const cases = process.env.HAND_OVER_TEST === 'all' ? [...small, ...large] : small;
+const cases = byDepth(sample(small), small, [...small, ...large]);
 
 suite('all reachable states of the hand-over', () => {
   for (const [title, setup] of cases) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
 import { isValidRefName } from '../../../shared/domain/check-ref-name.ts';
+import { fc, runs } from '../../support/property.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 
 const key = 'key';
@@ -157,7 +157,7 @@ test('no unauthenticated input is stored or causes a failure', async (t) => {
       assert.ok(status < 500, `answered ${status}`);
       assert.deepEqual(app.stored, []);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
   for (const status of [400, 401, 404, 405]) assert.ok(seen.has(status), `some are answered ${status}`);
   await stillWorks(app);
@@ -191,7 +191,7 @@ test('every authentic delivery gets a response, and only valid git refs are stor
         }
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
   assert.deepEqual([...seen].sort(), [200, 202, 400]);
   await stillWorks(app);
@@ -207,7 +207,7 @@ test("bytes that aren't HTTP don't crash the receiver", async (t) => {
       await new Promise((resolve) => socket.once('close', resolve));
       assert.deepEqual(app.stored, []);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   await stillWorks(app);
 });

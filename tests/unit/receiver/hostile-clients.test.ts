@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
+import { slow } from '../../support/depth.ts';
 import { holdConnections } from '../../support/hold-connections.ts';
 import { until } from '../../support/until.ts';
 import { JSON_TYPE, type RunningApp, startApp } from './start-app.ts';
@@ -196,7 +197,7 @@ suite('a client that sends slowly, with', { concurrency: true }, () => {
     ['its headers', 'POST /webhook/team/demo HTTP/1.1\r\nHost: x\r\nX-Slow: '],
     ['its body', `${head('Content-Length: 1000')}{"ref":"`],
   ] as const) {
-    test(`${name}, is cut off soon after the time limit of a request`, async (t) => {
+    test(`${name}, is cut off soon after the time limit of a request`, slow, async (t) => {
       const { seconds, status } = await trickle(t, text);
       assert.ok(seconds > 0.9 && seconds < 10, `${seconds} s`);
       assert.equal(status, '408');
@@ -216,7 +217,7 @@ suite('a client that sends slowly, with', { concurrency: true }, () => {
     await until(() => waiting.received().match(/ 202 /g)?.length === 2, { describe: 'a second answer' });
   });
 
-  test('no data at all, is cut off as well', async (t) => {
+  test('no data at all, is cut off as well', slow, async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000 });
     const { socket } = dial(t, app.port, '');
     const started = performance.now();
@@ -226,7 +227,7 @@ suite('a client that sends slowly, with', { concurrency: true }, () => {
 });
 
 suite('a reused client port', () => {
-  test("doesn't hide a connection from the limit", async (t) => {
+  test("doesn't hide a connection from the limit", slow, async (t) => {
     const app = await startApp(t, { maxConnections: 5, headTimeoutMs: 1000 });
     const open = (localPort?: number) =>
       new Promise<Socket | undefined>((resolve) => {
@@ -252,7 +253,7 @@ suite('a reused client port', () => {
 });
 
 suite("requests whose responses aren't read", () => {
-  test('end their connection, and a limited number of them reaches the program', async (t) => {
+  test('end their connection, and a limited number of them reaches the program', slow, async (t) => {
     let reached = 0;
     const app = await startApp(t, {
       enqueue: async () => {
@@ -286,7 +287,7 @@ suite('a request', () => {
 });
 
 suite('a body that is rejected before it is complete', () => {
-  test('can arrive slowly after that, and gets one response', async (t) => {
+  test('can arrive slowly after that, and gets one response', slow, async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000, limits: { maxBytes: 1000 } });
     const { socket, received } = dial(t, app.port, head('Content-Length: 4000'));
     const drip = setInterval(() => socket.writable && socket.write('x'.repeat(100)), 100);
@@ -352,7 +353,7 @@ suite('connections of clients', () => {
     assert.ok(silent.filter(isOpen).length < 5);
   });
 
-  test('without any data block no other client, however fast many addresses open them', async (t) => {
+  test('without any data block no other client, however fast many addresses open them', slow, async (t) => {
     const app = await startApp(t, { maxConnections: 50, maxConnectionsPerAddress: 12 });
     let opened = 0;
     const flood = setInterval(() => dial(t, app.port, '', `127.0.1.${(opened++ % 200) + 1}`), 4);

@@ -4,10 +4,11 @@ import { glob, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { test } from 'node:test';
+import { slow } from '../../support/depth.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 
-test('the check of imports resolves libraries, because rules on unresolved ones never fail', () => {
+test('the check of imports resolves libraries, because rules on unresolved ones never fail', slow, () => {
   const cruise = ['receiver/app.ts', 'controller/rollout', '--config', '.dependency-cruiser.cjs', '--max-depth', '1'];
   const seen = execFileSync(
     process.execPath,

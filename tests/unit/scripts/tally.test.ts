@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
+import { describeTallies, SLOW, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
@@ -13,6 +13,7 @@ import { suite, test } from 'node:test';
 test('passes', () => {});
 test('fails', () => { throw new Error('on purpose'); });
 test('is skipped', { skip: 'there is no moon' }, () => {});
+test('is slow', { skip: '${SLOW}' }, () => {});
 suite('is skipped as a whole', { skip: 'there is no sun' }, () => { test('one', () => {}); test('two', () => {}); });
 suite('holds', () => { test('one that fails', () => { throw new Error('on purpose'); }); });
 `;
@@ -24,7 +25,7 @@ test('the test summary lists skipped and failed tests once, with their reasons',
   const tally = path.join(directory.path, 'tally.json');
   const args = ['--test', `--test-reporter=${reporter}`, `--test-reporter-destination=${tally}`, 'sample.test.mjs'];
   await assert.rejects(runCommand(process.execPath, args, { cwd: directory.path, env: { PATH: process.env.PATH } }));
-  const { default: counted }: { default: Tally } = await import(tally, { with: { type: 'json' } });
+  const { default: counted }: { default: Omit<Tally, 'uses'> } = await import(tally, { with: { type: 'json' } });
   const lines = [
     'Skipped:',
     '  sample.test.mjs: is skipped: there is no moon',
@@ -37,13 +38,16 @@ test('the test summary lists skipped and failed tests once, with their reasons',
     '  tests/chart: could not run: helm is missing',
     '    Install Go.',
     '',
+    `1 tests run ${SLOW}, as do those in *.full.test.ts.`,
+    '',
     '1 passed, 3 failed, 3 skipped',
   ];
   const failure = tallyOfFailure('tests/chart', new Error('helm is missing\nInstall Go.'));
   const skip = tallyOfSkip('gitea', new Error('gitea is missing.\nInstall Go.'));
-  assert.equal(describeTallies([counted, failure, skip]), lines.join('\n'));
+  assert.equal(describeTallies([{ ...counted, uses: [] }, failure, skip]), lines.join('\n'));
 });
 
 test('the test summary has only totals if all tests ran and passed', () => {
-  assert.equal(describeTallies([{ passed: 7, failed: [], skipped: [] }]), '7 passed, 0 failed, 0 skipped');
+  const tally = { passed: 7, slow: 0, failed: [], skipped: [], uses: [] };
+  assert.equal(describeTallies([tally]), '7 passed, 0 failed, 0 skipped');
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { hashAdvice, isCommitHash, isValidRefName } from '../../../shared/domain/check-ref-name.ts';
 import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const valid = [
   'a',
@@ -67,7 +67,7 @@ suite('the name of a git ref', () => {
         const { status } = spawnSync('git', ['check-ref-format', '--allow-onelevel', name]);
         assert.equal(status, 0, JSON.stringify(name));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import type { SyntaxFormat } from '../../../shared/api/sync.ts';
 import { checkSyntax } from '../../../shared/domain/syntax/check-syntax.ts';
 import { describeProblem } from '../../../shared/domain/syntax/syntax-problem.ts';
+import { fc, runs } from '../../support/property.ts';
 
 function problemOf(content: string | Buffer, format: SyntaxFormat): string | undefined {
   const problem = checkSyntax(Buffer.from(content), format);
@@ -151,7 +151,7 @@ suite('the check of a file', () => {
       fc.property(text, fc.constantFrom('json' as const, 'yaml' as const, 'toml' as const), (parts, format) => {
         assert.doesNotMatch(problemOf(parts.join(''), format) ?? '', /SECRET/i);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 });

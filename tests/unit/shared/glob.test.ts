@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import { compileGlob, compileGlobForDirectories, globProblem } from '../../../shared/domain/glob.ts';
 import { directoriesOf } from '../../../shared/domain/relative-path.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
+import { fc, runs } from '../../support/property.ts';
 
 /** A piece of a glob, and the regular expression that says the same: good for small inputs, and plainly right. */
 const pieces: [glob: string, expression: string][] = [
@@ -60,7 +60,7 @@ suite('compileGlobForDirectories matches all directories at once', () => {
       const path = `a${text}`;
       assert.deepEqual(compileGlobForDirectories(glob)(path), directoriesOf(path).map(compileGlob(glob)));
     });
-    fc.assert(property, { numRuns: 2_000 });
+    fc.assert(property, { numRuns: runs(2_000) });
   });
 });
 
@@ -75,7 +75,7 @@ suite('compileGlob', () => {
         for (const text of all) assert.equal(isMatch(text), reference.test(text), `${glob} and ${text}`);
       },
     );
-    fc.assert(property, { numRuns: 3_000 });
+    fc.assert(property, { numRuns: runs(3_000) });
   });
 
   test('matches its own text, if its special characters are escaped', () => {
@@ -83,7 +83,7 @@ suite('compileGlob', () => {
     const property = fc.property(any, (text) => {
       assert.equal(compileGlob(text.replace(/[*?[{\\]/g, '\\$&'))(text), true);
     });
-    fc.assert(property, { numRuns: 1_000 });
+    fc.assert(property, { numRuns: runs(1_000) });
   });
 
   const cases: [glob: string, fits: string[], fitsNot: string[]][] = [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { type Answer, INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
 import { openAnswer, sealAnswer } from '../../../shared/io/inspection-answer.ts';
 import { drawKeys, seal } from '../../../shared/io/sealed-box.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
+import { fc } from '../../support/property.ts';
 
 const keys = await drawKeys();
 

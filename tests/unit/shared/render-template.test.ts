@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { isLfsPointer } from '../../../agent/lfs/lfs-pointer.ts';
 import { renderContent } from '../../../agent/plan/render-content.ts';
 import { gatewayNameOf, type Identity, templateValues } from '../../../agent/plan/template-values.ts';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import { inputsHash, renderTemplate } from '../../../shared/domain/render-template.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const identity: Identity = {
   podName: 'edge-3',
@@ -73,7 +73,7 @@ suite('renderTemplate', () => {
       const expected = `${before.replace(/\{$/, '')}v1${after}`;
       assert.deepEqual(renderTemplate(around, values), { kind: 'rendered', text: expected, keys: ['Ref'] });
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
   });
 
   const hostile: [name: string, unit: string, end: string][] = [

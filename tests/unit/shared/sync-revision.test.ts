@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { processorMs } from '../../support/processor-time.ts';
+import { fc } from '../../support/property.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };
 const sync = { defaults: { syncPeriod: 30, vars: { site: 'x' } }, profiles: { default: { mappings: [mapping] } } };

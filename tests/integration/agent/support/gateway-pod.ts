@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { agentRules } from '../../../../scripts/testbed/agent-role.ts';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { serverSideApply } from '../../../../scripts/testbed/server-side-apply.ts';
-import { AGENT_PERMISSIONS } from '../../../../shared/api/agent-permissions.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -23,13 +23,6 @@ import { until } from '../../../support/until.ts';
 const BUNDLE = 'dist/agent.mjs';
 const NAME = 'gw';
 const POD = 'gateway-0';
-
-/** The permissions of the ClusterRole `sync-agent`, here in one namespace. */
-const rules = AGENT_PERMISSIONS.map(({ apiGroup, resource, verbs }) => ({
-  apiGroups: [apiGroup],
-  resources: [resource],
-  verbs,
-}));
 
 /** A gateway pod as the API server has it, with directories instead of volumes, and the controller's work for it. */
 export interface GatewayPod {
@@ -136,7 +129,7 @@ async function createPod(client: KubernetesClient, namespace: string): Promise<s
 async function bind(client: KubernetesClient, namespace: string): Promise<void> {
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name: 'sync-agent', namespace };
-  await client.create(groupPath(`${rbac}/v1`, 'roles', namespace), { metadata, rules });
+  await client.create(groupPath(`${rbac}/v1`, 'roles', namespace), { metadata, rules: agentRules });
   await client.create(groupPath(`${rbac}/v1`, 'rolebindings', namespace), {
     metadata,
     roleRef: { apiGroup: rbac, kind: 'Role', name: 'sync-agent' },

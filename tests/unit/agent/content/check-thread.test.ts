@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { type CheckLimits, CheckThread } from '../../../../agent/content/check-thread.ts';
 import type { SyntaxFormat } from '../../../../shared/api/sync.ts';
+import { slow } from '../../../support/depth.ts';
 
 async function startThread(t: TestContext, limits: Partial<CheckLimits> = {}): Promise<CheckThread> {
   const thread = await CheckThread.start({ cpuMs: 60_000, callMs: 60_000, heapMiB: 64, ...limits });
@@ -33,7 +34,7 @@ suite('the thread for checks', () => {
     assert.deepEqual(await thread.check([request(0, 'yaml', 'a: 1')], never), { problems: [], isEnded: false });
   });
 
-  test('ends at the limit of CPU time, and names the file in progress', async (t) => {
+  test('ends at the limit of CPU time, and names the file in progress', slow, async (t) => {
     const thread = await startThread(t, { cpuMs: 300, heapMiB: 512 });
     const { problems, isEnded } = await thread.check(
       [request(1, 'json', '{}'), request(2, 'yaml', list(8 * 1024 ** 2))],
@@ -45,7 +46,7 @@ suite('the thread for checks', () => {
     assert.ok(isEnded);
   });
 
-  test('ends at the limit of CPU time even if each call is short', async (t) => {
+  test('ends at the limit of CPU time even if each call is short', slow, async (t) => {
     const thread = await startThread(t, { cpuMs: 100 });
     for (let call = 0; call < 1_000; call++) {
       const { problems, isEnded } = await thread.check([request(call, 'yaml', list(20_000))], never);
@@ -54,7 +55,7 @@ suite('the thread for checks', () => {
     assert.fail('the limit was never applied');
   });
 
-  test('does not count the time in which the program is paused', async (t) => {
+  test('does not count the time in which the program is paused', slow, async (t) => {
     const thread = await startThread(t, { cpuMs: 1_000 });
     const result = thread.check([request(1, 'yaml', 'a: 1')], never);
     // Timers run before messages of the thread then.

@@ -6,6 +6,7 @@ import type { DesiredFile } from '../../../../agent/plan/plan-input.ts';
 import { renderFile } from '../../../../agent/plan/render-file.ts';
 import type { JsonEdit } from '../../../../shared/domain/json-edits.ts';
 import { cleanUp } from '../../../support/clean-up.ts';
+import { slow } from '../../../support/depth.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const LARGE = 8 * 1024 ** 2 - 1_000;
@@ -33,7 +34,7 @@ suite('a large file', () => {
     ],
   ];
   for (const [name, text, file] of cases) {
-    test(`${name} is rendered as usual`, async () => {
+    test(`${name} is rendered as usual`, slow, async () => {
       const content = Buffer.from(text);
       assert.deepEqual(await renderApart(content, file, values), renderFile(content, file, values));
     });
@@ -57,7 +58,7 @@ suite('a large file', () => {
     assert.equal(threads, 1);
   });
 
-  test('leaves the main thread free for probes', async () => {
+  test('leaves the main thread free for probes', slow, async () => {
     const content = Buffer.from(members);
     const whole = process.cpuUsage();
     const main = process.threadCpuUsage();
@@ -67,7 +68,7 @@ suite('a large file', () => {
     assert.ok((user + system) * 4 < total.user + total.system, 'at least three quarters are the work of others');
   });
 
-  test('that needs more memory than there is, is a problem of the file', async () => {
+  test('that needs more memory than there is, is a problem of the file', slow, async () => {
     const output = await runInSmallHeap(`
       import { renderApart } from ${importable('agent/content/render-thread.ts')};
       const held = Array.from({ length: 48 }, () => new Array(2 ** 17).fill(0.5));

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { slow } from '../../../support/depth.ts';
 
 /** A gateway that responds to every request with these bytes, and keeps the connection. */
 async function clientOf(t: TestContext, answer: string): Promise<GatewayClient> {
@@ -45,12 +46,12 @@ suite('a call to a gateway is abandoned', { timeout: 30_000 }, () => {
     });
   }
 
-  test('if the gateway sends only informational responses', async (t) => {
+  test('if the gateway sends only informational responses', slow, async (t) => {
     const client = await clientOf(t, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000));
     await assert.rejects(client.send({ method: 'POST', path: '/scan', timeoutMs: 500 }), { name: 'WaitingError' });
   });
 
-  test('if the gateway sends headers but no body', async (t) => {
+  test('if the gateway sends headers but no body', slow, async (t) => {
     const client = await clientOf(t, 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n');
     await assert.rejects(client.send({ method: 'GET', path: '/', timeoutMs: 500 }), { name: 'WaitingError' });
   });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { handles, isNamed, parseStat, parseStatus } from '../../../../agent/gateway/process-files.ts';
+import { fc } from '../../../support/property.ts';
 
 const after = (startTicks: number | string) => `S 1 7 7 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 ${startTicks} 1 2 3\n`;
 const byte = fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code));

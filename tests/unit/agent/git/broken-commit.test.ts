@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { slow } from '../../../support/depth.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -75,7 +76,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     await assertPinned(world);
   });
 
-  test('a file listed as a directory', async (t) => {
+  test('a file listed as a directory', slow, async (t) => {
     const world = await arrange(t);
     const { daemon, repository, commitEntries, sync } = world;
     const blob = await repository.git('rev-parse', 'main:config/a');
@@ -88,23 +89,27 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     await assertPinned(world);
   });
 
-  test('a directory that is also listed as a file, even if fetches of another commit fail for unknown reasons', async (t) => {
-    const world = await arrange(t);
-    const { daemon, repository, sandbox, treeOf, commitEntries, sync } = world;
-    const blob = await repository.git('rev-parse', 'main:config/a');
-    const tree = await treeOf(['100644', 'q', blob]);
-    const commit = await commitEntries(['100644', 'b', tree], ['40000', 'c', tree]);
-    const [root, config] = [`${commit}^{tree}`, `${commit}:config`].map((name) => repository.git('rev-parse', name));
-    await daemon.sendOnly([commit, (await root) ?? '', (await config) ?? '', tree, blob]);
-    await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid' });
-    await daemon.sendOnly(['0'.repeat(40)]);
-    for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
-    await assertPinned(world);
-    assert.equal(sandbox.fetches, 3);
-  });
+  test(
+    'a directory that is also listed as a file, even if fetches of another commit fail for unknown reasons',
+    slow,
+    async (t) => {
+      const world = await arrange(t);
+      const { daemon, repository, sandbox, treeOf, commitEntries, sync } = world;
+      const blob = await repository.git('rev-parse', 'main:config/a');
+      const tree = await treeOf(['100644', 'q', blob]);
+      const commit = await commitEntries(['100644', 'b', tree], ['40000', 'c', tree]);
+      const [root, config] = [`${commit}^{tree}`, `${commit}:config`].map((name) => repository.git('rev-parse', name));
+      await daemon.sendOnly([commit, (await root) ?? '', (await config) ?? '', tree, blob]);
+      await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid' });
+      await daemon.sendOnly(['0'.repeat(40)]);
+      for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
+      await assertPinned(world);
+      assert.equal(sandbox.fetches, 3);
+    },
+  );
 
   for (const kind of ['file', 'folder'] as const) {
-    test(`a tag of a ${kind}, even if fetches of another commit fail for unknown reasons`, async (t) => {
+    test(`a tag of a ${kind}, even if fetches of another commit fail for unknown reasons`, slow, async (t) => {
       const world = await arrange(t);
       const { daemon, repository, sandbox, sync } = world;
       const id = await repository.git('rev-parse', kind === 'file' ? 'main:config/a' : 'main^{tree}');
@@ -123,7 +128,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
   }
 
   for (const kind of ['blob', 'tree'] as const) {
-    test(`a submodule that points to a ${kind}`, async (t) => {
+    test(`a submodule that points to a ${kind}`, slow, async (t) => {
       const world = await arrange(t);
       const { repository, sync } = world;
       const id = await repository.git('rev-parse', kind === 'blob' ? 'main:config/a' : 'main:config');
@@ -140,7 +145,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     });
   }
 
-  test("a submodule's directory that the server omits, until the server sends it", async (t) => {
+  test("a submodule's directory that the server omits, until the server sends it", slow, async (t) => {
     const { daemon, repository, sandbox, earlier, sync } = await arrange(t);
     const module = await daemon.createRepository('module');
     const linked = await module.commit({ files: { 'b/c': 'linked' } });
@@ -166,7 +171,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': 'two', 'config/s/b/c': 'linked' });
   });
 
-  test('a directory that the server omits, until the server sends it', async (t) => {
+  test('a directory that the server omits, until the server sends it', slow, async (t) => {
     const world = await arrange(t);
     const { daemon, repository, sandbox, earlier, sync } = world;
     const commit = await repository.commit({ files: { 'config/a': 'three' } });
@@ -200,7 +205,7 @@ suite('a damaged clone', () => {
     assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([fourth, ...earlier]));
   });
 
-  test('is recreated if its bytes changed', async (t) => {
+  test('is recreated if its bytes changed', slow, async (t) => {
     const { repository, sandbox, sync } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/a': 'three' } });
     await sync(commit);

@@ -8,6 +8,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
@@ -48,7 +49,7 @@ class FullGit extends Git {
 }
 
 suite('the volume of the clone', () => {
-  test('is emptied for a commit if packs of earlier commits fill it', async (t) => {
+  test('is emptied for a commit if packs of earlier commits fill it', slow, async (t) => {
     const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const git = new FullGit(3);
     const sandbox = await createSandbox(t, { git });
@@ -76,7 +77,7 @@ suite('the volume of the clone', () => {
     assert.deepEqual(tries, [2, 3, 4]);
   });
 
-  test('makes room for Git LFS files as well', async (t) => {
+  test('makes room for Git LFS files as well', slow, async (t) => {
     const server = await startServer(t);
     const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
     server.lfs = lfs.listener;
@@ -92,7 +93,7 @@ suite('the volume of the clone', () => {
     });
   });
 
-  test("is named in the error, not the git server, if it can't hold more files", async (t) => {
+  test("is named in the error, not the git server, if it can't hold more files", slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const codes: string[] = [];

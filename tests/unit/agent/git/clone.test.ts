@@ -5,6 +5,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -53,7 +54,7 @@ suite('the clone of a repository', () => {
     assert.ok(!(await readdir(sandbox.repo)).includes('shallow.lock'));
   });
 
-  test("is repaired after a killed git, and replaces files that aren't a repository", async (t) => {
+  test("is repaired after a killed git, and replaces files that aren't a repository", slow, async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'heal', { server });
     const damages: [string, () => Promise<unknown>][] = [
@@ -200,7 +201,7 @@ suite('the clone of a repository', () => {
     }
   });
 
-  test('stays small over many commits', async (t) => {
+  test('stays small over many commits', slow, async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { repo, commit, sandbox } = await gitSandbox(t, 'many', { server: daemon });

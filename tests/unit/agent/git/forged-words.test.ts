@@ -7,6 +7,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { transfer } from '../../../../agent/git/transfer.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
@@ -92,7 +93,7 @@ suite('messages of git, forged by a server,', () => {
     'error: 301',
   ];
   for (const words of forged) {
-    test(`aren't mistaken for those of git: ${words.slice(0, 60)}`, { timeout: 250_000 }, async (t) => {
+    test(`aren't mistaken for those of git: ${words.slice(0, 60)}`, { ...slow, timeout: 250_000 }, async (t) => {
       const hosts = ENDS.flatMap((end) => Object.entries(waysOf(`x${end}${words}\n`)));
       for (const [way, host] of hosts) {
         const url = await startHost(t, host);

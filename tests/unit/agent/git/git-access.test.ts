@@ -24,6 +24,7 @@ import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-error.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
+import { slow } from '../../../support/depth.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -336,7 +337,7 @@ suite('the SSH key of a repository', () => {
   });
 });
 
-test('curl gets all addresses of a host, and first the one that accepts a connection', async (t) => {
+test('curl gets all addresses of a host, and first the one that accepts a connection', slow, async (t) => {
   const { files } = await arrange(t);
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -22,6 +22,7 @@ import { skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh
 import { Git, type GitLimits, type GitOptions } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { silentAddress } from '../../../support/dead-address.ts';
+import { slow } from '../../../support/depth.ts';
 import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -152,11 +153,11 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
     await assertFails(t, url, 'git.commitNotServed', { commit: '1'.repeat(64), ref: '1'.repeat(64) });
   });
 
-  test('a server that does not answer', async (t) => {
+  test('a server that does not answer', slow, async (t) => {
     await assertFails(t, await answering(t, () => {}), 'git.stalled');
   });
 
-  test('a server that stops or disconnects in the middle of a pack', async (t) => {
+  test('a server that stops or disconnects in the middle of a pack', slow, async (t) => {
     const start = Buffer.concat([Buffer.from('000dpackfile\n'), Buffer.from('0105\x01PACK')]);
     for (const [code, end] of [
       ['git.stalled', () => {}],
@@ -215,7 +216,7 @@ suite("git's errors over git:// name", () => {
     await assertFails(t, await daemonThat(t, (socket) => socket.end(error)), 'git.unreachable');
   });
 
-  test('a port that is closed or silent', async (t) => {
+  test('a port that is closed or silent', slow, async (t) => {
     await assertFails(t, `git://127.0.0.1:${await freePort()}/x.git`, 'git.refused');
     const port = await freePort();
     const address = await silentAddress(t, port, '127.0.0.1');
@@ -242,7 +243,7 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
     return { url, directory, knownHosts: server.knownHosts, access: { knownHostsFile, sshKeyFile } };
   }
 
-  test('an unknown key, an unreadable key, and a missing repository', async (t) => {
+  test('an unknown key, an unreadable key, and a missing repository', slow, async (t) => {
     const { url, directory, access } = await arrange(t);
     await assertFails(t, url.replace('x.git', 'y.git'), 'git.repositoryNotFound', { access });
     const sshKeyFile = path.join(directory, 'other');
@@ -252,7 +253,7 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
     await assertFails(t, url, 'git.authentication', { access: { ...access, sshKeyFile } });
   });
 
-  test('a changed host key, and an unknown host', async (t) => {
+  test('a changed host key, and an unknown host', slow, async (t) => {
     const { url, directory, knownHosts, access } = await arrange(t);
     const knownHostsFile = path.join(directory, 'others');
     await writeFile(
@@ -269,12 +270,12 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
     await assertFails(t, url, 'git.sshAlgorithms', { access });
   });
 
-  test("a server that doesn't serve git", async (t) => {
+  test("a server that doesn't serve git", slow, async (t) => {
     const { url, access } = await arrange(t, { ForceCommand: 'exit 1' });
     await assertFails(t, url, 'git.unreachable', { access });
   });
 
-  test('a dead connection', async (t) => {
+  test('a dead connection', slow, async (t) => {
     const pidFile = path.join(await makeDirectory(t), 'pid');
     const { url, access } = await arrange(t, { ForceCommand: `echo $PPID >${pidFile}; kill -STOP $PPID; sleep 5` });
     try {
@@ -327,7 +328,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
     await assertFails(t, url, 'commit.invalid', { commit });
   });
 
-  test('objects that are missing', async (t) => {
+  test('objects that are missing', slow, async (t) => {
     const { url, write, commitTree, sendOnly } = await startDaemon(t);
     const { commit, tree } = await commitTree(treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
     await sendOnly([commit, tree]);
@@ -366,7 +367,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
     await assertFails(t, repo, 'git.badPack');
   });
 
-  test('packs and responses over the limits', async (t) => {
+  test('packs and responses over the limits', slow, async (t) => {
     const server = await startHttp(t);
     const { url, path: at, git, commit } = await server.createRepository('x');
     const large = await commit({ files: { a: randomBytes(MIB) } });
@@ -377,7 +378,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
     await assertFails(t, url, 'git.answerTooLarge', { commit: bomb, memory: { memoryBytes: 32 * MIB, remedy: 'x' } });
   });
 
-  test('a full disk', async (t) => {
+  test('a full disk', slow, async (t) => {
     const server = await startHttp(t);
     const { url, commit, git } = await server.createRepository('x');
     const large = await commit({ files: { a: randomBytes(20 * MIB) } });

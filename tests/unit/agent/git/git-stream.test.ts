@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { BlobReader } from '../../../../agent/git/blob-reader.ts';
 import { DamagedCloneError, recordsOf, startGitStream } from '../../../../agent/git/git-stream.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { fc } from '../../../support/property.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });

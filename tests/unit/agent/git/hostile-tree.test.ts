@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
@@ -78,7 +79,7 @@ test("an author of a megabyte isn't parsed, and the files are delivered", async 
 });
 
 suite('an old but honest history', () => {
-  test('works, though its modes have leading zeros and its authors no address', async (t) => {
+  test('works, though its modes have leading zeros and its authors no address', slow, async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('1'));
     const inner = await write('tree', treeEntry('100664', 'a', id));
@@ -94,7 +95,7 @@ suite('an old but honest history', () => {
     }
   });
 
-  test('works in a partial clone, and no pinned commit is lost', async (t) => {
+  test('works in a partial clone, and no pinned commit is lost', slow, async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const film = { mode: '100644', name: 'film', id: await write('blob', randomBytes(100_000)) };
     const commitConfig = async (content: string, mode: string) => {
@@ -133,7 +134,7 @@ suite('an old but honest history', () => {
     ['more bytes than git reads', Buffer.alloc(101 * 1024 ** 2, '*.sh text\n')],
   ] as const) {
     for (const source of ['.', 'config']) {
-      test(`works with .gitattributes of ${what}, mapping ${source}`, async (t) => {
+      test(`works with .gitattributes of ${what}, mapping ${source}`, slow, async (t) => {
         const { repository, write, commitTree } = await arrange(t);
         const id = await write('blob', Buffer.from('1'));
         const inner = await write('tree', treeEntry('100644', 'a', id));

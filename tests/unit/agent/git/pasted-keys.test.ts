@@ -7,6 +7,7 @@ import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { readSshKey } from '../../../../shared/io/git/read-ssh-key.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
+import { slow } from '../../../support/depth.ts';
 import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -54,7 +55,7 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
       assert.equal(readSshKey(change(key)), key);
     });
 
-  test('is accepted with Windows line endings and without a final one, by controller and agent', async (t) => {
+  test('is accepted with Windows line endings and without a final one, by controller and agent', slow, async (t) => {
     const { url: repo, commit } = await server.createRepository('pasted');
     const tip = await commit({ files: { a: '1' } });
     const key = (await readFile(server.keyFile, 'utf8')).trimEnd().replaceAll('\n', '\r\n');
@@ -63,7 +64,7 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     assert.deepEqual(await deliver(t, { repo, commit: tip }, secret), { a: '1' });
   });
 
-  test("is reported as unusable by controller and agent if ssh can't use it", async (t) => {
+  test("is reported as unusable by controller and agent if ssh can't use it", slow, async (t) => {
     const { url } = await server.createRepository('unused');
     const { key, publicHalf } = await makeKey(t, '-t', 'ed25519', '-N', '');
     const cases: [secret: string, problem: RegExp][] = [
@@ -93,14 +94,14 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     }
   });
 
-  test("isn't reported as refused by the server if only ssh rejects it", async (t) => {
+  test("isn't reported as refused by the server if only ssh rejects it", slow, async (t) => {
     const { url } = await server.createRepository('odd');
     const key = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
       assert.match(error.message, /^ssh can't read the SSH key; check that the Secret/);
   });
 
-  test("is refused by a server that doesn't know it", async (t) => {
+  test("is refused by a server that doesn't know it", slow, async (t) => {
     const { url } = await server.createRepository('foreign');
     const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitServer } from '../../../../scripts/testbed/git-server.ts';
+import { slow } from '../../../support/depth.ts';
 import { answerFetches, fetchAnswer } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { localHttp } from '../../../support/local-http.ts';
@@ -52,7 +53,7 @@ async function withToken(t: TestContext, server: GitServer) {
 }
 
 suite('a redirect', () => {
-  test('passes credentials to no other origin, over https or http', async (t) => {
+  test('passes credentials to no other origin, over https or http', slow, async (t) => {
     const server = await startServer(t, true);
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
@@ -150,26 +151,32 @@ suite('a denied address', () => {
     assert.deepEqual(evil.heard, []);
   });
 
-  test('is never connected to if a server refers to it for a pack, and neither is any other address', async (t) => {
-    const denied = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
-    const other = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
-    const uris = [denied, other].map(({ url }) => `${url}/latest?from=here`);
-    const server = await startServer(t);
-    const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server, http });
-    for (const uri of uris) {
-      const host = await startEvilHost(
-        t,
-        answerFetches(() => fetchAnswer([], [uri])),
-      );
-      await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: 'a'.repeat(40) }), { name: 'TransientError' });
-      const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
-      const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
-      const target = { repo: url, commit: await commit({ files }), submodules: true };
-      await assert.rejects(sandbox.sync(target), { message: /^submodule lib: / });
-      assert.ok(host.heard.filter(([method]) => method === 'POST').length > 1, 'it was asked, and for the submodule');
-    }
-    assert.deepEqual([...denied.heard, ...other.heard], []);
-  });
+  test(
+    'is never connected to if a server refers to it for a pack, and neither is any other address',
+    slow,
+    async (t) => {
+      const denied = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
+      const other = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
+      const uris = [denied, other].map(({ url }) => `${url}/latest?from=here`);
+      const server = await startServer(t);
+      const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server, http });
+      for (const uri of uris) {
+        const host = await startEvilHost(
+          t,
+          answerFetches(() => fetchAnswer([], [uri])),
+        );
+        await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: 'a'.repeat(40) }), {
+          name: 'TransientError',
+        });
+        const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
+        const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
+        const target = { repo: url, commit: await commit({ files }), submodules: true };
+        await assert.rejects(sandbox.sync(target), { message: /^submodule lib: / });
+        assert.ok(host.heard.filter(([method]) => method === 'POST').length > 1, 'it was asked, and for the submodule');
+      }
+      assert.deepEqual([...denied.heard, ...other.heard], []);
+    },
+  );
 
   test('is never connected to for a submodule', async (t) => {
     const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');

@@ -7,6 +7,7 @@ import { nameUser } from '../../../../agent/git/name-user.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -17,7 +18,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
   });
   after(() => server.stop());
 
-  test('works with a key and the configured host key', async (t) => {
+  test('works with a key and the configured host key', slow, async (t) => {
     const { url: repo, commit } = await server.createRepository('plain');
     const directory = await createSandbox(t);
     const [sshKeyFile, knownHostsFile] = ['ssh-key', 'known-hosts'].map((name) =>
@@ -43,7 +44,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
 
-  test("is refused if no host key is configured, and the server isn't remembered", async (t) => {
+  test("is refused if no host key is configured, and the server isn't remembered", slow, async (t) => {
     const { url: repo, commit } = await server.createRepository('unnamed');
     const { directory } = await createSandbox(t);
     const sshKeyFile = path.join(directory, 'ssh-key');
@@ -57,7 +58,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     await assert.rejects(sandbox.sync(next), { code: 'git.knownHostsMissing' });
   });
 
-  test('fails in git itself if no trusted host is configured', async () => {
+  test('fails in git itself if no trusted host is configured', slow, async () => {
     const { url } = await server.createRepository('strict');
     const ask = (access: GitAccess) => new Git(process.env).run(['ls-remote', url], { access });
     const access = { sshKeyFile: server.keyFile };

@@ -6,6 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -26,7 +27,7 @@ const mapped = (...sources: string[]) => ({
 });
 
 suite('submodules', () => {
-  test('are fetched, even nested ones, from relative URLs with the credentials of their server', async (t) => {
+  test('are fetched, even nested ones, from relative URLs with the credentials of their server', slow, async (t) => {
     const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
     const [root, lib, deep] = await Promise.all(['org/root', 'org/lib', 'deep'].map(server.createRepository));
     assert.ok(root && lib && deep);
@@ -83,35 +84,39 @@ suite('submodules', () => {
     assert.equal((await sandbox.files())['lib/l'], '1');
   });
 
-  test("that the server doesn't show are reported with a remedy for them, and not for the repository", async (t) => {
-    const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
-    const other = await startServer(t, { credentials: { password: 'other' } });
-    const root = await server.createRepository('org/root');
-    const foreign = await other.createRepository('org/lib');
-    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
-    await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
-    const rows: [url: string, expected: object, words: RegExp][] = [
-      ['../missing.git', { reason: 'RepositoryNotFound' }, /\.gitmodules.*githubApp\.repositories/],
-      [foreign.url, { reason: 'AuthenticationFailed' }, /\.gitmodules.*no credentials are sent/],
-    ];
-    for (const [url, expected, words] of rows) {
-      const files = { '.gitmodules': gitmodules({ lib: url }), lib: { submodule: 'a'.repeat(40) } };
-      const commit = await root.commit({ files });
-      const synced = sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') });
-      await assert.rejects(synced, (error: Error) => {
-        assert.match(error.message, words);
-        assert.doesNotMatch(error.message, /spec\.git\.repo/);
-        return true;
-      });
-      await assert.rejects(
-        sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') }),
-        expected,
-      );
-    }
-  });
+  test(
+    "that the server doesn't show are reported with a remedy for them, and not for the repository",
+    slow,
+    async (t) => {
+      const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
+      const other = await startServer(t, { credentials: { password: 'other' } });
+      const root = await server.createRepository('org/root');
+      const foreign = await other.createRepository('org/lib');
+      const tokenFile = path.join((await createSandbox(t)).directory, 'token');
+      await writeFile(tokenFile, 'secret');
+      const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+      const rows: [url: string, expected: object, words: RegExp][] = [
+        ['../missing.git', { reason: 'RepositoryNotFound' }, /\.gitmodules.*githubApp\.repositories/],
+        [foreign.url, { reason: 'AuthenticationFailed' }, /\.gitmodules.*no credentials are sent/],
+      ];
+      for (const [url, expected, words] of rows) {
+        const files = { '.gitmodules': gitmodules({ lib: url }), lib: { submodule: 'a'.repeat(40) } };
+        const commit = await root.commit({ files });
+        const synced = sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') });
+        await assert.rejects(synced, (error: Error) => {
+          assert.match(error.message, words);
+          assert.doesNotMatch(error.message, /spec\.git\.repo/);
+          return true;
+        });
+        await assert.rejects(
+          sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') }),
+          expected,
+        );
+      }
+    },
+  );
 
-  test('are abandoned after spec.git.timeout, as the repository itself is', async (t) => {
+  test('are abandoned after spec.git.timeout, as the repository itself is', slow, async (t) => {
     const server = await startServer(t);
     const [root, lib] = await Promise.all(['org/late', 'org/silent'].map(server.createRepository));
     assert.ok(root && lib);
@@ -140,7 +145,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), { 'b/c': '1' });
   });
 
-  test('are rejected with a message if their paths or URLs lead astray', async (t) => {
+  test('are rejected with a message if their paths or URLs lead astray', slow, async (t) => {
     const server = await startServer(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const local = server.url.replace('127.0.0.1', 'localhost');
@@ -166,32 +171,36 @@ suite('submodules', () => {
     }
   });
 
-  test('never come from a local address of another host, even if its name changes between two lookups', async (t) => {
-    const server = await startServer(t);
-    const lib = await server.createRepository('lib');
-    const files = { x: { submodule: await lib.commit({ files: { a: '1' } }) } };
-    // Local addresses are allowed, and another resolver than the guard's doesn't know these names.
-    const addresses = new Map([
-      ['127.0.0.1', ['127.0.0.1']],
-      ['rebound.test', ['127.0.0.1']],
-      ['mixed.test', ['192.0.2.1', '::1']],
-    ]);
-    const resolve = async (name: string) =>
-      (addresses.get(name) ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-    const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
-    const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server, http });
-    for (const name of ['rebound.test', 'mixed.test', '[::1]', '127.0.0.2']) {
-      const url = `${server.url.replace('127.0.0.1', name)}/lib.git`;
-      const target = { repo, commit: await commit({ files: { ...files, '.gitmodules': gitmodules({ x: url }) } }) };
-      await assert.rejects(sandbox.sync({ ...target, submodules: true }), { code: 'submodule.refused' }, name);
-    }
-    const unknown = await commit({ files: { '.gitmodules': gitmodules({ x: 'http://unknown.test/lib.git' }) } });
-    await assert.rejects(sandbox.sync({ repo, commit: unknown, submodules: true }), { name: 'TransientError' });
-    // The host of the repository itself is allowed.
-    const own = await commit({ files: { '.gitmodules': gitmodules({ x: `${server.url}/lib.git` }) } });
-    await sandbox.sync({ repo, commit: own, submodules: true, profile: mapped('x') });
-    assert.deepEqual(await sandbox.files(), { 'x/a': '1' });
-  });
+  test(
+    'never come from a local address of another host, even if its name changes between two lookups',
+    slow,
+    async (t) => {
+      const server = await startServer(t);
+      const lib = await server.createRepository('lib');
+      const files = { x: { submodule: await lib.commit({ files: { a: '1' } }) } };
+      // Local addresses are allowed, and another resolver than the guard's doesn't know these names.
+      const addresses = new Map([
+        ['127.0.0.1', ['127.0.0.1']],
+        ['rebound.test', ['127.0.0.1']],
+        ['mixed.test', ['192.0.2.1', '::1']],
+      ]);
+      const resolve = async (name: string) =>
+        (addresses.get(name) ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+      const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
+      const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server, http });
+      for (const name of ['rebound.test', 'mixed.test', '[::1]', '127.0.0.2']) {
+        const url = `${server.url.replace('127.0.0.1', name)}/lib.git`;
+        const target = { repo, commit: await commit({ files: { ...files, '.gitmodules': gitmodules({ x: url }) } }) };
+        await assert.rejects(sandbox.sync({ ...target, submodules: true }), { code: 'submodule.refused' }, name);
+      }
+      const unknown = await commit({ files: { '.gitmodules': gitmodules({ x: 'http://unknown.test/lib.git' }) } });
+      await assert.rejects(sandbox.sync({ repo, commit: unknown, submodules: true }), { name: 'TransientError' });
+      // The host of the repository itself is allowed.
+      const own = await commit({ files: { '.gitmodules': gitmodules({ x: `${server.url}/lib.git` }) } });
+      await sandbox.sync({ repo, commit: own, submodules: true, profile: mapped('x') });
+      assert.deepEqual(await sandbox.files(), { 'x/a': '1' });
+    },
+  );
 
   test('are rejected with a message if .gitmodules is a symbolic link', async (t) => {
     const server = await startServer(t);
@@ -210,7 +219,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test("are rejected with a message if .gitmodules isn't a readable file", async (t) => {
+  test("are rejected with a message if .gitmodules isn't a readable file", slow, async (t) => {
     const server = await startServer(t);
     const [root, leaf] = await Promise.all(['root', 'leaf'].map(server.createRepository));
     assert.ok(root && leaf);
@@ -234,7 +243,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), { 'lib/l': '1' });
   });
 
-  test('are limited in depth and number', async (t) => {
+  test('are limited in depth and number', slow, async (t) => {
     const server = await startServer(t);
     const sandbox = await createSandbox(t);
     let inner = { url: '', commit: '' };
@@ -259,7 +268,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('count once per link, and have to fit into memory before they are listed', async (t) => {
+  test('count once per link, and have to fit into memory before they are listed', slow, async (t) => {
     const server = await startServer(t);
     const [leaf, root] = await Promise.all(['leaf', 'root'].map(server.createRepository));
     assert.ok(leaf && root);
@@ -285,7 +294,7 @@ suite('submodules', () => {
     await assert.rejects(roomy.sync({ ...target, commit: await linked(33) }), /more than 32 submodules/);
   });
 
-  test('are counted before they are fetched, so tens of thousands of them delay nothing', async (t) => {
+  test('are counted before they are fetched, so tens of thousands of them delay nothing', slow, async (t) => {
     const server = await startServer(t);
     const { url: repo, path: at, git } = await server.createRepository('links');
     const write = objectWriter(at);

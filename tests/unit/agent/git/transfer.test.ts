@@ -13,6 +13,7 @@ import { Clone } from '../../../../agent/git/clone.ts';
 import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
 import { type TransferLimits, transfer } from '../../../../agent/git/transfer.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { objectWriter } from './support/write-object.ts';
@@ -75,7 +76,7 @@ async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> 
 }
 
 suite('a fetch from a git server', { concurrency: 2 }, () => {
-  test('continues while data arrives, even beyond the time limit for slow transfers', async (t) => {
+  test('continues while data arrives, even beyond the time limit for slow transfers', slow, async (t) => {
     const { clone, source, access } = await arrange(t, { bytes: 6_000 });
     const began = performance.now();
     await clone.fetch(source, access);
@@ -88,7 +89,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     ['falls silent', { bytes: 6_000, end: 100_000 }],
     ['never sends anything', { bytes: 6_000, end: 0 }],
   ] as const) {
-    test(`is stopped if the server ${name}, and the clone doesn't count as damaged`, async (t) => {
+    test(`is stopped if the server ${name}, and the clone doesn't count as damaged`, slow, async (t) => {
       const { clone, source, access } = await arrange(t, pace);
       await assert.rejects(clone.fetch(source, access), {
         name: 'TransientError',
@@ -100,7 +101,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     });
   }
 
-  test("is stopped if the server doesn't answer the first request", async (t) => {
+  test("is stopped if the server doesn't answer the first request", slow, async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('x');
     const source = { repo, ref: 'main', commit: await commit({ files: { a: '1' } }), isWhole: true };
@@ -111,7 +112,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     await assert.rejects(clone.fetch(source, { origin: server.url }), { code: 'git.stalled', reason: 'GitTimeout' });
   });
 
-  test('ends after spec.git.timeout', async (t) => {
+  test('ends after spec.git.timeout', slow, async (t) => {
     const { clone, source, access } = await arrange(t, { bytes: 6_000 });
     await assert.rejects(clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, access), {
       name: 'TransientError',
@@ -120,7 +121,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     });
   });
 
-  test('ends when it exceeds its size limit, and leaves nothing on the disk', async (t) => {
+  test('ends when it exceeds its size limit, and leaves nothing on the disk', slow, async (t) => {
     // A busy machine may send little for seconds, which isn't what this test is about.
     const lowSpeed = { bytesPerSecond: 500, seconds: 30 };
     const { clone, source, access, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000, lowSpeed });
@@ -146,7 +147,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     await assert.rejects(fetchTo(directory), { code: 'git.unreachable' }, 'there is room');
   });
 
-  test('stays within its memory limit, however large an object is, because files are streamed', async (t) => {
+  test('stays within its memory limit, however large an object is, because files are streamed', slow, async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, path: at, git, commit } = await server.createRepository('x');
     const directory = await temporaryDirectory(t, 'transfer-');

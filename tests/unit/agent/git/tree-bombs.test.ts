@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -72,7 +73,7 @@ suite('a commit that lists too many files to count', { timeout: 250_000 }, () =>
     });
   });
 
-  test('is no longer listed when the agent stops', async (t) => {
+  test('is no longer listed when the agent stops', slow, async (t) => {
     const target = await commitBomb(t);
     const sandbox = await createSandbox(t, { heapBytes: 2 ** 50 });
     await sandbox.sync({ ...target, profile: mapped('ok') });

@@ -5,6 +5,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
@@ -47,7 +48,7 @@ const fetches = () => server.requests.filter(({ command }) => command === 'fetch
 const say = ({ changes }: Answer) => changes.map(({ path: file, leftOut }) => [file, leftOut]).sort();
 
 suite('an inspection of another commit', () => {
-  test('leaves the clone and the files unchanged, and the next syncs work', async (t) => {
+  test('leaves the clone and the files unchanged, and the next syncs work', slow, async (t) => {
     const { sandbox, target, branch } = await arrange(t, {
       files: { 'config/a': '1\n' },
       other: { 'config/a': '2\n' },
@@ -69,7 +70,7 @@ suite('an inspection of another commit', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '2\n' });
   });
 
-  test('leaves a complete clone with submodules unchanged as well', async (t) => {
+  test('leaves a complete clone with submodules unchanged as well', slow, async (t) => {
     const module = await server.createRepository(`inspect-${++repositories}`);
     const inner = await module.commit({ files: { m: '1' } });
     const outer = await module.commit({ files: { m: '2' } });
@@ -98,7 +99,7 @@ suite('an inspection of another commit', () => {
     assert.equal((await sandbox.files())['m/m'], '1');
   });
 
-  test('works next to a shallow partial clone, for a commit that shares files with it or none', async (t) => {
+  test('works next to a shallow partial clone, for a commit that shares files with it or none', slow, async (t) => {
     const { repository, sandbox, target, commit } = await arrange(t, {
       files: { 'config/a': '1', 'config/b': 'b'.repeat(1_000), film: large, 'config/.gitattributes': 'x text\n' },
       other: { 'config/a': '2', film: `${large}y` },
@@ -164,19 +165,23 @@ suite('an inspection of another commit', () => {
     assert.ok(!`${await sandbox.git.run([`--git-dir=${sandbox.repo}`, ...objects])}`.includes(id.trim()));
   });
 
-  test("is refused when a sync would be: for a missing signature, or files that can't be delivered", async (t) => {
-    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
-    const asked = { kind: 'diff' as const, ref: 'other' };
-    await mkdir(path.join(sandbox.directory, 'keys'));
-    const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
-    const key = Buffer.concat([part(Buffer.from('ssh-ed25519')), part(Buffer.alloc(32, 1))]).toString('base64');
-    await writeFile(path.join(sandbox.directory, 'keys/ann'), `ssh-ed25519 ${key} ann\n`);
-    await assert.rejects(sandbox.inspect(asked, { ...target, verify: 'head' }), { code: 'git.signature' });
-    await assert.rejects(sandbox.inspect(asked, { ...target, profile: mapped('missing') }), /has no missing/);
-    await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
-  });
+  test(
+    "is refused when a sync would be: for a missing signature, or files that can't be delivered",
+    slow,
+    async (t) => {
+      const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+      const asked = { kind: 'diff' as const, ref: 'other' };
+      await mkdir(path.join(sandbox.directory, 'keys'));
+      const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+      const key = Buffer.concat([part(Buffer.from('ssh-ed25519')), part(Buffer.alloc(32, 1))]).toString('base64');
+      await writeFile(path.join(sandbox.directory, 'keys/ann'), `ssh-ed25519 ${key} ann\n`);
+      await assert.rejects(sandbox.inspect(asked, { ...target, verify: 'head' }), { code: 'git.signature' });
+      await assert.rejects(sandbox.inspect(asked, { ...target, profile: mapped('missing') }), /has no missing/);
+      await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
+    },
+  );
 
-  test('is refused when a sync would be, because a file fails a check', async (t) => {
+  test('is refused when a sync would be, because a file fails a check', slow, async (t) => {
     const { sandbox, target, branch } = await arrange(t, {
       files: { 'config/a.json': '{}', 'config/b': '1' },
       other: { 'config/a.json': '{', 'config/b': '2' },
@@ -229,7 +234,7 @@ suite('an inspection of another commit', () => {
     assert.deepEqual(await objectsOf(sandbox), before);
   });
 
-  test('needs no earlier sync', async (t) => {
+  test('needs no earlier sync', slow, async (t) => {
     const { target, branch } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const sandbox = await createSandbox(t);
     const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
@@ -244,7 +249,7 @@ suite('an inspection of another commit', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
-  test('never shows a Git LFS pointer as the content', async (t) => {
+  test('never shows a Git LFS pointer as the content', slow, async (t) => {
     const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
@@ -261,7 +266,7 @@ suite('an inspection of another commit', () => {
     assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), [['config/b', 'lfs']]);
   });
 
-  test("doesn't disturb the retry of a failed sync", async (t) => {
+  test("doesn't disturb the retry of a failed sync", slow, async (t) => {
     const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
@@ -333,7 +338,7 @@ suite('an inspection of delivered files', () => {
     assert.doesNotMatch(JSON.stringify(answer), /of the agent|of somebody else/);
   });
 
-  test('fetches objects again that the clone has lost', async (t) => {
+  test('fetches objects again that the clone has lost', slow, async (t) => {
     const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1\n' }, other: {} });
     await rm(sandbox.repo, { recursive: true });
     await sandbox.restart();
@@ -343,7 +348,7 @@ suite('an inspection of delivered files', () => {
     assert.deepEqual([answer.commit, answer.changes[0]?.before?.text], [commit, '1\n']);
   });
 
-  test('makes no patch for files of submodules', async (t) => {
+  test('makes no patch for files of submodules', slow, async (t) => {
     const module = await server.createRepository(`inspect-${++repositories}`);
     const inner = await module.commit({ files: { m: '1\n' } });
     const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });

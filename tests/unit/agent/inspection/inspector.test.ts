@@ -10,6 +10,7 @@ import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { openAnswer } from '../../../../shared/io/inspection-answer.ts';
 import { drawKeys } from '../../../../shared/io/sealed-box.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 
 const identity = {
@@ -86,7 +87,7 @@ suite('a query to the agent is answered', () => {
     assert.equal(inspector.dueMs, Number.POSITIVE_INFINITY);
   });
 
-  test('until the query expires, even if no client withdraws it', async () => {
+  test('until the query expires, even if no client withdraws it', slow, async () => {
     const { inspector, shown, ask } = inspectorOf();
     ask(questionOf({ expires: new Date(Date.now() + 5_000).toISOString() }));
     await inspector.run(never);

@@ -10,6 +10,7 @@ import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository, type LfsHost, WITHOUT_ATTRIBUTES } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
@@ -34,33 +35,37 @@ const mapped = (more: object = {}) => ({
 });
 
 suite('files in Git LFS', () => {
-  test('are delivered with their content, fetched at once, and repaired without a request to the server', async (t) => {
-    const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await createLfsRepository(server);
-    const large = randomBytes(3 * 1024 * 1024).toString('base64');
-    const many = Object.fromEntries(
-      Array.from({ length: 20 }, (_, n) => [`config/many/${n}`, lfs.add(`content ${n}`)]),
-    );
-    const unmapped = lfs.add('not mapped');
-    const files = { 'config/large': lfs.add(large), 'config/plain': 'plain', ...many, 'media/film': unmapped };
-    const sandbox = await createSandbox(t);
-    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files }), profile: mapped() };
-    const { plan } = await sandbox.sync(target);
-    assert.equal(plan.changes.length, 22);
-    const delivered = await sandbox.files();
-    assert.ok(delivered['config/large'] === large, 'another content');
-    assert.equal(delivered['config/plain'], 'plain');
-    assert.equal(delivered['config/many/7'], 'content 7');
-    assert.equal(lfs.requests.filter(({ path: file }) => file.endsWith('/batch')).length, 1);
-    const downloads = lfs.requests.map(({ path: file }) => file).join();
-    assert.ok(!downloads.includes(/sha256:(\w+)/.exec(unmapped)?.[1] ?? '?'), 'what is not mapped is left there');
-    assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
-    const requests = server.requests.length;
-    await writeFile(path.join(sandbox.data, 'config/many/7'), 'x');
-    await sandbox.sync(target);
-    assert.equal((await sandbox.files())['config/many/7'], 'content 7');
-    assert.equal(server.requests.length, requests);
-  });
+  test(
+    'are delivered with their content, fetched at once, and repaired without a request to the server',
+    slow,
+    async (t) => {
+      const { server, lfs } = await startWorld(t);
+      const { url: repo, commit } = await createLfsRepository(server);
+      const large = randomBytes(3 * 1024 * 1024).toString('base64');
+      const many = Object.fromEntries(
+        Array.from({ length: 20 }, (_, n) => [`config/many/${n}`, lfs.add(`content ${n}`)]),
+      );
+      const unmapped = lfs.add('not mapped');
+      const files = { 'config/large': lfs.add(large), 'config/plain': 'plain', ...many, 'media/film': unmapped };
+      const sandbox = await createSandbox(t);
+      const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files }), profile: mapped() };
+      const { plan } = await sandbox.sync(target);
+      assert.equal(plan.changes.length, 22);
+      const delivered = await sandbox.files();
+      assert.ok(delivered['config/large'] === large, 'another content');
+      assert.equal(delivered['config/plain'], 'plain');
+      assert.equal(delivered['config/many/7'], 'content 7');
+      assert.equal(lfs.requests.filter(({ path: file }) => file.endsWith('/batch')).length, 1);
+      const downloads = lfs.requests.map(({ path: file }) => file).join();
+      assert.ok(!downloads.includes(/sha256:(\w+)/.exec(unmapped)?.[1] ?? '?'), 'what is not mapped is left there');
+      assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
+      const requests = server.requests.length;
+      await writeFile(path.join(sandbox.data, 'config/many/7'), 'x');
+      await sandbox.sync(target);
+      assert.equal((await sandbox.files())['config/many/7'], 'content 7');
+      assert.equal(server.requests.length, requests);
+    },
+  );
 
   test('are fetched once if several pointers name them', async (t) => {
     const { server, lfs } = await startWorld(t);
@@ -84,7 +89,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), { a: 'content' });
   });
 
-  test('take no space once they are no longer needed', async (t) => {
+  test('take no space once they are no longer needed', slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -137,7 +142,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a.json': '{"name": "edge", "n": 2}' });
   });
 
-  test('need credentials, which are sent only to the origin of the repository', async (t) => {
+  test('need credentials, which are sent only to the origin of the repository', slow, async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true, credentials: { password: 'lfs-secret' } });
     const { url: repo, commit } = await createLfsRepository(server);
     const tokenFile = path.join((await createSandbox(t)).directory, 'token');
@@ -175,7 +180,7 @@ suite('files in Git LFS', () => {
     await assert.rejects(sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: last }), { code: 'git.authentication' });
   });
 
-  test("aren't delivered if the server lacks or corrupts them", async (t) => {
+  test("aren't delivered if the server lacks or corrupts them", slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -212,7 +217,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('are never fetched over http if the repository is on https', async (t) => {
+  test('are never fetched over http if the repository is on https', slow, async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true });
     const plain = await startWorld(t);
     plain.lfs.objects = lfs.objects;
@@ -227,7 +232,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(plain.lfs.requests, []);
   });
 
-  test("aren't fetched from denied addresses, whichever server refers to them", async (t) => {
+  test("aren't fetched from denied addresses, whichever server refers to them", slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const denied = await startWorld(t, { address: '127.0.0.2' });
     denied.lfs.objects = lfs.objects;
@@ -316,7 +321,7 @@ suite('files in Git LFS', () => {
     assert.ok(Number(/^bytes=(\d+)-$/.exec(ranges[0] ?? '')?.[1]) > 0, `asked for ${ranges}`);
   });
 
-  test('drop a partial download if another commit needs the space', async (t) => {
+  test('drop a partial download if another commit needs the space', slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const directory = await temporaryDirectory(t, 'full-');
@@ -340,7 +345,7 @@ exec git "$@"
     assert.deepEqual(await sandbox.files(), { a: 'small' });
   });
 
-  test('drop a partial download when other objects are fetched', async (t) => {
+  test('drop a partial download when other objects are fetched', slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -360,7 +365,7 @@ exec git "$@"
     }
   });
 
-  test('are listed within the heap of a small container, as many as fit into it', async () => {
+  test('are listed within the heap of a small container, as many as fit into it', slow, async () => {
     const script = `
       import { LfsStore } from ${importable('agent/lfs/lfs-store.ts')};
       const oid = (number) => String(number).padStart(64, '0');

@@ -6,6 +6,7 @@ import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
 import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
+import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 
 type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
@@ -310,7 +311,7 @@ suite('desiredTree', () => {
     assert.match(result.problems?.join('\n') ?? '', /p is mapped as a file, but p\/x needs it to be a directory/);
   });
 
-  test('rejects many files in the place of directories at once', () => {
+  test('rejects many files in the place of directories at once', slow, () => {
     const names = Array.from({ length: 20_000 }, (_, n) => `${n}`);
     const entries = names.flatMap((name) => [file(`a/${name}`), file(`b/${name}/x`)]);
     const began = processorMs();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { applyPatches, patchesFor } from '../../../../agent/plan/file-patches.ts';
 import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
+import { fc, runs } from '../../../support/property.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>
   Object.entries(set).map(([path, json]) => ({ path: parseJsonPath(path) ?? [], json }));
@@ -186,7 +186,7 @@ suite('a JSON patch of any document', () => {
         assert.equal(result.text, `${before}${JSON.stringify(next)}${after}`);
         assert.deepEqual(JSON.parse(result.text), put(JSON.parse(text), path, JSON.parse(JSON.stringify(next))));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -209,7 +209,7 @@ suite('a JSON patch of any document', () => {
           assert.equal(together.text, apart.content.toString());
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -229,7 +229,7 @@ suite('a JSON patch of any document', () => {
         );
         assert.notEqual(cut, -1);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

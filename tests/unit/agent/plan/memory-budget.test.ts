@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { placeOf } from '../../../../agent/plan/layering.ts';
 import type { Manifest, OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { MemoryBudget, NEW_OBJECTS_BYTES } from '../../../../agent/plan/memory-budget.ts';
 import { readNodeFlags } from '../../../../scripts/images/read-entry-point.ts';
 import { isWithin } from '../../../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../../../shared/domain/render-mappings.ts';
+import { fc } from '../../../support/property.ts';
 
 const MIB = 1024 ** 2;
 const mapping = (source: string, destination: string): RenderedMapping => ({

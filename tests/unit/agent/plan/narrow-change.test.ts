@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { desiredTree } from '../../../../agent/plan/desired-tree.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import { emptyManifest, type MutableManifest } from '../../../../agent/plan/manifest.ts';
@@ -10,6 +9,7 @@ import type { Mapping } from '../../../../shared/api/sync.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
 import { inputsHash } from '../../../../shared/domain/render-template.ts';
+import { fc, runs } from '../../../support/property.ts';
 
 type Files = Record<string, string>;
 type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
@@ -278,8 +278,8 @@ suite('narrowChange', () => {
         const isTree = Object.keys(after).every((file) => !directoriesOf(file).some((directory) => directory in after));
         if (isTree) seen[compare({ ...given, after })] += 1;
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
-    assert.ok(seen.narrow > 100, JSON.stringify(seen));
+    assert.ok(seen.narrow > runs(100), JSON.stringify(seen));
   });
 });

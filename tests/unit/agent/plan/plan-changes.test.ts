@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { fc, runs } from '../../../support/property.ts';
 import { desiredFiles, MemoryVolume } from '../support/memory-volume.ts';
 
 type Files = Record<string, string>;
@@ -228,7 +228,7 @@ suite('planChanges, for any two trees,', () => {
         assert.deepEqual(describe(again.plan), []);
         assert.deepEqual([again.plan.corrected, again.plan.disowned], [[], []]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

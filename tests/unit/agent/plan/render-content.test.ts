@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { renderContent } from '../../../../agent/plan/render-content.ts';
 import { firstInvalidByte } from '../../../../shared/domain/invalid-utf8.ts';
+import { fc } from '../../../support/property.ts';
 
 const values = new Map([['GatewayName', 'edge']]);
 const NAME = 'name={{ .GatewayName }}\n';

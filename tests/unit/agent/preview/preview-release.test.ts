@@ -6,6 +6,7 @@ import { isUnchanged } from '../../../../agent/plan/summarize-preview.ts';
 import type { FileChange } from '../../../../scripts/testbed/fast-import.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { until } from '../../../support/until.ts';
@@ -71,26 +72,30 @@ async function previewOf(t: TestContext, given: Given) {
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 
 suite('a preview', () => {
-  test('shows the changes that the sync then makes, and fetches no file of which only the name matters', async (t) => {
-    const { repository, sandbox, candidate, preview, counts, paths } = await previewOf(t, {
-      files: { 'config/a': '1', 'config/b': '1', 'config/c': '1' },
-      changes: { 'config/a': '2', 'config/b': null, 'config/d': 'new', other: '1' },
-    });
-    assert.deepEqual(counts, [1, 1, 1]);
-    assert.deepEqual(paths, [
-      'modify config/a (ContentChanged)',
-      'delete config/b (NoLongerMapped)',
-      'add config/d (New)',
-    ]);
-    assert.equal(isUnchanged(preview), false);
-    const blob = (await repository.git('rev-parse', `${candidate.commit}:config/a`)).trim();
-    const { missing } = await sandbox.clone.survey([blob]);
-    assert.deepEqual(missing, [blob]);
-    const before = fetches();
-    await sandbox.sync(candidate);
-    assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'config/c': '1', 'config/d': 'new' });
-    assert.equal(fetches() - before, 1, 'the directories are not fetched again, only the files');
-  });
+  test(
+    'shows the changes that the sync then makes, and fetches no file of which only the name matters',
+    slow,
+    async (t) => {
+      const { repository, sandbox, candidate, preview, counts, paths } = await previewOf(t, {
+        files: { 'config/a': '1', 'config/b': '1', 'config/c': '1' },
+        changes: { 'config/a': '2', 'config/b': null, 'config/d': 'new', other: '1' },
+      });
+      assert.deepEqual(counts, [1, 1, 1]);
+      assert.deepEqual(paths, [
+        'modify config/a (ContentChanged)',
+        'delete config/b (NoLongerMapped)',
+        'add config/d (New)',
+      ]);
+      assert.equal(isUnchanged(preview), false);
+      const blob = (await repository.git('rev-parse', `${candidate.commit}:config/a`)).trim();
+      const { missing } = await sandbox.clone.survey([blob]);
+      assert.deepEqual(missing, [blob]);
+      const before = fetches();
+      await sandbox.sync(candidate);
+      assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'config/c': '1', 'config/d': 'new' });
+      assert.equal(fetches() - before, 1, 'the directories are not fetched again, only the files');
+    },
+  );
 
   test('of a commit that changes no file of the gateway shows it, and its sync then writes no file', async (t) => {
     const { sandbox, candidate, preview, counts, paths } = await previewOf(t, {
@@ -106,7 +111,7 @@ suite('a preview', () => {
     assert.equal((await sandbox.applied())?.commit, candidate.commit);
   });
 
-  test('leaves the stable commit in the clone, which needs no fetch afterwards', async (t) => {
+  test('leaves the stable commit in the clone, which needs no fetch afterwards', slow, async (t) => {
     const { sandbox, stable } = await previewOf(t, { files: { 'config/a': '1' }, changes: { 'config/a': '2' } });
     await rm(path.join(sandbox.data, 'config/a'));
     await sandbox.restart();
@@ -115,7 +120,7 @@ suite('a preview', () => {
     assert.deepEqual([await sandbox.files(), fetches()], [{ 'config/a': '1' }, before]);
   });
 
-  test('keeps the latest candidate in the clone, and no earlier one', async (t) => {
+  test('keeps the latest candidate in the clone, and no earlier one', slow, async (t) => {
     const { repository, sandbox, stable, candidate } = await previewOf(t, {
       files: { 'config/a': '1' },
       changes: { 'config/a': '2' },
@@ -126,7 +131,7 @@ suite('a preview', () => {
     assert.deepEqual((await sandbox.clone.pins.commits()).sort(), [stable.commit, latest.commit].sort());
   });
 
-  test('ignores files that were changed on the volume, but not those of others', async (t) => {
+  test('ignores files that were changed on the volume, but not those of others', slow, async (t) => {
     const { sandbox, stable, candidate } = await arrange(t, {
       files: { 'config/a': '1', 'config/b': '1', 'config/d/e': '1' },
       changes: { 'config/new': '1', 'config/same': '1' },
@@ -157,7 +162,7 @@ suite('a preview', () => {
     assert.deepEqual([counts, paths], [[0, 1, 0], ['modify config/a (ModeChanged)']]);
   });
 
-  test('renders templates and patches, also new ones, and names one that every commit changes', async (t) => {
+  test('renders templates and patches, also new ones, and names one that every commit changes', slow, async (t) => {
     const values = (text: string) => ({ 'config/a': `{{ .GatewayName }} ${text}`, 'config/b': 'b' });
     const same = await previewOf(t, {
       files: values('x'),
@@ -179,7 +184,7 @@ suite('a preview', () => {
     assert.deepEqual([patched.counts, patched.everyCommit], [[0, 1, 0], 'config/a.json']);
   });
 
-  test('has the digest of the content, so equal changes of two gateways are recognized', async (t) => {
+  test('has the digest of the content, so equal changes of two gateways are recognized', slow, async (t) => {
     const files = { 'config/a': '{{ .Vars.x }}', 'config/b': '1' };
     const digestOf = async (x: string, b: string) => {
       const profile = { ...template, vars: { x } };
@@ -197,7 +202,7 @@ suite('a preview', () => {
     assert.notEqual(await digestOf('1', '3'), digest);
   });
 
-  test('has a digest that confirms no guess of a content without the rest of the repository', async (t) => {
+  test('has a digest that confirms no guess of a content without the rest of the repository', slow, async (t) => {
     const digestOf = async (other: string) => {
       const changes = { 'config/pin': '1234', other };
       const { preview } = await previewOf(t, { files: { 'config/pin': '0000' }, changes });
@@ -271,14 +276,14 @@ suite('a preview of a release that cannot be delivered', () => {
     ],
   ];
   for (const [name, given, expected] of cases) {
-    test(`names ${name}`, async (t) => {
+    test(`names ${name}`, slow, async (t) => {
       const { failure = '', counts, preview } = await previewOf(t, given);
       assert.match(failure, expected);
       assert.deepEqual([counts, isUnchanged(preview)], [[0, 0, 0], false]);
     });
   }
 
-  test('and the stable one has the same problem: it is a change, not a failure', async (t) => {
+  test('and the stable one has the same problem: it is a change, not a failure', slow, async (t) => {
     const { sandbox, stable, candidate } = await arrange(t, {
       files: { 'config/a': '{{ .Vars.none }}' },
       changes: { README: '1' },
@@ -360,7 +365,7 @@ suite('a preview of a release that cannot be delivered', () => {
     ['of a commit that is not signed', { files: { 'config/a': '1' }, changes: {}, verify: 'head' }],
   ];
   for (const [name, given] of old) {
-    test(`and the stable one has the same problem, ${name}: it is not a failure`, async (t) => {
+    test(`and the stable one has the same problem, ${name}: it is not a failure`, slow, async (t) => {
       const { failure, preview } = await previewOf(t, { ...given, isEmpty: true });
       assert.deepEqual([failure, isUnchanged(preview)], [undefined, false]);
     });
@@ -399,7 +404,7 @@ suite('a preview of a release that cannot be delivered', () => {
     ],
   ];
   for (const [name, given, expected] of added) {
-    test(`names ${name} than that of the stable one`, async (t) => {
+    test(`names ${name} than that of the stable one`, slow, async (t) => {
       const { failure = '' } = await previewOf(t, { ...given, isEmpty: true });
       assert.match(failure, expected);
     });
@@ -423,7 +428,7 @@ suite('a preview of a release that cannot be delivered', () => {
 });
 
 suite('a preview for an empty volume', () => {
-  test('compares with the stable release', async (t) => {
+  test('compares with the stable release', slow, async (t) => {
     const given: Given = {
       files: { 'config/a': '{{ .GatewayName }}', 'config/b': '1', 'config/c': '1' },
       changes: { 'config/b': '2', 'config/d': '1' },
@@ -437,7 +442,7 @@ suite('a preview for an empty volume', () => {
     assert.equal(isUnchanged(unchanged.preview), true);
   });
 
-  test('does so with atomic destinations', async (t) => {
+  test('does so with atomic destinations', slow, async (t) => {
     const atomic = { mappings: [plain('config', { publish: 'atomic' })] };
     for (const [changes, next] of [
       [{ 'config/a': '2' }, {}],
@@ -452,7 +457,7 @@ suite('a preview for an empty volume', () => {
   });
 });
 
-test('a preview counts files that were changed if the release begins to repair them', async (t) => {
+test('a preview counts files that were changed if the release begins to repair them', slow, async (t) => {
   const profile: Partial<ResolvedProfile> = { ...config, drift: 'ignore' };
   const given = { files: { 'config/a': '1' }, changes: {}, profile, next: { profile: config } };
   const { sandbox, stable, candidate } = await arrange(t, given);
@@ -463,7 +468,7 @@ test('a preview counts files that were changed if the release begins to repair t
 });
 
 suite('a preview of special files', () => {
-  test('lists links of atomic destinations that are created or removed, but not new trees', async (t) => {
+  test('lists links of atomic destinations that are created or removed, but not new trees', slow, async (t) => {
     const atomic = { mappings: [plain('config', { publish: 'atomic' })] };
     const files = { 'config/a': '1' };
     const changed = await previewOf(t, { files, changes: { 'config/a': '2' }, profile: atomic });
@@ -478,7 +483,7 @@ suite('a preview of special files', () => {
     assert.equal(isUnchanged(await drifted.sandbox.preview(drifted.candidate, drifted.stable)), true);
   });
 
-  test('follows links', async (t) => {
+  test('follows links', slow, async (t) => {
     const files = { 'config/l': { symlink: '../common/x' }, 'common/x': '1' };
     const { paths } = await previewOf(t, { files, changes: { 'common/x': '2' } });
     assert.deepEqual(paths, ['modify config/l (ContentChanged)']);
@@ -486,7 +491,7 @@ suite('a preview of special files', () => {
     assert.equal(isUnchanged(preview), true);
   });
 
-  test('follows submodules', async (t) => {
+  test('follows submodules', slow, async (t) => {
     const module = await server.createRepository('preview-module');
     const first = await module.commit({ files: { m: '1' } });
     const second = await module.commit({ files: { m: '2' } });
@@ -503,7 +508,7 @@ suite('a preview of special files', () => {
     assert.deepEqual([(await sandbox.files())['config/m/m'], fetches()], ['2', before]);
   });
 
-  test('fetches nothing from Git LFS, except for checks', async (t) => {
+  test('fetches nothing from Git LFS, except for checks', slow, async (t) => {
     const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
@@ -537,7 +542,7 @@ suite('a preview with a slow git server', () => {
     return { host, preview };
   };
 
-  test('fetches templates for as long as a sync does', async (t) => {
+  test('fetches templates for as long as a sync does', slow, async (t) => {
     const { host, preview } = await start(t);
     const limit = new AbortController();
     t.mock.method(AbortSignal, 'timeout', () => limit.signal);
@@ -550,7 +555,7 @@ suite('a preview with a slow git server', () => {
     assert.equal((await running).modified, 1);
   });
 
-  test('ends at the limit of spec.git.timeout, and shows nothing', async (t) => {
+  test('ends at the limit of spec.git.timeout, and shows nothing', slow, async (t) => {
     const { host, preview } = await start(t);
     host.fault = { hang: true };
     await assert.rejects(preview(500), { name: 'TransientError', code: 'git.timeout' });
@@ -560,7 +565,7 @@ suite('a preview with a slow git server', () => {
 });
 
 suite('a preview in progress', () => {
-  test('ends with its signal, and changes nothing for the next sync', async (t) => {
+  test('ends with its signal, and changes nothing for the next sync', slow, async (t) => {
     const host = await gitServerFor(t);
     const { repository, sandbox } = await gitSandbox(t, 'preview', { server: host });
     const commit = await repository.commit({ files: { 'config/a': '1' } });

@@ -8,6 +8,7 @@ import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/jud
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
 import { TransientError } from '../../../../shared/errors.ts';
+import { slow } from '../../../support/depth.ts';
 import { intentOf } from '../../../support/intents.ts';
 
 const OLD = { ref: 'v1', commit: 'a'.repeat(40), revision: '1', time: '' };
@@ -207,7 +208,7 @@ suite('the previewer', () => {
     );
   });
 
-  test('repeats a preview that failed, after a pause that grows', async () => {
+  test('repeats a preview that failed, after a pause that grows', slow, async () => {
     let isDown = true;
     const { previewer, shown, judge } = previewerOf(async (task) => {
       if (isDown) throw new TransientError('down', { code: 'x', reason: 'GitUnreachable' });
@@ -225,7 +226,7 @@ suite('the previewer', () => {
     assert.equal(shown.length, 1);
   });
 
-  test('repeats a preview with a failure when the files are checked again', async () => {
+  test('repeats a preview with a failure when the files are checked again', slow, async () => {
     const results = [changed, unchanged];
     const { previewer, shown, judge } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
     const task = taskOf();

@@ -9,6 +9,7 @@ import type { GitRepository } from '../../../../scripts/testbed/git-repository.t
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -143,7 +144,7 @@ for (const [form, makeSigner, skip] of [
       );
     });
 
-    test("of a tag that is moved are checked again, and the files stay if it isn't signed", async (t) => {
+    test("of a tag that is moved are checked again, and the files stay if it isn't signed", slow, async (t) => {
       const { repository, repo, sandbox } = await prepare(t);
       const ann = await makeSigner(t);
       await trust(sandbox, { ann: ann.publicKey });
@@ -160,7 +161,7 @@ for (const [form, makeSigner, skip] of [
       assert.deepEqual(await sandbox.files(), { a: '0' });
     });
 
-    test('of a tag allow only the tag of that name', async (t) => {
+    test('of a tag allow only the tag of that name', slow, async (t) => {
       const { repository, repo, plain, sandbox } = await prepare(t);
       const ann = await makeSigner(t);
       await trust(sandbox, { ann: ann.publicKey });
@@ -180,7 +181,7 @@ for (const [form, makeSigner, skip] of [
       assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
     });
 
-    test('of a tag can be added later, and replaced after a key was lost', async (t) => {
+    test('of a tag can be added later, and replaced after a key was lost', slow, async (t) => {
       const { repository, repo, plain: commit, sandbox } = await prepare(t);
       const ann = await makeSigner(t);
       const bob = await makeSigner(t);
@@ -203,7 +204,7 @@ for (const [form, makeSigner, skip] of [
 }
 
 suite('a tag that is signed later', { skip: skipSsh }, () => {
-  test('is found by previews, by questions about files, and after a switch from signed commits', async (t) => {
+  test('is found by previews, by questions about files, and after a switch from signed commits', slow, async (t) => {
     const { repository, repo, plain: stable, sandbox } = await prepare(t);
     const ann = await sshSigner(t);
     await trust(sandbox, { ann: ann.publicKey });
@@ -231,7 +232,7 @@ suite('a tag that is signed later', { skip: skipSsh }, () => {
     ],
     ['is deleted', (repository: GitRepository) => repository.deleteRef('refs/tags/v1')],
   ] as const) {
-    test(`keeps its earlier signature if it ${fate} while its key isn't trusted`, async (t) => {
+    test(`keeps its earlier signature if it ${fate} while its key isn't trusted`, slow, async (t) => {
       const { repository, repo, plain: commit, sandbox } = await prepare(t);
       const ann = await sshSigner(t);
       await trust(sandbox, { key: ann.publicKey });
@@ -247,7 +248,7 @@ suite('a tag that is signed later', { skip: skipSsh }, () => {
     });
   }
 
-  test("is reported as unsigned, with the reason why it can't be fetched again", async (t) => {
+  test("is reported as unsigned, with the reason why it can't be fetched again", slow, async (t) => {
     const { sandbox, second, sync } = await playOffline(t, 'tag');
     await trust(sandbox, { ann: (await sshSigner(t)).publicKey });
     await assert.rejects(sync(second, 'v2'), { code: 'git.signature', reason: 'SignatureInvalid', message: /fetch/ });
@@ -255,7 +256,7 @@ suite('a tag that is signed later', { skip: skipSsh }, () => {
 });
 
 suite('with no git server, signatures', { skip: skipSsh }, () => {
-  test('let a gateway switch between signed commits, as long as the key is trusted', async (t) => {
+  test('let a gateway switch between signed commits, as long as the key is trusted', slow, async (t) => {
     const { sandbox, first, second, sync } = await playOffline(t, 'head');
     await sync(first, 'v1', second);
     assert.deepEqual(await sandbox.files(), { a: 'v1' });
@@ -265,25 +266,29 @@ suite('with no git server, signatures', { skip: skipSsh }, () => {
     assert.deepEqual(await sandbox.files(), { a: 'v2' });
   });
 
-  test('let a gateway roll back to the commit of a signed tag, but not to one that only the volume names', async (t) => {
-    const { sandbox, first, second, sync, git } = await playOffline(t, 'tag');
-    await sync(first, 'v1', second);
-    assert.deepEqual(await sandbox.files(), { a: 'v1' });
-    await sync(second, 'v2', first);
-    // A user with access to the volume replaces the tag: same name but unsigned, or signed but with another name.
-    const tagger = ['-c', 'user.name=E', '-c', 'user.email=e@b.test'];
-    await git(...tagger, 'tag', '--annotate', '--message', 'forged', 'v1', first);
-    await git('update-ref', `refs/sync/pinned/${first}/tag`, 'refs/tags/v1');
-    await sandbox.restart();
-    await assert.rejects(sync(first, 'v1', second), { code: 'git.signature' });
-    await git('update-ref', `refs/sync/pinned/${first}/tag`, `refs/sync/pinned/${second}/tag`);
-    await assert.rejects(sync(first, 'v1', second), { code: 'git.refused' });
-    assert.deepEqual(await sandbox.files(), { a: 'v2' });
-  });
+  test(
+    'let a gateway roll back to the commit of a signed tag, but not to one that only the volume names',
+    slow,
+    async (t) => {
+      const { sandbox, first, second, sync, git } = await playOffline(t, 'tag');
+      await sync(first, 'v1', second);
+      assert.deepEqual(await sandbox.files(), { a: 'v1' });
+      await sync(second, 'v2', first);
+      // A user with access to the volume replaces the tag: same name but unsigned, or signed but with another name.
+      const tagger = ['-c', 'user.name=E', '-c', 'user.email=e@b.test'];
+      await git(...tagger, 'tag', '--annotate', '--message', 'forged', 'v1', first);
+      await git('update-ref', `refs/sync/pinned/${first}/tag`, 'refs/tags/v1');
+      await sandbox.restart();
+      await assert.rejects(sync(first, 'v1', second), { code: 'git.signature' });
+      await git('update-ref', `refs/sync/pinned/${first}/tag`, `refs/sync/pinned/${second}/tag`);
+      await assert.rejects(sync(first, 'v1', second), { code: 'git.refused' });
+      assert.deepEqual(await sandbox.files(), { a: 'v2' });
+    },
+  );
 });
 
 suite('signatures', { skip: skipSsh }, () => {
-  test('of tags need no git server after other tags of the same commits were checked', async (t) => {
+  test('of tags need no git server after other tags of the same commits were checked', slow, async (t) => {
     const { sandbox, first, second, sync } = await playOffline(t, 'tag', async ({ git }, look, commits) => {
       for (const [index, commit] of commits.entries()) {
         await git('tag', '--annotate', '--message', 'unsigned', `other-${index}`, commit);
@@ -316,7 +321,10 @@ suite('signatures', { skip: skipSsh }, () => {
 });
 
 suite('an expired key', () => {
-  test('for SSH is judged by the date of the commit, which its author chooses', { skip: skipSsh }, async (t) => {
+  test('for SSH is judged by the date of the commit, which its author chooses', {
+    ...slow,
+    skip: skipSsh,
+  }, async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
     const ann = await sshSigner(t);
     const trustUntil = (day: string) =>
@@ -367,7 +375,7 @@ async function startAgain(sandbox: Sandbox): Promise<void> {
 
 suite('a new pod without the git server', { skip: skipSsh }, () => {
   for (const verify of ['head', 'tag'] as const) {
-    test(`trusts a ${verify} that the same keys verified, and requests it for other keys`, async (t) => {
+    test(`trusts a ${verify} that the same keys verified, and requests it for other keys`, slow, async (t) => {
       const { sandbox, ann, second, sync } = await playOffline(t, verify);
       await startAgain(sandbox);
       assert.ok((await sync(second, 'v2')).isWithoutGit);
@@ -380,7 +388,7 @@ suite('a new pod without the git server', { skip: skipSsh }, () => {
       assert.deepEqual(await sandbox.files(), { a: 'v2' });
     });
 
-    test(`doesn't trust a ${verify} just because the gateway wrote so to the manifest`, async (t) => {
+    test(`doesn't trust a ${verify} just because the gateway wrote so to the manifest`, slow, async (t) => {
       const { sandbox, first, second, sync } = await playOffline(t, verify);
       const manifest = path.join(sandbox.data, '.sync-agent/manifest.jsonl');
       const text = await readFile(manifest, 'utf8');
@@ -391,7 +399,7 @@ suite('a new pod without the git server', { skip: skipSsh }, () => {
     });
   }
 
-  test("doesn't mistake a commit for that of another tag", async (t) => {
+  test("doesn't mistake a commit for that of another tag", slow, async (t) => {
     const { sandbox, second, sync } = await playOffline(t, 'tag');
     await startAgain(sandbox);
     await assert.rejects(sync(second, 'v1'), { code: /^git\./ });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import fc from 'fast-check';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { fc } from '../../../support/property.ts';
 import { type FileSystem, type Files, KilledVolume } from './killed-volume.ts';
 
 /** About as many calls as a sync of a few files makes, and as the one that undoes it makes first. */

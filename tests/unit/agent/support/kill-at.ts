@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
+import { byDepth, SEED } from '../../../support/depth.ts';
 import { grantLocks } from './grant-locks.ts';
 import type { Sandbox } from './sandbox.ts';
 import { type VolumeCall, watchVolume } from './volume-calls.ts';
@@ -112,6 +113,10 @@ export interface Steps {
   atMost: number;
 }
 
+/** Not at full depth, only some steps are taken: others with each commit. */
+export const STRIDE = byDepth(7, 1);
+export const FIRST_STEP = 1 + (SEED % STRIDE);
+
 /** Runs something with a kill at each step in turn, and with half of each write, until a run ends before its kill. */
 export async function everyKill(
   t: TestContext,
@@ -127,7 +132,7 @@ export async function everyKill(
 
 /**
  * Runs something for each step in turn until a run does not reach its step, without starting flock(1) for each of the
- * agents. Throws where too few were reached, or none was a write.
+ * agents. Returns the calls of the run without a step; throws if they are too few, or none was a write.
  */
 export async function everyStep(
   t: TestContext,
@@ -146,12 +151,10 @@ export async function everyStep(
 }
 
 async function reachAll({ atMost }: Steps, run: (step: number) => Promise<Play>): Promise<VolumeCall[]> {
-  const reached: VolumeCall[] = [];
-  for (;;) {
-    assert.ok(reached.length <= atMost, `still not at the end after ${atMost} steps`);
-    const { met } = await run(reached.length + 1);
-    if (!met) return reached;
-    reached.push(met);
+  for (let step = FIRST_STEP; ; step += STRIDE) {
+    assert.ok(step <= atMost + STRIDE, `still not at the end after ${atMost} steps`);
+    const { met, calls } = await run(step);
+    if (!met) return calls;
   }
 }
 

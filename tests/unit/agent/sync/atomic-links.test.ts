@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -151,7 +152,7 @@ suite('a dry run and a diff list the link of an atomic destination if', () => {
     },
   ];
   for (const [index, { title, earlier, act, profile, lines }] of cases.entries()) {
-    test(title, async (t) => {
+    test(title, slow, async (t) => {
       const { url: repo, commit: add } = await createRepository(`listed-link-${index}`);
       const commit = await add({ files: { 'dags/a': '1', 'dags/b': '1', other: '1' } });
       const sandbox = await createSandbox(t);

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import { slow } from '../../../support/depth.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { mappingOf } from '../support/tree-files.ts';
@@ -40,7 +41,7 @@ loop();
 `;
 
 suite('a reader in another process', () => {
-  test(`never sees files of two commits while ${COMMITS} commits change all of ${FILES} files`, async (t) => {
+  test(`never sees files of two commits while ${COMMITS} commits change all of ${FILES} files`, slow, async (t) => {
     const { url: repo, commit } = await createLocalRepository('atomic-reader');
     const commitOf = (n: number) =>
       commit({ files: Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), `${n}`])) });

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -141,7 +142,7 @@ suite('a destination with publish: atomic', () => {
     assert.deepEqual(takenOver(sandbox), []);
   });
 
-  test('is only planned in a dry run, and compared in inspections', async (t) => {
+  test('is only planned in a dry run, and compared in inspections', slow, async (t) => {
     const { url: repo, commit } = await createRepository('atomic-dry');
     const first = await commit({ files: { 'dags/a': '1' } });
     const second = await commit({ files: { 'dags/a': '2' } });
@@ -411,7 +412,7 @@ suite('a directory that is there before', () => {
     assert.deepEqual(takenOver(sandbox), []);
   });
 
-  test('can contain another tree, or be inside one', async (t) => {
+  test('can contain another tree, or be inside one', slow, async (t) => {
     const target = await prepare('atomic-nested');
     const sandbox = await createSandbox(t);
     const inner = {

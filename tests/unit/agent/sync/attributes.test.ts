@@ -6,6 +6,7 @@ import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { attributesIn, judgeAttributes } from '../../../../agent/plan/content-attributes.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { slow } from '../../../support/depth.ts';
 import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -97,7 +98,7 @@ suite('attributes that change content', () => {
     });
   });
 
-  test('are those of each commit, even soon after the previous one', async (t) => {
+  test('are those of each commit, even soon after the previous one', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')] };
     const attributes = '*.bat eol=crlf\n';
@@ -149,7 +150,7 @@ suite('attributes that change content', () => {
 suite('a file that looks like a Git LFS pointer', () => {
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
 
-  test('is an ordinary file unless an attribute says otherwise', async (t) => {
+  test('is an ordinary file unless an attribute says otherwise', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const requests = lfs.requests.length;
     const content = {

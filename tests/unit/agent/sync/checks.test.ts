@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { Check } from '../../../../shared/api/sync.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 
 const checks: Check[] = [
@@ -15,7 +16,7 @@ const checks: Check[] = [
 const failure = (message: RegExp | string) => ({ name: 'TerminalError', code: 'sync.CheckFailed', message });
 
 suite('checks before a sync', () => {
-  test('keep a commit with an invalid file from changing anything, even in a dry run', async (t) => {
+  test('keep a commit with an invalid file from changing anything, even in a dry run', slow, async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const good = { 'a.json': '{}', 'etc/b.yaml': 'a: 1', 'c.toml': 'a = 1', other: '{' };
     await sandbox.sync({ repo, commit: await commit({ files: good }), profile: { checks } });
@@ -31,7 +32,7 @@ suite('checks before a sync', () => {
     assert.deepEqual(await sandbox.files(), files);
   });
 
-  test('see the content after templates and patches, at the paths of the data volume', async (t) => {
+  test('see the content after templates and patches, at the paths of the data volume', slow, async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const target = { repo, commit: await commit({ files: { 'in/a.json': '{"port": {{ .Vars.port }} }' } }) };
     const mappings = [
@@ -47,7 +48,7 @@ suite('checks before a sync', () => {
     assert.deepEqual(await sandbox.files(), { 'out.json': '{"port": 08 }' });
   });
 
-  test('cover files that were delivered before, once a check is added', async (t) => {
+  test('cover files that were delivered before, once a check is added', slow, async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     const target = { repo, commit: await commit({ files: { 'a.json': '{', b: '1' } }) };
     await sandbox.sync(target);

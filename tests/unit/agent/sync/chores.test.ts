@@ -6,6 +6,7 @@ import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { Chores } from '../../../../agent/sync/chores.ts';
 import type { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
+import { slow } from '../../../support/depth.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
 /** A resource whose files are checked in each second. */
@@ -57,7 +58,7 @@ async function storyWith(t: TestContext, busy: 'a chore' | 'housekeeping' | 'the
 
 suite('a failed health check', { concurrency: true }, () => {
   for (const busy of ['a chore', 'housekeeping', 'the next sync'] as const) {
-    test(`is reported while ${busy} is in progress`, async (t) => {
+    test(`is reported while ${busy} is in progress`, slow, async (t) => {
       assert.deepEqual((await storyWith(t, busy)).slice(0, 2), ['Failed', 'end']);
     });
   }
@@ -65,7 +66,7 @@ suite('a failed health check', { concurrency: true }, () => {
 
 suite('a check of the files', { concurrency: true }, () => {
   for (const busy of ['a chore', 'housekeeping'] as const) {
-    test(`interrupts ${busy} that doesn't end`, async (t) => {
+    test(`interrupts ${busy} that doesn't end`, slow, async (t) => {
       const stop = new AbortController();
       let syncs = 0;
       const sync = async () => {
@@ -84,7 +85,7 @@ suite('a check of the files', { concurrency: true }, () => {
     });
   }
 
-  test('lets a slow chore end at last', async () => {
+  test('lets a slow chore end at last', slow, async () => {
     const limits: number[] = [];
     const neededMs = 900;
     let isDone = false;

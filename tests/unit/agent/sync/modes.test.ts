@@ -7,6 +7,7 @@ import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
@@ -52,7 +53,7 @@ suite('a mapping with a mode', () => {
     }
   });
 
-  test('that changes is a change of its files only, in the same commit and after a restart', async (t) => {
+  test('that changes is a change of its files only, in the same commit and after a restart', slow, async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'changed');
     const target = { repo, commit: await commit({ files }) };
     await sandbox.sync({ ...target, profile: keysWith() });
@@ -112,7 +113,7 @@ suite('a mapping with a mode', () => {
     assert.deepEqual([modeIn(sandbox, 'b'), (await sandbox.files()).b], ['640', '1']);
   });
 
-  test('makes any other mode of its files drift, which is repaired or reported', async (t) => {
+  test('makes any other mode of its files drift, which is repaired or reported', slow, async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'drift');
     const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
     await sandbox.sync(target);
@@ -205,7 +206,7 @@ suite('a mapping with a mode', () => {
     assert.deepEqual(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')), []);
   });
 
-  test('is corrected in files that the agent found, which stay when they are no longer mapped', async (t) => {
+  test('is corrected in files that the agent found, which stay when they are no longer mapped', slow, async (t) => {
     const key = (sandbox: Sandbox) => path.join(sandbox.data, 'keys/id');
     const found = async (name: string, onConflict: 'refuse' | 'takeOver') => {
       const { repo, commit, sandbox } = await localSandbox(t, name);
@@ -265,7 +266,7 @@ suite('a mapping with a mode', () => {
 });
 
 suite('an answer about files with a mode', () => {
-  test('has the modes, and no content of files that others can not read', async (t) => {
+  test('has the modes, and no content of files that others can not read', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'answer');
     const target = { repo, commit: await commit({ files }), profile: keysWith() };
     await sandbox.sync(target);
@@ -287,7 +288,7 @@ suite('an answer about files with a mode', () => {
     ]);
   });
 
-  test('has no content of a file that was private, whatever its mode is now', async (t) => {
+  test('has no content of a file that was private, whatever its mode is now', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'private');
     const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
     await sandbox.sync(target);

@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
@@ -47,7 +48,7 @@ async function arrange(t: TestContext) {
 const CHANGES = ['config/a.json ContentChanged', 'config/new New'];
 
 suite('a repeated dry run', () => {
-  test('needs no server, even though its content from Git LFS is no longer on disk', async (t) => {
+  test('needs no server, even though its content from Git LFS is no longer on disk', slow, async (t) => {
     const { host, lfs, sandbox, plan, goOffline } = await arrange(t);
     assert.deepEqual(await plan(), CHANGES);
     await goOffline();
@@ -58,7 +59,7 @@ suite('a repeated dry run', () => {
     assert.deepEqual([host.requests.length, lfs.requests.length], before);
   });
 
-  test('compares with the files that are on the volume by then', async (t) => {
+  test('compares with the files that are on the volume by then', slow, async (t) => {
     const { sandbox, plan, goOffline } = await arrange(t);
     await plan();
     await goOffline();
@@ -70,7 +71,7 @@ suite('a repeated dry run', () => {
     assert.deepEqual(await plan(), ['config/new TakenOver']);
   });
 
-  test('renders again with other values or mappings, but not after a query about files', async (t) => {
+  test('renders again with other values or mappings, but not after a query about files', slow, async (t) => {
     const { sandbox, next, plan, goOffline } = await arrange(t);
     await plan();
     const all = ['config/a.json ContentChanged', 'config/new New', 'config/same.json ContentChanged'];

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-test('an agent without the volume knows what another agent delivered there in the meantime', async (t) => {
+test('an agent without the volume knows what another agent delivered there in the meantime', slow, async (t) => {
   const server = await gitServerFor(t);
   const { url: repo, commit } = await server.createRepository('shared');
   const first = await commit({ files: { a: '1' } });

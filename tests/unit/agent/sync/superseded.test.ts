@@ -8,6 +8,7 @@ import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { slow } from '../../../support/depth.ts';
 import { loopOf, resourceOf, synced } from '../support/loop-of.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -150,7 +151,7 @@ test("a sync aborted by a pause doesn't keep the next one from being superseded"
   assert.deepEqual(story, ['2 aborted', '3 aborted', '4 done']);
 });
 
-test("a push during every fetch doesn't keep a gateway from new commits", async (t) => {
+test("a push during every fetch doesn't keep a gateway from new commits", slow, async (t) => {
   const repository = await server.createRepository('busy');
   const commits: string[] = [];
   for (let number = 1; number <= 9; number += 1) commits.push(await repository.commit({ files: { a: `${number}` } }));

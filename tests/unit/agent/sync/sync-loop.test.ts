@@ -8,6 +8,7 @@ import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/waves.ts';
 import { TransientError } from '../../../../shared/errors.ts';
+import { slow } from '../../../support/depth.ts';
 import { gatewaySyncOf } from '../../../support/objects.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
@@ -165,12 +166,12 @@ suite('a sync that the git server refused', () => {
     return tries;
   }
 
-  test('is retried within seconds after the credentials change', async (t) => {
+  test('is retried within seconds after the credentials change', slow, async (t) => {
     const [first = 0, second = Number.POSITIVE_INFINITY] = await triesOf(t, () => true, 30_000);
     assert.ok(second - first < 30_000, `after ${second - first} ms`);
   });
 
-  test('waits for its regular retry if it failed for another reason', async (t) => {
+  test('waits for its regular retry if it failed for another reason', slow, async (t) => {
     assert.equal((await triesOf(t, () => false, 4_000)).length, 1);
   });
 });
@@ -305,7 +306,7 @@ suite('a gateway pod', () => {
     ]);
   });
 
-  test('is ready with its files if a file system error prevents its notification', async (t) => {
+  test('is ready with its files if a file system error prevents its notification', slow, async (t) => {
     const stop = new AbortController();
     const findings: Finding[] = [];
     let fails = 2;

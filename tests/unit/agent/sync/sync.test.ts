@@ -5,6 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
 let server: GitServer;
@@ -283,7 +284,7 @@ suite('a sync', () => {
     assert.deepEqual((await sandbox.sync(target)).plan.changes[0]?.reason, 'Drifted');
   });
 
-  test('streams a large file', async (t) => {
+  test('streams a large file', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const large = Buffer.alloc(96 * 1024 * 1024, 'large\n');
     const target = {
@@ -355,7 +356,7 @@ suite('a sync is rejected without any change because of', () => {
     },
   ];
   for (const { name, files, profile, message } of refused) {
-    test(`${name}, even in a dry run`, async (t) => {
+    test(`${name}, even in a dry run`, slow, async (t) => {
       const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const target = { repo, commit: await commit({ files }), profile: { ...profile } };
       const refusal = { name: 'TerminalError', message };

@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -56,7 +57,7 @@ suite('a sync', () => {
   });
 });
 
-test('a stop interrupts housekeeping at once', { timeout: 250_000 }, async (t) => {
+test('a stop interrupts housekeeping at once', { ...slow, timeout: 250_000 }, async (t) => {
   const { url: repo, commit } = await createRepository('stopped');
   const git = new TroubledGit('repack', ['-c', 'alias.wait=!sleep 300', 'wait']);
   const sandbox = await createSandbox(t, { git });

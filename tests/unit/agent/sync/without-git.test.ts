@@ -4,6 +4,7 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
@@ -40,7 +41,7 @@ async function recreate(sandbox: Sandbox): Promise<void> {
 }
 
 suite('a new pod with the right files', () => {
-  test('needs no git server, even at later checks, and fetches the commit when it is back', async (t) => {
+  test('needs no git server, even at later checks, and fetches the commit when it is back', slow, async (t) => {
     const { sandbox, target, up, commit } = await prepare(t);
     await recreate(sandbox);
     assert.ok(await sandbox.isAtHand(target), 'it does not have to wait for its turn to fetch');
@@ -71,7 +72,7 @@ suite('a new pod with the right files', () => {
     assert.equal(sandbox.fetches, fetches);
   });
 
-  test('needs no git server for modes, which Kubernetes changes when it mounts a volume', async (t) => {
+  test('needs no git server for modes, which Kubernetes changes when it mounts a volume', slow, async (t) => {
     const large = 'x'.repeat(600_000);
     const { repo, commit, sandbox } = await gitSandbox(t, 'mounted', { server });
     const keys = { 'keys/id': 'key', 'keys/t': '{{ .Ref }}', 'keys/large': large, 'dags/a': '1', 'dags/b': '1' };
@@ -203,7 +204,7 @@ suite('a new pod needs the git server', () => {
     'for a signature': () => ({ verify: 'head' as const }),
   };
   for (const [what, change] of Object.entries(wishes)) {
-    test(what, async (t) => {
+    test(what, slow, async (t) => {
       const { sandbox, target } = await prepare(t);
       const before = await sandbox.files();
       await recreate(sandbox);
@@ -238,7 +239,7 @@ suite('a new pod needs the git server', () => {
   };
   for (const [where, damage] of Object.entries(damages)) {
     for (const drift of ['repair', 'ignore'] as const) {
-      test(`${where}, with drift: ${drift}`, async (t) => {
+      test(`${where}, with drift: ${drift}`, slow, async (t) => {
         const { sandbox, target, up, at } = await prepare(t, { profile: { ...profile, drift } });
         await recreate(sandbox);
         await damage(at);

@@ -1,8 +1,8 @@
 import { suite, test } from 'node:test';
+import { byDepth } from '../../../support/depth.ts';
 import { bringNextCommit, exchangeTrees, loseNothing } from '../support/any-trees.ts';
 
-/** tests/limits/agent has many more. */
-const RUNS = 100;
+const RUNS = byDepth(20, 200, 2_000);
 
 suite('for any trees, and kills at any calls of several syncs,', () => {
   test('all foreign files are as they were in the end', (t) => loseNothing(t, RUNS));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { slow } from '../../../support/depth.ts';
 import { actAt, contents, everyStep, failAt } from '../support/kill-at.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
@@ -108,7 +109,7 @@ test('a directory that is removed while it is empty is recreated, by this sync o
 
 suite('a sync that fails at any step', () => {
   for (const { title, ...kind } of cases.filter(({ wanted }) => wanted)) {
-    test(`keeps data that the gateway already wrote to the new file in the place of ${title}`, async (t) => {
+    test(`keeps data that the gateway already wrote to the new file in the place of ${title}`, slow, async (t) => {
       const make = await prepareAll(t, kind);
       let writes = 0;
       await everyStep(t, STEPS, async (step) => {

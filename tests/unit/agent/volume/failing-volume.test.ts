@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
 import { failCalls } from '../support/fail-calls.ts';
-import { actAt, everyStep, failAt, killAt, type Play } from '../support/kill-at.ts';
+import { actAt, everyStep, failAt, killAt, type Play, STRIDE } from '../support/kill-at.ts';
 import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -64,7 +64,7 @@ suite('all files keep their owners after an outage from any step of a sync on, e
           assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS', z: '1' });
           return outage;
         });
-        assert.ok(failed >= STEPS.atLeast / 2, `only ${failed} failed again`);
+        assert.ok(failed >= STEPS.atLeast / 2 / STRIDE, `only ${failed} failed again`);
       });
     }
   }

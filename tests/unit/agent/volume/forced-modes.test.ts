@@ -4,6 +4,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mountFuse, playExecutableBit, playForcedModes } from '../support/forced-modes.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
@@ -100,7 +101,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       assert.deepEqual(await entriesOf(data), before);
     });
 
-    test('a mode in a mapping changes only the record, and the report has a note', async (t) => {
+    test('a mode in a mapping changes only the record, and the report has a note', slow, async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
       const { repo, commit, sandbox } = await localSandbox(t, 'mode', { shared: { data, podUid: 'uid' } });

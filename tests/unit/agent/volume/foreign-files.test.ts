@@ -5,6 +5,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { actAt, failAt, killAt } from '../support/kill-at.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -223,7 +224,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
     });
 
-    test('survives a restart, even if the name under which it is kept is in use', async (t) => {
+    test('survives a restart, even if the name under which it is kept is in use', slow, async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { z: '1' });
       await writeFile(at('a'), 'theirs');

@@ -11,6 +11,7 @@ import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import type { Move, SeenFile } from '../../../../agent/volume/move.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -100,7 +101,7 @@ suite('a journal of moves', () => {
     assert.equal(await read(root), undefined);
   });
 
-  test('is incomplete if it is cut off at any byte', async (t) => {
+  test('is incomplete if it is cut off at any byte', slow, async (t) => {
     const { root, file } = await prepare(t);
     await writeJournal(MOVES, root);
     const whole = await readFile(file);
@@ -211,7 +212,7 @@ suite('a journal of moves', () => {
     });
   }
 
-  test('is read line by line, so 200,000 moves need little memory', async (t) => {
+  test('is read line by line, so 200,000 moves need little memory', slow, async (t) => {
     const { root, data } = await prepare(t);
     const count = 200_000;
     const moves = Array.from({ length: count }, (_, n): Move => {

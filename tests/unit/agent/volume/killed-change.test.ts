@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { FIRST_STEP, STRIDE } from '../support/kill-at.ts';
 import { type FileSystem, type Files, KilledVolume } from '../support/killed-volume.ts';
 
 const FILE_SYSTEMS: FileSystem[] = [
@@ -29,7 +30,7 @@ async function atEachKill(
 ): Promise<void> {
   const volume = await KilledVolume.create(t);
   for (const fileSystem of FILE_SYSTEMS) {
-    for (let killAt = 1; ; killAt += 1) {
+    for (let killAt = FIRST_STEP; ; killAt += STRIDE) {
       await volume.empty(fileSystem);
       for (const [file, text] of Object.entries(theirs)) write(volume, file, text);
       if (before) await volume.sync(before);

@@ -10,6 +10,7 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { manifestText } from '../../../../agent/volume/manifest-text.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { slow } from '../../../support/depth.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const directory = 'n'.repeat(200);
@@ -39,7 +40,7 @@ suite('paths that are too long', () => {
     ['a path', long],
     ['a name', `d/${'é'.repeat(128)}`],
   ] as const) {
-    test(`are rejected with the commit, and the next commit is delivered: ${name}`, async (t) => {
+    test(`are rejected with the commit, and the next commit is delivered: ${name}`, slow, async (t) => {
       const { sandbox, repo, commit } = await prepare(t);
       await sandbox.sync({ repo, commit: await commit({ files: { ok: '0' } }) });
       const tooLong = await commit({ files: { ok: '1', [file]: 'x' } });

@@ -11,6 +11,7 @@ import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -117,18 +118,18 @@ const HOSTILE_LINES = {
 
 suite('the manifest on disk', () => {
   for (const [what, line] of Object.entries(HOSTILE_LINES)) {
-    test(`is rejected before the agent runs out of memory, if a gateway writes ${what}`, async () => {
+    test(`is rejected before the agent runs out of memory, if a gateway writes ${what}`, slow, async () => {
       assert.equal(await readHostile(line), 'manifest.tooLarge');
     });
   }
 
-  test('is read if a sync of the same files has enough memory, and rejected before it needs all', async () => {
+  test('is read if a sync of the same files has enough memory, and rejected before it needs all', slow, async () => {
     assert.equal(await readMany(55_000), '55000');
     assert.equal(await readMany(200_000), 'manifest.tooLarge');
   });
 
   // A kill before it is compacted, after a sync that changed every file, leaves two records of each.
-  test('is read after a kill if a sync of the same files has enough memory', async () => {
+  test('is read after a kill if a sync of the same files has enough memory', slow, async () => {
     assert.equal(await readMany(50_000, { areChanged: true }), '50000');
   });
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { MANIFEST_HEADER, manifestText, updateText } from '../../../../agent/volume/manifest-text.ts';
 import { parseManifest } from '../../../../agent/volume/parse-manifest.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
+import { fc } from '../../../support/property.ts';
 
 const applied = { ref: 'main', commit: 'c', time: 't', revision: 'r' };
 const file: OwnedFile = {

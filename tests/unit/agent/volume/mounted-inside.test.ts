@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -11,7 +12,7 @@ async function startRepository(t: TestContext) {
 }
 
 suite('a mount of the gateway inside the data volume', () => {
-  test('stays, with the directories above it and files that the agent delivered there before', async (t) => {
+  test('stays, with the directories above it and files that the agent delivered there before', slow, async (t) => {
     const { url: repo, commit } = await startRepository(t);
     const mounts: string[] = [];
     const sandbox = await createSandbox(t, { mounts });

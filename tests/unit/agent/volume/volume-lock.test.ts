@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { flock } from '../../../../agent/volume/flock.ts';
 import type { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { slow } from '../../../support/depth.ts';
 import { createVolume, TIMES } from '../support/lock-agents.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 
@@ -71,7 +72,7 @@ async function replaceFlock(t: TestContext, data: string, script?: string): Prom
 }
 
 suite('when two or more agents share one volume,', () => {
-  test('the second one waits, and names the first, until it releases the volume', async (t) => {
+  test('the second one waits, and names the first, until it releases the volume', slow, async (t) => {
     const { agentOf, owner } = await createVolume(t);
     const a = await agentOf('a');
     const b = await agentOf('b');
@@ -108,7 +109,7 @@ suite('when two or more agents share one volume,', () => {
     }
   });
 
-  test('a stopped one keeps it, however long it shows no sign of life', async (t) => {
+  test('a stopped one keeps it, however long it shows no sign of life', slow, async (t) => {
     const { agentOf, data, at } = await createVolume(t);
     const child = await startHolder(t, data, 'a');
     child.kill('SIGSTOP');
@@ -133,7 +134,7 @@ suite('when two or more agents share one volume,', () => {
   });
 
   // The system gives a number that was closed to the next file that is opened.
-  test('a late sign of life is written to no other file', async (t) => {
+  test('a late sign of life is written to no other file', slow, async (t) => {
     const { agentOf, data } = await createVolume(t);
     const lock = await agentOf('a');
     await lock.hold();
@@ -155,7 +156,7 @@ suite('when two or more agents share one volume,', () => {
     await assert.rejects((await agentOf('b')).hold(), { code: 'data.inUse', message: /in use by another agent:/ });
   });
 
-  test('a late release keeps the lock of the next owner', async (t) => {
+  test('a late release keeps the lock of the next owner', slow, async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
     const a = await agentOf('a', { ...TIMES, touchMs: 60_000 });
     const b = await agentOf('b');
@@ -205,7 +206,7 @@ suite('a lost lock', () => {
     assert.equal(isHeld, false);
   });
 
-  test('goes to no other agent while its owner shows signs of life', async (t) => {
+  test('goes to no other agent while its owner shows signs of life', slow, async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
     const a = await agentOf('a');
     const b = await agentOf('b');
@@ -237,7 +238,7 @@ suite("an owner on another node, out of the lock's reach", () => {
     return { ...volume, file, lock: await volume.agentOf('a') };
   }
 
-  test('keeps the volume while it shows signs of life, and for some time after', async (t) => {
+  test('keeps the volume while it shows signs of life, and for some time after', slow, async (t) => {
     const { lock, file, owner } = await prepare(t);
     const touching = setInterval(() => void utimes(file, new Date(), new Date()), TIMES.touchMs);
     await waitsFor(lock, 3 * TIMES.aliveMs, inUseBy('b')).finally(() => clearInterval(touching));
@@ -252,7 +253,7 @@ suite("an owner on another node, out of the lock's reach", () => {
     assert.equal(await lock.hold(), true);
   });
 
-  test("isn't waited for longer if its clock is ahead", async (t) => {
+  test("isn't waited for longer if its clock is ahead", slow, async (t) => {
     const { lock, file } = await prepare(t);
     await utimes(file, new Date(), new Date(Date.now() + 3_600_000));
     const waitedMs = await holdInTime(lock);
@@ -278,7 +279,7 @@ suite('on a volume without working locks,', () => {
     ['on a machine without flock', undefined, /^flock\(1\) is not installed$/],
     ['on a file system without locks', 'echo "flock: 3: No locks available" >&2; exit 71', /has no locks$/],
   ] as const) {
-    test(`the volume is held, and the weakness is reported: ${what}`, async (t) => {
+    test(`the volume is held, and the weakness is reported: ${what}`, slow, async (t) => {
       const { agentOf, data } = await createVolume(t);
       await replaceFlock(t, data, script);
       const a = await agentOf('a');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
+import { slow } from '../../../support/depth.ts';
 import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
 
 suite('the output of kubectl stoker migrate', () => {
@@ -132,7 +133,7 @@ suite('the output of kubectl stoker migrate', () => {
     assert.ok(!output.includes('hunter2'), output);
   });
 
-  test('is an error for invalid YAML, even if only its aliases are wrong', async () => {
+  test('is an error for invalid YAML, even if only its aliases are wrong', slow, async () => {
     const lists = Array.from(
       { length: 12 },
       (_, index) => `l${index + 1}: &l${index + 1} [${Array(9).fill(`*l${index}`)}]`,

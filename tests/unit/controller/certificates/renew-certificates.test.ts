@@ -8,6 +8,7 @@ import {
   renewSelfSigned,
 } from '../../../../controller/certificates/renew-certificates.ts';
 import type { WebhookSecret } from '../../../../controller/certificates/webhook-secret.ts';
+import { slow } from '../../../support/depth.ts';
 import { foreignAuthority } from './foreign-certificates.ts';
 
 const DAY = 86_400_000;
@@ -133,7 +134,7 @@ suite('the CA', () => {
     assert.ok(isTrusted(renewed, bundleOf(renewed)));
   });
 
-  test('is replaced over the years without a gap in trust', () => {
+  test('is replaced over the years without a gap in trust', slow, () => {
     let secret = first;
     let published = bundleOf(first);
     for (let after = 0; after < 1_500 * DAY; after += 5 * DAY) {

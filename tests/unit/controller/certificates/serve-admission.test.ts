@@ -18,6 +18,7 @@ import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { slow } from '../../../support/depth.ts';
 import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 import {
@@ -93,7 +94,7 @@ function shakeHands(port: number, ca = authority.certificate): Promise<string> {
 }
 
 suite('the certificate of the admission endpoint', () => {
-  test('is replaced twenty times during continuous handshakes, none of which fails', async (t) => {
+  test('is replaced twenty times during continuous handshakes, none of which fails', slow, async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken } = await serve(t, volume.directory);
@@ -148,7 +149,7 @@ suite('the certificate of the admission endpoint', () => {
     ['ed25519', 'pkcs8'],
   ];
   for (const [key, form] of foreign) {
-    test(`can be foreign, below an intermediate CA: ${key}, ${form}`, async (t) => {
+    test(`can be foreign, below an intermediate CA: ${key}, ${form}`, slow, async (t) => {
       const { root, pair } = await foreignServing(t, key, form);
       const volume = await secretVolume(t);
       await volume.write(pair);
@@ -170,7 +171,7 @@ suite('the certificate of the admission endpoint', () => {
     assert.equal(await shakeHands(port, root), taken[0]);
   });
 
-  test('is served to API servers, however many connections another address holds', async (t) => {
+  test('is served to API servers, however many connections another address holds', slow, async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken } = await serve(t, volume.directory);
@@ -179,7 +180,7 @@ suite('the certificate of the admission endpoint', () => {
     held.release();
   });
 
-  test('is served for a while after closing begins, until the last client leaves', async (t) => {
+  test('is served for a while after closing begins, until the last client leaves', slow, async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken, listening } = await serve(t, volume.directory, { lingerMs: 3_000 });
@@ -200,17 +201,21 @@ suite('the certificate of the admission endpoint', () => {
     assert.deepEqual(warnings, ['a client does not trust the certificate of the admission endpoint']);
   });
 
-  test('of a closing endpoint serves one last response per connection, so no review arrives too late', async (t) => {
-    const volume = await secretVolume(t);
-    await volume.write(serving());
-    const { port, listening } = await serve(t, volume.directory);
-    const agent = new Agent({ ca: authority.certificate, servername: 'localhost', keepAlive: true, maxSockets: 1 });
-    t.after(() => agent.destroy());
-    assert.equal(await connectionHeader(port, agent), 'keep-alive');
-    const closed = listening.close(100);
-    assert.equal(await connectionHeader(port, agent), 'close');
-    await closed;
-  });
+  test(
+    'of a closing endpoint serves one last response per connection, so no review arrives too late',
+    slow,
+    async (t) => {
+      const volume = await secretVolume(t);
+      await volume.write(serving());
+      const { port, listening } = await serve(t, volume.directory);
+      const agent = new Agent({ ca: authority.certificate, servername: 'localhost', keepAlive: true, maxSockets: 1 });
+      t.after(() => agent.destroy());
+      assert.equal(await connectionHeader(port, agent), 'keep-alive');
+      const closed = listening.close(100);
+      assert.equal(await connectionHeader(port, agent), 'close');
+      await closed;
+    },
+  );
 });
 
 /** Sends a request with or without a client certificate; returns the response. */
@@ -263,7 +268,7 @@ suite('with CAs for clients, the admission endpoint', () => {
     assert.equal(await ask(port, await clientOf(t, ca)), 'ok');
   });
 
-  test('accepts new CAs without a restart, and ignores invalid ones', async (t) => {
+  test('accepts new CAs without a restart, and ignores invalid ones', slow, async (t) => {
     const { port, ca, clientCaFile, taken } = await arrange(t);
     const next = await foreignAuthority(t, 'p256');
     const old = await clientOf(t, ca);

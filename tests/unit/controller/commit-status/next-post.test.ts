@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { nextPost } from '../../../../controller/commit-status/next-post.ts';
 import type { WantedStatus } from '../../../../controller/commit-status/wanted-status.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
+import { fc } from '../../../support/property.ts';
 import { commit } from './resource.ts';
 
 type State = CommitStatusRecord['state'];

@@ -7,6 +7,7 @@ import type { SendStatus } from '../../../../controller/commit-status/send-statu
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { resource } from './resource.ts';
 
@@ -42,7 +43,7 @@ function arrange(t: TestContext, send: SendStatus = async () => {}) {
 }
 
 suite('the poster of commit statuses', { concurrency: 4 }, () => {
-  test('posts the newest status when its turn comes, and no earlier one', async (t) => {
+  test('posts the newest status when its turn comes, and no earlier one', slow, async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
     for (const state of ['pending', 'success'] as const) poster.want('ns/two', resource(), wantOf('b', state));
@@ -70,7 +71,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     assert.ok(news.length > 2, 'the status is to say which commit it is about');
   });
 
-  test('first posts that a commit was rolled back, if its status differs', async (t) => {
+  test('first posts that a commit was rolled back, if its status differs', slow, async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'success'));
     await untilSent('a success');
@@ -89,7 +90,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 2);
   });
 
-  test('ignores an earlier resource of the same name', async (t) => {
+  test('ignores an earlier resource of the same name', slow, async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
@@ -99,7 +100,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     await untilSent('a pending', 'a pending');
   });
 
-  test("doesn't delay another commit or an edit because of earlier errors", async (t) => {
+  test("doesn't delay another commit or an edit because of earlier errors", slow, async (t) => {
     const { poster, untilSent } = arrange(t, async () => {
       throw new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' });
     });
@@ -118,7 +119,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
   });
 
-  test("doesn't retry sooner after an edit or a pause if the server failed", async (t) => {
+  test("doesn't retry sooner after an edit or a pause if the server failed", slow, async (t) => {
     const failures = [new TransientError('502', { code: 'x', reason: 'GitUnreachable' })];
     const { poster, sent, untilSent } = arrange(t, async () => {
       const failure = failures.shift();
@@ -156,7 +157,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 1);
   });
 
-  test('remembers its posts while no status is requested', async (t) => {
+  test('remembers its posts while no status is requested', slow, async (t) => {
     const { poster, sent, news, untilSent } = arrange(t);
     const { commitStatus: _, ...git } = resource().spec.git;
     const silent = { ...resource(), generation: 4, spec: { ...resource().spec, git } };

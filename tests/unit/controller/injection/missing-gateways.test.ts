@@ -15,6 +15,7 @@ import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 
 const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: name, crName }) as ObservedPod;
@@ -95,7 +96,7 @@ suite('workloads that lack pods', () => {
     log: pino({ level: 'silent' }),
   };
 
-  test('are still known after a list that fails', async () => {
+  test('are still known after a list that fails', slow, async () => {
     const stopping = new AbortController();
     let rounds = 0;
     let isFailing = false;

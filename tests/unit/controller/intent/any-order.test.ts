@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { fc, runs } from '../../../support/property.ts';
 import { type Asked, at, decideFor, resourceOf } from '../support/requested-resource.ts';
 
 /** An event, its effect on the resource, and the second at which it was made. */
@@ -120,7 +120,7 @@ test("the order and number of intents and reconciles don't change the result", (
       assert.deepEqual(ends[1], ends[0]);
       assert.deepEqual(look({ ...asked, status: inTurn }).status, inTurn, 'and stays');
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -142,6 +142,6 @@ test('the newest of any number of intents is followed, and only it is reported',
         assert.equal(outcomes[kind], isThere ? outcome : undefined);
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { REFRESHED_BY } from '../../../../shared/api/names.ts';
+import { fc, runs } from '../../../support/property.ts';
 import { type Asked, at, decideFor, resourceOf, second } from '../support/requested-resource.ts';
 
 const hubWith = (asked: Asked = {}, fields: Partial<ObservedGatewaySync> = {}): ObservedGatewaySync => ({
@@ -218,5 +218,5 @@ test('followers end on the newest request since their edit, as if it were their 
     reconcile(200_000);
     assert.deepEqual(follower.status, status, 'no work is left');
   };
-  fc.assert(fc.property(fc.array(step, { maxLength: 10 }), property), { numRuns: 1_000 });
+  fc.assert(fc.property(fc.array(step, { maxLength: 10 }), property), { numRuns: runs(1_000) });
 });

@@ -4,6 +4,7 @@ import semver from 'semver';
 import { newestInRange, readRange } from '../../../../controller/intent/newest-in-range.ts';
 import { rangeKey } from '../../../../controller/intent/tag-range.ts';
 import { NewestTags } from '../../../../controller/polling/newest-tags.ts';
+import { slow } from '../../../support/depth.ts';
 
 const releases = ['v1.3.9', 'v1.4.0', 'v1.4.10', 'v1.4.9', 'v1.5.0-rc.1', 'v1.5.0', 'v2.0.0', 'v3.0.0-rc.1'];
 const plain = releases.map((tag) => tag.slice(1));
@@ -151,7 +152,7 @@ suite('tags that stream by', () => {
     return tags.refs;
   };
 
-  test('are too many for a range with very many parts, but not for the others', () => {
+  test('are too many for a range with very many parts, but not for the others', slow, () => {
     const heavy = Array.from({ length: 42 }, () => '9').join('||');
     assert.deepEqual([...streamOf([heavy, '~1.1'], 15_000).keys()].sort(), [
       'refs/tags/',

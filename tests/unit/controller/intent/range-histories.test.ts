@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
 import type { QueryResult } from '../../../../controller/intent/resolution.ts';
 import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
 import { WantedRefs } from '../../../../controller/polling/ref-query.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { TransientError } from '../../../../shared/errors.ts';
+import { fc, runs } from '../../../support/property.ts';
 import { checkRangeRest, checkRangeStep } from '../support/range-rules.ts';
 import { type Asked, at, decideFor, resourceOf, second } from '../support/requested-resource.ts';
 
@@ -79,5 +79,5 @@ test('a range is never left, never goes back, and always converges, whatever hap
     assert.notEqual(world.status.lastRequest?.outcome, 'Pending');
     assert.deepEqual(rest(20_000), world.status, 'nothing is left to do');
   };
-  fc.assert(fc.property(fc.array(step, { maxLength: 15 }), property), { numRuns: 1_500 });
+  fc.assert(fc.property(fc.array(step, { maxLength: 15 }), property), { numRuns: runs(1_500) });
 });

@@ -9,6 +9,7 @@ import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { slow } from '../../../support/depth.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -89,12 +90,12 @@ suite("the controller's liveness", () => {
     assert.equal(isAlive(), true);
   });
 
-  test('holds while the API server is unavailable, or refuses one of its watches', async (t) => {
+  test('holds while the API server is unavailable, or refuses one of its watches', slow, async (t) => {
     assert.equal(await isAliveWith(t, () => Promise.reject(new Error('ECONNREFUSED'))), true);
     assert.equal(await isAliveWith(t, () => Promise.reject(new ApiError(403, '{}'))), true);
   });
 
-  test('ends once a watch neither receives data nor retries', async (t) => {
+  test('ends once a watch neither receives data nor retries', slow, async (t) => {
     assert.equal(await isAliveWith(t, untilAborted), false);
   });
 });

@@ -11,6 +11,7 @@ import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-di
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { slow } from '../../../support/depth.ts';
 import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 
@@ -60,7 +61,7 @@ suite('the metrics endpoint', { concurrency: true }, () => {
     assert.equal((await scrape(port, certificate.toString())).status, 401, 'a client that trusts it is content');
   });
 
-  test('answers even if other addresses hold all its connections', async (t) => {
+  test('answers even if other addresses hold all its connections', slow, async (t) => {
     const { port } = await serve(t, 0);
     const addresses = Array.from({ length: 6 }, (_, index) => `127.0.0.${index + 2}`);
     await Promise.all(addresses.map((from) => holdConnections(t, { port, from, count: 10 })));

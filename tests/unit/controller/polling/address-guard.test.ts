@@ -11,6 +11,7 @@ import { readConfig } from '../../../../shared/config.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { isLocalAddress } from '../../../../shared/io/local-address.ts';
 import { Networks } from '../../../../shared/io/networks.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { queryClient, queryTools, sshAuth, sshTools, startHost } from './query-world.ts';
 
@@ -128,7 +129,7 @@ suite('a host name without an address is an unreachable server, without other ef
 suite('a host name is resolved once per connection, and only that address is used,', { concurrency: 4 }, () => {
   const moving = () => ({ 'git.test': [['127.0.0.1'], ['127.0.0.2']] });
 
-  test('over HTTP', async (t) => {
+  test('over HTTP', slow, async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('app');
@@ -138,7 +139,7 @@ suite('a host name is resolved once per connection, and only that address is use
     assert.equal(lookups.length, 1);
   });
 
-  test('over git://, and the server gets its name', async (t) => {
+  test('over git://, and the server gets its name', slow, async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const repository = await daemon.createRepository('app');
@@ -152,7 +153,7 @@ suite('a host name is resolved once per connection, and only that address is use
     await until(received, { accept: (text) => asked.test(text), describe: 'the question with the name of the host' });
   });
 
-  test('over ssh', async (t) => {
+  test('over ssh', slow, async (t) => {
     const { port, received } = await startListener(t);
     const { client, lookups } = arrange(t, `ssh://git@git.test:${port}/app.git`, moving(), other);
     await assert.rejects(client.query(main), { name: 'TransientError' });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, startHost, VERSION_2 } from './query-world.ts';
 import { arrange, commitOf } from './repositories-world.ts';
@@ -23,19 +24,23 @@ const startEvilHost = (t: TestContext) =>
   });
 
 suite('fabricated commit hashes', { concurrency: 4 }, () => {
-  test('in 200 requests of one resource cost the server a few requests, and delay no other resource', async (t) => {
-    const { query, untilAnswered, fetches, first, queries } = await arrange(t);
-    for (let index = 0; index < 200; index += 1) {
-      query('evil/one', { commit: fabricated(index), event: `request ${index}` });
-      if (index % 50 === 0)
-        assert.equal(commitOf(await untilAnswered(`good/${index}`, { event: 'push' }), 'refs/heads/main'), first);
-    }
-    // Six at once, and more on a machine that takes longer than ten seconds.
-    assert.ok(fetches() <= 12, `${fetches()} requests for commits`);
-    assert.ok(queries() <= 20, `${queries()} requests for refs`);
-  });
+  test(
+    'in 200 requests of one resource cost the server a few requests, and delay no other resource',
+    slow,
+    async (t) => {
+      const { query, untilAnswered, fetches, first, queries } = await arrange(t);
+      for (let index = 0; index < 200; index += 1) {
+        query('evil/one', { commit: fabricated(index), event: `request ${index}` });
+        if (index % 50 === 0)
+          assert.equal(commitOf(await untilAnswered(`good/${index}`, { event: 'push' }), 'refs/heads/main'), first);
+      }
+      // Six at once, and more on a machine that takes longer than ten seconds.
+      assert.ok(fetches() <= 12, `${fetches()} requests for commits`);
+      assert.ok(queries() <= 20, `${queries()} requests for refs`);
+    },
+  );
 
-  test('of many resources of a namespace wait behind the queries of another namespace', async (t) => {
+  test('of many resources of a namespace wait behind the queries of another namespace', slow, async (t) => {
     const { query, untilAnswered, fetches, first, enqueued } = await arrange(t);
     for (let index = 0; index < 200; index += 1)
       query(`evil/${index}`, { commit: fabricated(index), event: 'request' });
@@ -45,7 +50,7 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     assert.ok(fetches() - before <= 30, `${fetches() - before} requests for commits came before`);
   });
 
-  test("that the server doesn't answer fail for the requesting resource only", async (t) => {
+  test("that the server doesn't answer fail for the requesting resource only", slow, async (t) => {
     const { query, untilAnswered } = await arrange(t, 5_000);
     const repo = await startEvilHost(t);
     for (let index = 0; index < 8; index += 1)
@@ -61,7 +66,7 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     assert.equal(failed.lastGood?.get('refs/heads/main'), tip, 'its refs stay known');
   });
 
-  test('are looked up once per request, however often the refs are polled', async (t) => {
+  test('are looked up once per request, however often the refs are polled', slow, async (t) => {
     const { untilAnswered, query, fetches, queries } = await arrange(t);
     const wish = { commit: fabricated(1), intervalMs: 50, event: 'request' };
     const result = await untilAnswered('evil/one', wish);

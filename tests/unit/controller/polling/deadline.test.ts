@@ -6,6 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, queryClient, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
 
@@ -52,25 +53,25 @@ async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Prom
 const head = `HTTP/1.1 200 OK\r\nContent-Type: ${ADVERTISEMENT}\r\n`;
 
 suite('a query has a single deadline if', { concurrency: 4 }, () => {
-  test('the host never answers', async (t) => {
+  test('the host never answers', slow, async (t) => {
     await assertGivenUp(t, { repo: `http://127.0.0.1:${await startServer(t, () => {})}/app.git` });
   });
 
-  test('the server accepts, but never speaks TLS', async (t) => {
+  test('the server accepts, but never speaks TLS', slow, async (t) => {
     await assertGivenUp(t, { repo: `https://127.0.0.1:${await startServer(t, () => {})}/app.git` });
   });
 
-  test('the headers trickle', async (t) => {
+  test('the headers trickle', slow, async (t) => {
     const port = await startServer(t, (socket) => trickle(socket, `${head}X-Slow: `));
     await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
   });
 
-  test('the body trickles', async (t) => {
+  test('the body trickles', slow, async (t) => {
     const port = await startServer(t, (socket) => trickle(socket, `${head}\r\n${SERVICE}fff0`));
     await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
   });
 
-  test('each redirect takes its time', async (t) => {
+  test('each redirect takes its time', slow, async (t) => {
     let count = 0;
     const port: number = await startServer(t, (socket) =>
       socket.on('data', () => {
@@ -82,14 +83,14 @@ suite('a query has a single deadline if', { concurrency: 4 }, () => {
     await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
   });
 
-  test('the git binary waits for a server that trickles', async (t) => {
+  test('the git binary waits for a server that trickles', slow, async (t) => {
     const port = await startServer(t, (socket) => trickle(socket, 'fff0'));
     const repo = `git://127.0.0.1:${port}/app.git`;
     await assertGivenUp(t, { repo });
     await assertNothingRuns(`:${port}/`);
   });
 
-  test('the git binary sends several requests to a slow server', async (t) => {
+  test('the git binary sends several requests to a slow server', slow, async (t) => {
     const refs = `${packet(`${'b'.repeat(40)} refs/heads/main\0agent=git\n`)}0000`;
     const port = await startServer(t, (socket) =>
       socket.once('data', () => void setTimeout(() => socket.end(refs), DEADLINE_MS * 0.7)),
@@ -97,13 +98,13 @@ suite('a query has a single deadline if', { concurrency: 4 }, () => {
     await assertGivenUp(t, { repo: `git://127.0.0.1:${port}/app.git` });
   });
 
-  test('ssh waits for a silent server', async (t) => {
+  test('ssh waits for a silent server', slow, async (t) => {
     const port = await startServer(t, () => {});
     await assertGivenUp(t, { repo: `ssh://git@127.0.0.1:${port}/app.git`, auth: sshAuth });
     await assertNothingRuns(`-p ${port} `);
   });
 
-  test("the API server doesn't return the credentials", async (t) => {
+  test("the API server doesn't return the credentials", slow, async (t) => {
     const port = await startServer(t, () => {});
     const tools = queryTools(`https://127.0.0.1:${port}`);
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { gitLimitsOf, type HostCall, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 
@@ -99,7 +100,7 @@ suite('on one git server', () => {
     assert.ok(begun.includes('poll'), begun.join(', '));
   });
 
-  test("at most a second's worth begins at once, and the rest at its rate", async () => {
+  test("at most a second's worth begins at once, and the rest at its rate", slow, async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
     const begunAt: number[] = [];
     const started = performance.now();
@@ -124,7 +125,7 @@ suite('on one git server', () => {
     await until(() => begun.includes('second'), { timeout: 5_000, describe: 'the second call has started' });
   });
 
-  test('the rate counts each request of a call, when it is sent', async () => {
+  test('the rate counts each request of a call, when it is sent', slow, async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
     let sent = 0;
     const started = performance.now();

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
+import { slow } from '../../../support/depth.ts';
 
 type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 
@@ -77,7 +78,7 @@ function aliasOf(question: Buffer): Buffer {
 }
 
 suite('the resolver of host names', { concurrency: 4 }, () => {
-  test('finds a name at once while those of eight domains stay silent, and drops these', async (t) => {
+  test('finds a name at once while those of eight domains stay silent, and drops these', slow, async (t) => {
     const silent = Array.from({ length: 8 }, (_, index) => `git.silent-${index}.test`);
     const names = Object.fromEntries(silent.map((name) => [name, 'silent'] as const));
     const { resolve } = await arrange(t, { ...names, 'git.good.test': { a: '192.0.2.1' } });
@@ -111,7 +112,7 @@ suite('the resolver of host names', { concurrency: 4 }, () => {
     assert.equal(asked.length, 2, 'a full name is asked for as it is');
   });
 
-  test('queries a name with enough dots as it is first, and stops if a server is silent', async (t) => {
+  test('queries a name with enough dots as it is first, and stops if a server is silent', slow, async (t) => {
     const { resolve, asked } = await arrange(
       t,
       {

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { slow } from '../../../support/depth.ts';
 import { ADVERTISEMENT, clientFor, queryTools, SERVICE, startHost, VERSION_2 } from './query-world.ts';
 
 const run = promisify(execFile);
@@ -60,7 +61,7 @@ suite("a server that sends refs that weren't requested", () => {
       ['24 MiB', 24 * MIB],
       ['64 MB', 64 * MIB],
     ] as const) {
-      test(`${name}: ${size} pass through the controller's heap`, { timeout: 120_000 }, async (t) => {
+      test(`${name}: ${size} pass through the controller's heap`, { ...slow, timeout: 120_000 }, async (t) => {
         const repo = await startHost(t, async (request, response) => {
           response.on('error', () => {});
           response.writeHead(200, { 'Content-Type': ADVERTISEMENT });

@@ -10,6 +10,7 @@ import { Repositories } from '../../../../controller/polling/repositories.ts';
 import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import type { TransientError } from '../../../../shared/errors.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { until } from '../../../support/until.ts';
 import { resource } from '../commit-status/resource.ts';
@@ -146,7 +147,7 @@ suite('a pause that a git server requests', { concurrency: 4 }, () => {
         else assert.equal(answer, commit);
       });
 
-  test('ends with the request that waited for it', async (t) => {
+  test('ends with the request that waited for it', slow, async (t) => {
     let isLimited = true;
     const headers = { 'Retry-After': '1' };
     const { repo } = await startLimitingHost(t, () => (isLimited ? { status: 429, headers } : undefined));

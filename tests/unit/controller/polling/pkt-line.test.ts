@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { packet, readPackets } from '../../../../controller/polling/pkt-line.ts';
 import { processorMs } from '../../../support/processor-time.ts';
+import { fc } from '../../../support/property.ts';
 
 /** Reads bytes that arrive in chunks of this size. */
 async function read(bytes: Buffer | string, pieceSize = 64): Promise<string[]> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { arrange, commitOf } from './repositories-world.ts';
 
@@ -177,7 +178,7 @@ suite('a query for ranges', () => {
     assert.ok(await lastGoodOf({ range: '~1.4', prefixes: ['refs/tags/v1.4.2'] }));
   });
 
-  test('fails only for the ranges that are too large for its tags', async (t) => {
+  test('fails only for the ranges that are too large for its tags', slow, async (t) => {
     const { server, repository, first, subscribe, untilAnswered } = await arrange(t);
     const names = Array.from({ length: 25_000 }, (_, n) => `v1.0.${n}`);
     const lines = names.sort().map((name) => `${first} refs/tags/${name}\n`);

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, queryTools, startHost, VERSION_2 } from './query-world.ts';
 import { arrange, commitOf, HOUR_MS } from './repositories-world.ts';
@@ -95,7 +96,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     await until(() => queries() > before, { describe: 'a poll, since the interval is short again' });
   });
 
-  test('are polled an interval after the last query, whatever caused it', async (t) => {
+  test('are polled an interval after the last query, whatever caused it', slow, async (t) => {
     const { untilAnswered, queries } = await arrange(t);
     const started = performance.now();
     await untilAnswered('default/a', { intervalMs: 3_000 });
@@ -179,7 +180,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     );
   });
 
-  test('use the longest time limit of the subscribers of a query', async (t) => {
+  test('use the longest time limit of the subscribers of a query', slow, async (t) => {
     const { server, subscribe, untilAnswered } = await arrange(t);
     server.fault = { hang: true };
     subscribe('default/patient', { timeoutMs: 1_500 });
@@ -188,7 +189,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.ok(performance.now() - started >= 1_450);
   });
 
-  test('are not polled once no resource subscribes', async (t) => {
+  test('are not polled once no resource subscribes', slow, async (t) => {
     const { untilAnswered, repositories, queries } = await arrange(t);
     await untilAnswered('default/a', { intervalMs: 1_000 });
     repositories.unsubscribe('default/a');

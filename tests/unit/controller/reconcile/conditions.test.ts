@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import type { Resolution } from '../../../../controller/intent/resolution.ts';
 import { type Facts, judgeConditions } from '../../../../controller/reconcile/conditions.ts';
 import { mergeConditions, type Verdicts } from '../../../../controller/reconcile/merge-conditions.ts';
@@ -10,6 +9,7 @@ import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-stat
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
 import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
+import { fc } from '../../../support/property.ts';
 
 const commit = 'a'.repeat(40);
 const winner = { target: { ref: 'main', source: 'Spec' as const }, at: 0 };

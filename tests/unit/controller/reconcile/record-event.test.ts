@@ -4,6 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { EventLimiter, eventOf, writeEvent } from '../../../../controller/reconcile/record-event.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
+import { slow } from '../../../support/depth.ts';
 
 suite('events of a flapping resource', () => {
   test('are withheld after a burst, and resume with time', () => {
@@ -37,7 +38,7 @@ suite('events of a flapping resource', () => {
     assert.equal(limiter.take('another/a', 1_000), true);
   });
 
-  test('leave some to the next namespace, however many a few others cause', () => {
+  test('leave some to the next namespace, however many a few others cause', slow, () => {
     const limiter = new EventLimiter();
     for (let now = 0; now < 60_000; now += 100) {
       for (let namespace = 0; namespace < 20; namespace += 1)

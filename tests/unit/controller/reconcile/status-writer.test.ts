@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { isEqual, mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
 import {
   endWrite,
@@ -20,6 +19,7 @@ import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { clientWith } from '../../../support/client-with.ts';
 import { gatewaySpecOf, gatewaySyncOf } from '../../../support/objects.ts';
+import { fc } from '../../../support/property.ts';
 
 /** RFC 7386, section 2. */
 function applyPatch(target: unknown, patch: unknown): unknown {

@@ -5,6 +5,7 @@ import { step } from '../../../../controller/rollout/step.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isSame, stableOf } from '../../../../shared/domain/releases.ts';
+import { byDepth } from '../../../support/depth.ts';
 
 /**
  * A resource, an editor who may edit `spec.sync`, pause, and turn previews off, and an approver, who looks at the status
@@ -182,19 +183,17 @@ function explore({ isPreviewing, react, length }: Setting): number {
   return known.size;
 }
 
-const IS_LONG = process.env.ROLLOUT_TEST === 'all';
-
 suite('no gateway gets a release that needed an approval and that no approver saw', () => {
   for (const isPreviewing of [false, true]) {
     const previews = isPreviewing ? 'with previews' : 'without previews';
     test(`${previews}, whatever an editor does at any time`, (t) => {
-      const states = explore({ isPreviewing, react: (world) => world, length: IS_LONG ? 8 : 7 });
+      const states = explore({ isPreviewing, react: (world) => world, length: byDepth(7, 7, 8) });
       t.diagnostic(`${states} states`);
       assert.ok(states > 1_000);
     });
 
     test(`${previews}, whatever an editor does after the controller has seen the last edit`, (t) => {
-      const states = explore({ isPreviewing, react: settle, length: IS_LONG ? 6 : 5 });
+      const states = explore({ isPreviewing, react: settle, length: byDepth(5, 5, 6) });
       t.diagnostic(`${states} states`);
       assert.ok(states > 1_000);
     });

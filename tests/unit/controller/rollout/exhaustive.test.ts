@@ -1,4 +1,5 @@
 import { suite, test } from 'node:test';
+import { byDepth, sample } from '../../../support/depth.ts';
 import { explore } from './explore.ts';
 import type { Setup } from './model.ts';
 import type { Limits } from './node.ts';
@@ -87,7 +88,7 @@ const small: Case[] = [
 ];
 
 /**
- * Up to some hundred thousand states each, in a few minutes at most: ROLLOUT_TEST=all. They are limited by the number of rare
+ * Up to some hundred thousand states each, in a few minutes at most. They are limited by the number of rare
  * events per history; steps of the controller and the agents, and time, aren't limited.
  */
 const large: Case[] = [
@@ -219,7 +220,7 @@ const large: Case[] = [
   ],
   ['five gateways in three waves, one of which is created again', threeWaves, { newer: 1, leave: 1, join: 1 }],
 ];
-const cases = process.env.ROLLOUT_TEST === 'all' ? [...small, ...large] : small;
+const cases = byDepth(sample(small), small, [...small, ...large]);
 
 suite('every possible history keeps the rules of rollouts', () => {
   for (const [title, setup, limits] of cases) {

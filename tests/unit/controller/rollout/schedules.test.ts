@@ -1,12 +1,11 @@
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { byDepth } from '../../../support/depth.ts';
+import { fc } from '../../../support/property.ts';
 import type { Setup } from './model.ts';
 import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
 import { checkWaits } from './rules.ts';
 
-/** ROLLOUT_TEST_RUNS=10000 takes a minute; ROLLOUT_TEST_SEED repeats them. */
-const RUNS = Number(process.env.ROLLOUT_TEST_RUNS ?? '400');
-const SEED = process.env.ROLLOUT_TEST_SEED;
+const RUNS = byDepth(40, 400, 10_000);
 const MOVES = 60;
 
 const amount = fc.constantFrom<undefined | number | string>(undefined, 1, 2, '10%', '50%', '100%');
@@ -82,5 +81,5 @@ test('long random histories of rollouts keep the rules, and come to rest', { tim
     }
     comesToRest(node, setup, new Set());
   });
-  fc.assert(property, { numRuns: RUNS, ...(SEED && { seed: Number(SEED) }) });
+  fc.assert(property, { numRuns: RUNS });
 });

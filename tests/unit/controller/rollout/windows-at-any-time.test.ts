@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import fc from 'fast-check';
 import { judgeWindows, windowProblems } from '../../../../controller/rollout/windows.ts';
 import type { RolloutWindow } from '../../../../shared/api/rollout.ts';
+import { fc } from '../../../support/property.ts';
 
 const MINUTE = 60_000;
 const time = (text: string) => Date.parse(text);

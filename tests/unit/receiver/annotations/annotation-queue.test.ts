@@ -9,6 +9,7 @@ import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { ServerClock } from '../../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { slow } from '../../../support/depth.ts';
 
 const log = createLogger('test', { level: 'silent' });
 const demo: Target = { namespace: 'team', name: 'demo' };
@@ -192,7 +193,7 @@ suite('a failed write', () => {
     }
   });
 
-  test('is retried after the time that the API server requests', async () => {
+  test('is retried after the time that the API server requests', slow, async () => {
     const world = new World();
     world.errors.push(new ApiError(429, '', '1'));
     const started = performance.now();
@@ -201,7 +202,7 @@ suite('a failed write', () => {
     assert.ok(performance.now() - started >= 1000);
   });
 
-  test('is given up at the deadline, and a later delivery starts afresh', async () => {
+  test('is given up at the deadline, and a later delivery starts afresh', slow, async () => {
     const world = new World();
     world.errors.push(...Array.from({ length: 4 }, () => new ApiError(503, '')));
     const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 120 });
@@ -253,7 +254,7 @@ suite('a failed write', () => {
       new ApiError(403, ''),
     ];
     for (const denial of denials) {
-      test(`is retried, because the API server may have just started: ${denial.message}`, async () => {
+      test(`is retried, because the API server may have just started: ${denial.message}`, slow, async () => {
         const world = new World();
         world.errors.push(new ApiError(503, ''), denial, denial, denial);
         const queue = new AnnotationQueue({ annotate: world.annotate, log });

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { hmacKeyOf } from '../../../../receiver/authentication/hmac-key.ts';
 import { createReadSecrets as createReader } from '../../../../receiver/authentication/secrets.ts';
 import { tokenDigest } from '../../../../receiver/authentication/verify-token.ts';
+import { slow } from '../../../support/depth.ts';
 
 /** All secrets of these tests. */
 const words = ['global', 'global-token', 'good', 'leaked', 'new', 'old', 'older', 'one', 'own', 'two'];
@@ -51,7 +52,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual(await readSecrets(demo), { hmac: ['new', 'old'], bearer: undefined });
   });
 
-  test('follow the file when it changes', async (t) => {
+  test('follow the file when it changes', slow, async (t) => {
     const directory = await directoryOf(t, { token: 'one' });
     const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
@@ -60,7 +61,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
   });
 
-  test('follow a mounted Secret, whose files are links that change all at once', async (t) => {
+  test('follow a mounted Secret, whose files are links that change all at once', slow, async (t) => {
     const first = await directoryOf(t, { token: 'one' });
     const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
     const volume = await directoryOf(t, {});
@@ -75,7 +76,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).bearer, ['two']);
   });
 
-  test('of a mounted Secret are all known once its data change, before each file has its link', async (t) => {
+  test('of a mounted Secret are all known once its data change, before each file has its link', slow, async (t) => {
     const first = await directoryOf(t, { token: 'one' });
     const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
     const volume = await directoryOf(t, {});
@@ -91,7 +92,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
   });
 
-  test('of a mounted Secret are read again if a first attempt failed', async (t) => {
+  test('of a mounted Secret are read again if a first attempt failed', slow, async (t) => {
     const first = await directoryOf(t, { token: 'one' });
     const second = await directoryOf(t, {});
     const volume = await directoryOf(t, {});
@@ -125,7 +126,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual((await reading).bearer, ['own']);
   });
 
-  test('of a mounted Secret are removed with their key, and the others are still followed', async (t) => {
+  test('of a mounted Secret are removed with their key, and the others are still followed', slow, async (t) => {
     const first = await directoryOf(t, { key: 'global', 'team.demo': 'leaked' });
     const second = await directoryOf(t, { 'team.demo': 'own' });
     const volume = await directoryOf(t, {});
@@ -138,7 +139,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).hmac, []);
   });
 
-  test('of a mounted Secret are removed with the last of its keys', async (t) => {
+  test('of a mounted Secret are removed with the last of its keys', slow, async (t) => {
     const first = await directoryOf(t, { key: 'global', 'team.demo': 'leaked' });
     const second = await directoryOf(t, {});
     const volume = await directoryOf(t, {});
@@ -151,7 +152,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).hmac, []);
   });
 
-  test('stay while the file is unavailable', async (t) => {
+  test('stay while the file is unavailable', slow, async (t) => {
     const directory = await directoryOf(t, { key: 'good', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ hmac: { file: join(directory, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
@@ -169,7 +170,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     }
   });
 
-  test('are empty as soon as the file is emptied', async (t) => {
+  test('are empty as soon as the file is emptied', slow, async (t) => {
     const directory = await directoryOf(t, { key: 'good' });
     const readSecrets = createReadSecrets({ hmac: { file: join(directory, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['good']);
@@ -187,7 +188,7 @@ suite('a resource with its own secret file', { concurrency: true }, () => {
     assert.deepEqual(await readSecrets(other), { hmac: ['global'], bearer: ['global-token'] });
   });
 
-  test("accepts only that even while the directory without a global file can't be listed", async (t) => {
+  test("accepts only that even while the directory without a global file can't be listed", slow, async (t) => {
     const directory = await directoryOf(t, { 'team.demo': 'own' });
     const file = join(directory, 'key');
     const readSecrets = createReadSecrets({ hmac: { file }, bearer: { value: 'global-token' } });
@@ -204,7 +205,7 @@ suite('a resource with its own secret file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, []);
   });
 
-  test('uses the global value again when that file is removed', async (t) => {
+  test('uses the global value again when that file is removed', slow, async (t) => {
     const directory = await directoryOf(t, { token: 'global', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);

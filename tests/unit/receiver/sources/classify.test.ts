@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { classify } from '../../../../receiver/sources/classify.ts';
 import { parseJsonObject } from '../../../../receiver/sources/json-object.ts';
 import { isValidRefName } from '../../../../shared/domain/check-ref-name.ts';
+import { fc, runs } from '../../../support/property.ts';
 
 const release = { action: 'published', release: { tag_name: 'from-release' } };
 const argocd = { app: { metadata: { annotations: { 'git.ref': 'from-argocd' } } } };
@@ -116,7 +116,7 @@ suite('a hostile body', () => {
         if (delivery.kind === 'request') assert.ok(isValidRefName(delivery.ref));
         if (delivery.kind === 'push') assert.ok(delivery.ref.startsWith('refs/heads/') && isValidRefName(delivery.ref));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

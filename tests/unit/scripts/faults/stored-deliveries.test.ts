@@ -6,6 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { storedDeliveries, takenDeliveries } from '../../../../scripts/faults/invariants/stored-deliveries.ts';
 import { judgeAnswer, Senders } from '../../../../scripts/faults/world/senders.ts';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
+import { slow } from '../../../support/depth.ts';
 import { makeResources } from './make-resources.ts';
 
 const delivery = { target: 'n/r', event: 'push', payload: {} };
@@ -58,7 +59,7 @@ suite('the check after all faults are repaired', () => {
     return resources;
   };
 
-  test('requires that each resource gets a delivery, at once or a little later', async (t) => {
+  test('requires that each resource gets a delivery, at once or a little later', slow, async (t) => {
     const asked: (string | undefined)[] = [];
     const senders = await sendersTo(t, (request, response) => {
       asked.push(request.url);

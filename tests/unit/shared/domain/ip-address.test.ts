@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { addressBytes, networkOf } from '../../../../shared/domain/ip-address.ts';
+import { fc } from '../../../support/property.ts';
 
 test("the bytes of an IP address don't depend on its notation", () => {
   for (const [address, bytes] of [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { CompactEncrypt } from 'jose';
 import { drawKeys, open, seal } from '../../../../shared/io/sealed-box.ts';
+import { fc } from '../../../support/property.ts';
 
 const about = 'this pod, that question';
 const maxBytes = 2_000;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { ListSplitter } from '../../../../../shared/io/kubernetes/list-splitter.ts';
 import { assertLinear } from '../../../../support/assert-linear.ts';
+import { fc } from '../../../../support/property.ts';
 
 /** Reads a list that comes in pieces of so many bytes. */
 function read(json: string, pieceBytes: number) {

@@ -1,7 +1,11 @@
+import { appendFileSync, readFileSync } from 'node:fs';
 import { after } from 'node:test';
+import { useOf } from './usage.ts';
+
+// Loaded by each process that runs tests.
 
 /** Time for a test file to end after its tests (ms); generous because the machine may be busy. */
-const END_MS = Number(process.env.TEST_END_MS ?? 30_000);
+const END_MS = 30_000;
 
 // Not in the runner of other processes.
 if (process.env.NODE_TEST_CONTEXT || process.execArgv.includes('--test-isolation=none')) {
@@ -13,4 +17,14 @@ if (process.env.NODE_TEST_CONTEXT || process.execArgv.includes('--test-isolation
     }, END_MS);
     timer.unref();
   });
+  const file = process.env.TEST_USAGE;
+  if (file) process.on('exit', () => appendFileSync(file, `${JSON.stringify(useOf(process.argv, readStat()))}\n`));
+}
+
+function readStat(): string {
+  try {
+    return readFileSync('/proc/self/stat', 'utf8');
+  } catch {
+    return '';
+  }
 }

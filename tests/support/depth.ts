@@ -1,0 +1,24 @@
+import type { TestOptions } from 'node:test';
+import { SLOW } from '../../scripts/test/tally.ts';
+
+const depth = process.env.TEST_DEPTH ?? 'quick';
+
+/** Number with which random choices begin; the runner takes it from the commit, and prints it. */
+export const SEED = Number(process.env.TEST_SEED ?? 1);
+
+/** Chooses the size of an exploration: for `npm test`, for `npm run test:all`, and for the night. */
+export function byDepth<T>(quick: T, full: T, long = full): T {
+  if (depth === 'quick') return quick;
+  return depth === 'long' ? long : full;
+}
+
+/** Chooses some of many cases, others with each commit; at full depth, all. */
+export function sample<T>(cases: readonly T[], among = 4): readonly T[] {
+  return byDepth(
+    cases.filter((_, index) => index % among === SEED % among),
+    cases,
+  );
+}
+
+/** The options of a test that takes too long for `npm test`. */
+export const slow: TestOptions = byDepth({ skip: SLOW }, {});

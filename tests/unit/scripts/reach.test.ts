@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { suite, test } from 'node:test';
+import { reachOf } from '../../../scripts/test/reach.ts';
+
+const root = `${import.meta.dirname}/../../..`;
+
+suite('the tests that a change can reach', () => {
+  for (const [title, changed, expected] of [
+    ['are those of its program', ['cli/main.ts'], ['tests/browser', 'tests/integration/cli', 'tests/unit/cli']],
+    [
+      'are the changed ones',
+      ['tests/unit/agent/git/a.test.ts', 'tests/chart/b.test.ts'],
+      ['tests/chart', 'tests/unit/agent'],
+    ],
+    ['are all if programs share what changed', ['cli/main.ts', 'shared/domain/glob.ts'], ['all']],
+    ['are all if packages changed', ['package-lock.json'], ['all']],
+    ['are none if only texts changed', ['docs/index.md', 'README.md'], []],
+  ] as const) {
+    test(title, () => assert.deepEqual(reachOf([...changed]), expected));
+  }
+
+  for (const program of ['agent', 'controller', 'receiver', 'cli', 'chart']) {
+    test(`exist for ${program}`, () => {
+      const reached = reachOf([`${program}/file.ts`]);
+      assert.ok(reached.length > 0);
+      for (const directory of reached) assert.ok(existsSync(`${root}/${directory}`), directory);
+    });
+  }
+});
