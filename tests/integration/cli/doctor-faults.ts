@@ -1,44 +1,268 @@
-import { CLUSTER_FAULTS } from './doctor-cluster-faults.ts';
-import type { Change, Fault } from './doctor-fault.ts';
-import { GATEWAY_FAULTS } from './doctor-gateway-faults.ts';
-import { INJECTION_FAULTS } from './doctor-injection-faults.ts';
-import { POD_FAULTS } from './doctor-pod-faults.ts';
-import { REFUSED_FAULTS } from './doctor-refused-faults.ts';
-import type { World } from './doctor-world.ts';
+import type { Level } from '../../../cli/checks/finding.ts';
+import { makeAuthority, makeServingCertificate } from '../../../controller/certificates/make-certificate.ts';
+import {
+  at,
+  CONTROLLER_ENV,
+  deployment,
+  GATEWAYS,
+  POD_NAME,
+  RECEIVER_SECRET,
+  reportOf,
+  resource,
+  SYSTEM,
+  webhookConfiguration,
+} from './doctor-objects.ts';
+import type { Change } from './doctor-world.ts';
 
-/** Applies a fault, and returns a function that reverts it. */
-export async function seed(world: World, { change }: Fault): Promise<() => Promise<void>> {
-  const undos: (() => Promise<void>)[] = [];
-  for (const step of change) undos.unshift(await apply(world, step));
-  return async () => {
-    for (const undo of undos) await undo();
-  };
+/** A fault and its expected finding. */
+export interface Fault {
+  name: string;
+  change: Change[];
+  check: string;
+  level: Level;
+  /** Text of the finding, if other faults have the same check and level. */
+  text?: string;
+  /** Additional arguments. */
+  line?: string[];
 }
 
-async function apply(world: World, step: Change): Promise<() => Promise<void>> {
-  if ('add' in step) {
-    const { metadata } = await world.add(step.add, step.object);
-    return () => world.remove(`${step.add}/${metadata.name}`);
-  }
-  const path = 'remove' in step ? step.remove : step.patch;
-  const before = await world.read(path);
-  if (!before) throw new Error(`There is no ${path}.`);
-  if ('remove' in step) {
-    await world.remove(path);
-    return async () => void (await world.add(path.slice(0, path.lastIndexOf('/')), before));
-  }
-  const subresource = step.status ? '/status' : '';
-  await world.patch(path, step.with, subresource);
-  return async () => {
-    const { metadata } = await world.call<{ metadata: { resourceVersion: string } }>({ path });
-    const { resourceVersion } = metadata;
-    const body = { ...before, metadata: { ...before.metadata, resourceVersion } };
-    await world.call({ method: 'PUT', path: `${path}${subresource}`, body });
-  };
-}
+const CONTROLLER = `${at.deployments()}/stoker-operator`;
+const POD = `${at.pods()}/${POD_NAME}`;
+const REPORT = `${at.reports}/${POD_NAME}`;
+const ANNOTATIONS = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'plant' };
 
-/** All faults. */
+const CERTIFICATE = 'stoker-operator-webhook-tls';
+const CERTIFICATE_VOLUME = { name: 'webhook-certs', secret: { secretName: CERTIFICATE } };
+const OF_ANOTHER_CA = makeServingCertificate(
+  makeAuthority(Date.now()),
+  [`stoker-operator-webhook.${SYSTEM}.svc`],
+  Date.now(),
+).certificate;
+
+/** A Deployment with annotations that its pods don't inherit. */
+const till = (annotations: Record<string, string>) => ({
+  metadata: { name: 'till', annotations },
+  spec: {
+    selector: { matchLabels: { app: 'till' } },
+    template: { metadata: { labels: { app: 'till' } }, spec: { containers: [{ name: 'gateway', image: 'x' }] } },
+  },
+});
+
+const event = (involved: { kind: string; name: string }, reason: string, message: string): Change => ({
+  add: at.events,
+  object: {
+    metadata: { name: 'warning' },
+    involvedObject: { ...involved, namespace: GATEWAYS },
+    reason,
+    type: 'Warning',
+    message,
+  },
+});
+
+/** Status of a container that restarts repeatedly, as the kubelet reports it. */
+const CRASHING = {
+  name: 'controller',
+  image: 'x',
+  imageID: '',
+  ready: false,
+  restartCount: 3,
+  state: { waiting: { reason: 'CrashLoopBackOff' } },
+};
+
+/** Faults for the kinds of objects that `doctor` reads. The unit tests cover the checks. */
 export const FAULTS: readonly Fault[] = [
-  ...[...CLUSTER_FAULTS, ...INJECTION_FAULTS, ...GATEWAY_FAULTS],
-  ...[...REFUSED_FAULTS, ...POD_FAULTS],
+  {
+    name: 'a controller that restarts repeatedly',
+    change: [
+      { patch: CONTROLLER, with: { status: { availableReplicas: 0, readyReplicas: 0 } }, status: true },
+      {
+        patch: `${at.pods(SYSTEM)}/stoker-operator-0`,
+        with: { status: { containerStatuses: [CRASHING] } },
+        status: true,
+      },
+    ],
+    check: 'controller/ready',
+    level: 'failed',
+    text: 'CrashLoopBackOff',
+  },
+  {
+    name: 'a missing Lease',
+    change: [{ remove: `${at.leases}/${CONTROLLER_ENV.LEASE_NAME}` }],
+    check: 'operator/leader',
+    level: 'failed',
+  },
+  {
+    name: 'an installation in another namespace',
+    change: [{ add: at.deployments(GATEWAYS), object: deployment('second', 'controller', CONTROLLER_ENV) }],
+    check: 'operator/several',
+    level: 'failed',
+  },
+  {
+    name: 'a missing Secret of the receiver',
+    change: [{ remove: `${at.secrets(SYSTEM)}/${RECEIVER_SECRET}` }],
+    check: 'receiver/secret',
+    level: 'failed',
+  },
+  {
+    name: 'a certificate of another CA',
+    change: [
+      { patch: CONTROLLER, with: { spec: { template: { spec: { volumes: [CERTIFICATE_VOLUME] } } } } },
+      {
+        add: at.secrets(SYSTEM),
+        object: { metadata: { name: CERTIFICATE }, stringData: { 'tls.crt': OF_ANOTHER_CA } },
+      },
+    ],
+    check: 'webhook/certificate',
+    level: 'failed',
+  },
+  {
+    name: 'a webhook whose operator was deleted with its namespace',
+    change: [
+      { remove: CONTROLLER },
+      { patch: `${at.webhooks}/stoker-operator-webhook`, with: webhookConfiguration('LS0tLS1CRUdJTg==', 'deleted') },
+    ],
+    check: 'webhook/service',
+    level: 'failed',
+  },
+  {
+    name: 'a webhook without a ready pod',
+    change: [
+      {
+        patch: `${at.slices}/stoker-operator-webhook`,
+        with: { endpoints: [{ addresses: ['10.1.2.3'], conditions: { ready: false } }] },
+      },
+    ],
+    check: 'webhook/endpoint',
+    level: 'failed',
+  },
+  {
+    name: 'a NetworkPolicy with the default policyTypes for the controller',
+    change: [{ add: at.networkPolicies(SYSTEM), object: { metadata: { name: 'deny' }, spec: { podSelector: {} } } }],
+    check: 'webhook/network-policy',
+    level: 'warning',
+  },
+  {
+    name: 'a missing ClusterRole of the agents',
+    change: [{ remove: `${at.clusterRoles}/sync-agent` }],
+    check: 'rights/cluster-role',
+    level: 'failed',
+  },
+  {
+    name: 'a missing ClusterRoleBinding of the receiver',
+    change: [{ remove: `${at.clusterRoleBindings}/stoker-operator-receiver` }],
+    check: 'namespace/receiver-rights',
+    level: 'failed',
+  },
+  {
+    name: 'a missing policy',
+    change: [{ remove: `${at.policies}/stoker-operator-agent` }],
+    check: 'policies/installed',
+    level: 'failed',
+  },
+  {
+    name: 'a policy without a binding',
+    change: [{ remove: `${at.policyBindings}/stoker-operator-receiver` }],
+    check: 'policies/bound',
+    level: 'failed',
+  },
+  {
+    name: 'a missing namespace',
+    change: [],
+    line: ['-n', 'nowhere'],
+    check: 'namespace/there',
+    level: 'failed',
+  },
+  {
+    name: 'a missing GatewaySync',
+    change: [],
+    line: ['palnt'],
+    check: 'namespace/gatewaysyncs',
+    level: 'failed',
+  },
+  {
+    name: 'an annotated pod in a namespace that injection excludes by its name',
+    change: [
+      {
+        add: at.pods('skipped'),
+        object: {
+          metadata: { name: 'late', annotations: ANNOTATIONS },
+          spec: { containers: [{ name: 'gateway', image: 'x' }] },
+        },
+      },
+    ],
+    line: ['-n', 'skipped'],
+    check: 'namespace/injection',
+    level: 'failed',
+  },
+  {
+    name: 'a missing RoleBinding of the agents',
+    change: [{ remove: `${at.roleBindings}/sync-agent-plant` }],
+    check: 'namespace/role-binding',
+    level: 'failed',
+  },
+  {
+    name: 'annotations on a Deployment instead of its pods',
+    change: [{ add: at.deployments(GATEWAYS), object: till(ANNOTATIONS) }],
+    check: 'namespace/workload',
+    level: 'failed',
+  },
+  {
+    name: 'an event about rejected pods',
+    change: [event({ kind: 'ReplicaSet', name: 'till-1' }, 'FailedCreate', 'sync agent: no such GatewaySync')],
+    check: 'namespace/denied',
+    level: 'failed',
+  },
+  {
+    name: 'a NetworkPolicy for the egress of gateways',
+    change: [
+      {
+        add: at.networkPolicies(),
+        object: { metadata: { name: 'deny' }, spec: { podSelector: {}, policyTypes: ['Egress'] } },
+      },
+    ],
+    check: 'namespace/network-policy',
+    level: 'warning',
+  },
+  {
+    name: 'a GatewaySync with the default status of the CRD',
+    change: [{ add: at.gatewaySyncs, object: { ...resource('unseen'), status: undefined } }],
+    check: 'gatewaysync/seen',
+    level: 'warning',
+  },
+  {
+    name: 'an empty value in a Secret',
+    change: [{ patch: `${at.secrets()}/git`, with: { data: { token: '' } } }],
+    check: 'gatewaysync/secret',
+    level: 'failed',
+  },
+  {
+    name: 'an event about an unavailable volume',
+    change: [
+      event({ kind: 'Pod', name: POD_NAME }, 'FailedAttachVolume', 'Multi-Attach error'),
+      {
+        patch: POD,
+        with: { status: { phase: 'Pending', conditions: [{ type: 'Ready', status: 'False' }] } },
+        status: true,
+      },
+    ],
+    check: 'pod/volume/FailedAttachVolume',
+    level: 'failed',
+  },
+  {
+    name: 'a report of an earlier pod',
+    change: [{ remove: REPORT }, { add: at.reports, object: reportOf('another') }],
+    check: 'report/pod',
+    level: 'warning',
+  },
+  {
+    name: 'a report from the future',
+    change: [
+      {
+        patch: REPORT,
+        with: { status: { reportedAt: new Date(Date.now() + 20 * 60_000).toISOString() } },
+      },
+    ],
+    check: 'report/clock',
+    level: 'warning',
+  },
 ];

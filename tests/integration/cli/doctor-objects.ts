@@ -2,7 +2,7 @@ import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../../s
 import { injectedPod } from '../../support/gateway-pods.ts';
 import { gatewaySync } from '../../support/gateway-syncs.ts';
 
-export const COMMIT = 'c0ffee11'.repeat(5);
+const COMMIT = 'c0ffee11'.repeat(5);
 export const SYSTEM = 'stoker-system';
 export const GATEWAYS = 'gateways';
 const ADMISSION = 'admissionregistration.k8s.io/v1';
@@ -23,8 +23,8 @@ export const at = {
   clusterRoleBindings: groupPath(RBAC, 'clusterrolebindings'),
   roleBindings: groupPath(RBAC, 'rolebindings', GATEWAYS),
   networkPolicies: (namespace = GATEWAYS) => groupPath('networking.k8s.io/v1', 'networkpolicies', namespace),
-  gatewaySyncs: (namespace = GATEWAYS) => gatewaySyncPath(namespace),
-  reports: (namespace = GATEWAYS) => syncReportPath(namespace),
+  gatewaySyncs: gatewaySyncPath(GATEWAYS),
+  reports: syncReportPath(GATEWAYS),
   events: corePath('events', GATEWAYS),
 };
 
@@ -67,8 +67,6 @@ export const CONTROLLER_ENV = {
 
 export const RECEIVER_SECRET = 'stoker-operator-receiver-hmac';
 
-export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
-
 /** The chart's objects by collection. */
 export function operatorObjects(caBundle: string): [string, object][] {
   const service = (name: string, port: number): [string, object] => [
@@ -101,12 +99,16 @@ export function operatorObjects(caBundle: string): [string, object][] {
         RECEIVER_SECRET,
       ),
     ],
-    [at.pods(SYSTEM), operatorPod('stoker-operator-0', 'controller')],
+    [at.pods(SYSTEM), CONTROLLER_POD],
     [
       at.leases,
       {
         metadata: { name: CONTROLLER_ENV.LEASE_NAME },
-        spec: { holderIdentity: 'stoker-operator-0_1', leaseDurationSeconds: 3600, renewTime: microTime(Date.now()) },
+        spec: {
+          holderIdentity: 'stoker-operator-0_1',
+          leaseDurationSeconds: 3600,
+          renewTime: new Date().toISOString().replace('Z', '000Z'),
+        },
       },
     ],
     service('stoker-operator-webhook', 443),
@@ -148,19 +150,19 @@ const policySpec = {
   validations: [{ expression: 'true' }],
 };
 
-const operatorPod = (name: string, component: string) => ({
-  metadata: { name, labels: labelsOf(component) },
-  spec: { containers: [{ name: component, image: 'x' }] },
-});
+const CONTROLLER_POD = {
+  metadata: { name: 'stoker-operator-0', labels: labelsOf('controller') },
+  spec: { containers: [{ name: 'controller', image: 'x' }] },
+};
 
 /** As in the chart, but never called, because nothing listens here. */
-const webhookConfiguration = (caBundle: string) => ({
+export const webhookConfiguration = (caBundle: string, namespace = SYSTEM) => ({
   metadata: { name: 'stoker-operator-webhook' },
   webhooks: [
     {
       name: 'inject.sync.io',
       admissionReviewVersions: ['v1'],
-      clientConfig: { caBundle, service: { name: 'stoker-operator-webhook', namespace: SYSTEM, port: 443 } },
+      clientConfig: { caBundle, service: { name: 'stoker-operator-webhook', namespace, port: 443 } },
       rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
       matchConditions: [{ name: 'never', expression: 'false' }],
       namespaceSelector: {
@@ -174,54 +176,46 @@ const webhookConfiguration = (caBundle: string) => ({
   ],
 });
 
-const TIME = '2026-01-01T00:00:00Z';
-
-const condition = (type: string, reason: string, status: string) => ({
+const condition = (type: string, reason: string) => ({
   type,
   reason,
-  status,
-  message: 'in words',
-  lastTransitionTime: TIME,
+  status: 'True',
+  message: 'words',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
 });
 
 /** A GatewaySync that is ready. */
-export const resource = (namespace: string, name: string, spec: object = {}) => ({
+export const resource = (name: string, auth?: object) => ({
   ...gatewaySync(
-    { namespace, name },
-    { repo: 'https://git.example/x', ...(spec as { git?: object }).git },
-    {
-      polling: { enabled: true },
-      ...Object.fromEntries(Object.entries(spec).filter(([key]) => key !== 'git')),
-    },
+    { namespace: GATEWAYS, name },
+    { repo: 'https://git.example/x', ...(auth && { auth }) },
+    { polling: { enabled: true } },
   ),
   status: {
     observedGeneration: 1,
     lastSyncCommit: COMMIT,
     target: { ref: 'main', source: 'Spec' },
-    conditions: [condition('Ready', 'Synced', 'True'), condition('RefResolved', 'Resolved', 'True')],
+    conditions: [condition('Ready', 'Synced'), condition('RefResolved', 'Resolved')],
   },
 });
 
-/** A running pod with the sidecar. */
-export function gateway(namespace: string, name: string, crName = 'plant', status: object = {}) {
-  const conditions = [{ type: 'Ready', status: 'True' }];
-  return { ...injectedPod(namespace, name, crName), status: { phase: 'Running', conditions, ...status } };
-}
+/** Name of the gateway's pod, and of its report. */
+export const POD_NAME = 'plant-0';
 
-export const reportOf = (name: string, podUID: string, status: object = {}) => ({
+export const reportOf = (podUID: string) => ({
   apiVersion: 'sync.io/v1alpha1',
   kind: 'SyncReport',
-  metadata: { name },
-  status: { podUID, state: 'Synced', commit: COMMIT, generation: 1, crName: 'plant', ...status },
+  metadata: { name: POD_NAME },
+  status: { podUID, state: 'Synced', commit: COMMIT, generation: 1, crName: 'plant' },
 });
 
 /** A healthy gateway. */
 export function gatewayObjects(): [string, object][] {
-  const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   return [
-    [at.gatewaySyncs(), resource(GATEWAYS, 'plant', { git: { auth } })],
+    [at.gatewaySyncs, resource('plant', { token: { secretRef: { name: 'git', key: 'token' } } })],
     [at.secrets(), { metadata: { name: 'git' }, stringData: { token: 'hidden-value' } }],
-    [at.pods(), gateway(GATEWAYS, 'plant-0')],
+    [at.pods(), { ...injectedPod(GATEWAYS, POD_NAME, 'plant'), status }],
     [
       at.roleBindings,
       {
@@ -231,17 +225,4 @@ export function gatewayObjects(): [string, object][] {
       },
     ],
   ];
-}
-
-/** A waiting container, as reported by the kubelet. */
-export function waiting(name: string, reason: string) {
-  return {
-    name,
-    image: 'x',
-    imageID: '',
-    ready: false,
-    restartCount: 3,
-    state: { waiting: { reason } },
-    lastState: { terminated: { exitCode: 1, reason: 'Error' } },
-  };
 }

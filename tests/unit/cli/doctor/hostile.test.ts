@@ -4,6 +4,7 @@ import { diagnose } from '../../../../cli/checks/diagnose.ts';
 import type { Finding } from '../../../../cli/checks/finding.ts';
 import { drawDiagnosis } from '../../../../cli/commands/draw-doctor.ts';
 import { wrap } from '../../../../cli/terminal/text.ts';
+import { slow } from '../../../support/depth.ts';
 import type { Change } from './changes.ts';
 import { inOrder, type Loose, NOON, partsOf, seen } from './in-order.ts';
 
@@ -89,7 +90,7 @@ suite('the output of doctor about untrusted content', () => {
   });
 });
 
-test('a word of millions of characters is wrapped', () => {
+test('a word of millions of characters is wrapped', slow, () => {
   const lines = wrap('x'.repeat(5_000_000), 20);
   assert.equal(lines.length, 250_000);
   assert.equal(lines.at(-1), 'x'.repeat(20));

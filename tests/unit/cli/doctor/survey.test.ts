@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import type { Diagnosis } from '../../../../cli/checks/diagnose.ts';
+import { slow } from '../../../support/depth.ts';
 import { kubeconfigWith } from '../../../support/kubeconfig-with.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
@@ -61,7 +62,7 @@ suite('kubectl stoker doctor reads each part on its own', () => {
       [/\/gateways\/(deployments|daemonsets)$/, 'namespace/workloads'],
       [/\/gateways\/networkpolicies$/, 'namespace/network-policy'],
     ] as const) {
-      test(`${what} for ${pattern.source} is a finding of this part`, async (t) => {
+      test(`${what} for ${pattern.source} is a finding of this part`, slow, async (t) => {
         const served: [RegExp, Answer] = [/^\/apis\/sync.io$/, answerWith({ versions: [{ version: 'v1alpha1' }] })];
         const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreports' }];
         const known: [RegExp, Answer] = [/^\/apis\/sync.io\/v1alpha1$/, answerWith({ resources: kinds })];

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Diagnosis } from '../../../cli/checks/diagnose.ts';
+import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
+import { installCrds } from '../../../scripts/testbed/install-crds.ts';
+import { docsAt } from '../../../shared/docs-site.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { untilPermitted } from '../../support/until-permitted.ts';
+import { FAULTS, type Fault } from './doctor-faults.ts';
+import { at, GATEWAYS, POD_NAME } from './doctor-objects.ts';
+import { World } from './doctor-world.ts';
+
+// A separate API server, because faults affect the whole cluster, and there are no CRDs at first.
+let server: ApiServer;
+let world: World;
+before(async () => {
+  server = await startApiServer();
+  world = new World(server);
+});
+after(() => server.stop());
+
+async function diagnose(...line: string[]): Promise<Diagnosis & { exit: number }> {
+  const { output, notes, status } = await runCli(['doctor', '-o', 'json', '--kubeconfig', server.kubeconfig, ...line]);
+  assert.equal(notes, '');
+  return { ...(JSON.parse(output) as Diagnosis), exit: status };
+}
+
+const findingsOf = ({ sections }: Diagnosis) => sections.flatMap(({ findings }) => findings);
+
+function assertFound(diagnosis: Diagnosis, { check, level, text = '' }: Omit<Fault, 'name' | 'change'>): void {
+  const problems = findingsOf(diagnosis).filter((finding) => finding.level !== 'ok');
+  const found = problems.find((finding) => finding.check === check && finding.says.includes(text));
+  assert.equal(found?.level, level, `${check} in ${JSON.stringify(problems, null, 1)}`);
+  assert.ok(found.todo && found.page?.startsWith(docsAt('dev', '')), JSON.stringify(found));
+}
+
+async function grantView(): Promise<void> {
+  const metadata = { name: 'viewer' };
+  await world.add(corePath('serviceaccounts', GATEWAYS), { metadata });
+  const rules = [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs', 'syncreports'], verbs: ['get', 'list'] }];
+  await world.add(at.roleBindings.replace('rolebindings', 'roles'), { metadata, rules });
+  await world.add(at.roleBindings, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'viewer' },
+    subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace: GATEWAYS }],
+  });
+}
+
+test("kubectl stoker reports in one line that the operator isn't installed", async () => {
+  for (const line of [['status'], ['status', 'plant'], ['pause', 'plant', '--yes']]) {
+    const { status, output, notes } = await runCli([...line, '--kubeconfig', server.kubeconfig]);
+    assert.deepEqual([status, output], [3, ''], notes);
+    assert.match(notes, /^error: the CRDs of the operator are not installed in this cluster.*: install the chart.*\n$/);
+  }
+});
+
+test('kubectl stoker doctor reports a cluster without the CRDs', async () => {
+  const diagnosis = await diagnose('-n', 'default');
+  assertFound(diagnosis, { check: 'crds/installed', level: 'failed' });
+  assert.equal(diagnosis.exit, 1);
+});
+
+suite('kubectl stoker doctor', () => {
+  before(async () => {
+    await installCrds(server);
+    await world.build();
+  });
+
+  test('finds nothing in a healthy installation, and shows no value of a Secret', async () => {
+    const diagnosis = await diagnose('-n', GATEWAYS);
+    assert.deepEqual(
+      findingsOf(diagnosis).filter(({ level }) => level !== 'ok'),
+      [],
+    );
+    assert.equal(diagnosis.exit, 0);
+    assert.ok(findingsOf(diagnosis).length > 20);
+    const { output, status } = await runCli(['doctor', '-n', GATEWAYS, '--kubeconfig', server.kubeconfig]);
+    assert.equal(status, 0);
+    assert.match(output, /^Cluster\n✓ the API server is reachable: Kubernetes v1/);
+    assert.match(output, /All checks passed: \d+ ✓, 0 !, 0 ✗\n$/);
+    assert.ok(!output.includes('hidden-value') && !JSON.stringify(diagnosis).includes('hidden-value'));
+  });
+
+  for (const fault of FAULTS) {
+    test(`reports ${fault.name}`, async () => {
+      const undo = await world.change(fault.change);
+      try {
+        const diagnosis = await diagnose('-n', GATEWAYS, ...(fault.line ?? []));
+        assertFound(diagnosis, fault);
+        assert.equal(diagnosis.exit, diagnosis.totals.failed > 0 ? 1 : 0);
+      } finally {
+        await undo();
+      }
+    });
+  }
+
+  test('shows a user with access to one namespace what it contains, and which checks need more', async () => {
+    await grantView();
+    const viewer = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'viewer' });
+    await untilPermitted(viewer, gatewaySyncPath(GATEWAYS));
+    const { output, status } = await runCli(['doctor', '-o', 'json', '--kubeconfig', viewer]);
+    const findings = findingsOf(JSON.parse(output) as Diagnosis);
+    assert.equal(status, 0, output);
+    assert.deepEqual(
+      findings.filter(({ level }) => level === 'failed'),
+      [],
+    );
+    const hidden = findings.filter(({ says }) => says.startsWith('not allowed to read '));
+    assert.ok(hidden.length >= 7, output);
+    for (const { level, todo } of hidden) assert.ok(level === 'warning' && todo);
+    assert.ok(findings.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
+
+    const everywhere = await runCli(['doctor', '-A', '-o', 'json', '--kubeconfig', viewer]);
+    const seen = findingsOf(JSON.parse(everywhere.output) as Diagnosis);
+    assert.ok(
+      seen.some(({ check, level }) => check === 'cluster/gatewaysyncs' && level === 'warning'),
+      everywhere.output,
+    );
+    assert.ok(seen.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
+  });
+
+  test("doesn't report success to a user who can't read GatewaySyncs", async () => {
+    await world.add(corePath('serviceaccounts', GATEWAYS), { metadata: { name: 'stranger' } });
+    const outsider = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'stranger' });
+    for (const line of [[], ['--all-namespaces'], ['plant']]) {
+      const { output, status } = await runCli(['doctor', '--kubeconfig', outsider, ...line]);
+      assert.equal(status, 3, output);
+      assert.match(output, /! not allowed to read the GatewaySyncs in /);
+    }
+  });
+
+  test("reports a cluster that doesn't answer, or doesn't know the user", async (t) => {
+    const directory = await temporaryDirectory(t, 'doctor-');
+    for (const [url, says] of [
+      ['https://127.0.0.1:1', /nothing listens/],
+      [server.url, /the cluster rejected your credentials/],
+    ] as const) {
+      const file = path.join(directory, 'kubeconfig');
+      const config = {
+        clusters: [{ name: 'x', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
+        users: [{ name: 'x', user: { token: 'wrong' } }],
+        contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+        'current-context': 'x',
+      };
+      await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }));
+      const { output, status } = await runCli(['doctor', '--kubeconfig', file]);
+      assert.equal(status, 3);
+      assert.match(output, /^Cluster\n✗ /);
+      assert.match(output, says);
+    }
+  });
+
+  test('fits into terminals, and prints no control characters', async () => {
+    const message = `the volume is full \u001b[31m${' and fuller'.repeat(20)}`;
+    const undo = await world.change([
+      { patch: `${at.reports}/${POD_NAME}`, with: { status: { state: 'Error', message } } },
+    ]);
+    for (const columns of [100, 40]) {
+      const line = ['doctor', '-n', GATEWAYS, '--kubeconfig', server.kubeconfig];
+      const { output, status } = await runCli(line, { columns });
+      assert.equal(status, 1);
+      assert.ok(!output.includes('\u001b'));
+      assert.match(output, /✗ its agent reports an error/);
+      const own = output.split('\n').filter((each) => !each.includes('https://'));
+      for (const each of own) assert.ok([...each].length <= columns, each);
+    }
+    await undo();
+  });
+});
