@@ -44,17 +44,18 @@ export function runNodeTests(files: string[], { concurrency, ...options }: RunOp
 }
 
 /** Tests that start git many times: starting a program costs more if the process uses more memory. */
-const ALONE = /^tests\/unit\/agent\/(gateway|git|inspection|lfs|preview|signatures|sync|volume)\/|\.full\.test\.ts$/;
-/** Number of processes for all other files, so that their imports are loaded a few times only. */
-const SHARES = 12;
+const STARTING = /^tests\/unit\/agent\/(gateway|git|inspection|lfs|preview|signatures|sync|volume)\//;
 
-/** Divides unit tests into those that share a process, and run there in sequence. */
+/** Divides unit tests into those that share a process, and run there in sequence. Neighbours have similar imports. */
 function sharesOf(files: string[]): string[][] {
-  const { alone = [], shared = [] } = Object.groupBy(files, (file) => (ALONE.test(file) ? 'alone' : 'shared'));
-  const size = Math.ceil(shared.length / SHARES);
-  // Neighbours have similar imports.
-  const shares = Array.from({ length: SHARES }, (_, share) => shared.slice(share * size, (share + 1) * size));
-  return [...shares.filter(({ length }) => length > 0), ...alone.map((file) => [file])];
+  const { starting = [], others = [] } = Object.groupBy(files, (file) => (STARTING.test(file) ? 'starting' : 'others'));
+  return [...chunksOf(others, Math.ceil(others.length / 12)), ...chunksOf(starting, 4)];
+}
+
+function chunksOf(files: string[], size: number): string[][] {
+  return Array.from({ length: Math.ceil(files.length / size) }, (_, index) =>
+    files.slice(index * size, (index + 1) * size),
+  );
 }
 
 /** Runs unit tests: most of the cost of a small file are its imports, so such files share processes. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { slow } from '../support/depth.ts';
 import { type Rendered, render } from './support/render.ts';
 
 const hosts = [{ host: '22', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
@@ -28,7 +29,7 @@ const everything = {
 };
 const kindsOf = (objects: Rendered[]) => [...new Set(objects.map(({ kind }) => kind))].sort();
 
-test("all objects are in the namespace of namespaceOverride instead of the release's", async () => {
+test("all objects are in the namespace of namespaceOverride instead of the release's", slow, async () => {
   const given = { ...everything, namespaceOverride: 'elsewhere' };
   for (const certManager of [{ enabled: true }, { enabled: false }]) {
     const objects = await render({ ...given, certManager }, { namespace: 'of-the-release' });

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply } from '../support/cluster.ts';
+import { slow } from '../support/depth.ts';
 import { until } from '../support/until.ts';
 import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
@@ -105,7 +106,7 @@ test("with the approver role, a user who can only edit can't control a rollout",
   assert.equal(await editor.create(site('another')), 'accepted');
 });
 
-test("an approver can't name another user as the approver", async (t) => {
+test("an approver can't name another user as the approver", slow, async (t) => {
   const { approver, approverName } = await arrange(t);
   const { approve, rollback } = ROLLOUT_ANNOTATIONS;
   const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
@@ -118,7 +119,7 @@ test("an approver can't name another user as the approver", async (t) => {
   }
 });
 
-test("an approver can't take over the approval of another user", async (t) => {
+test("an approver can't take over the approval of another user", slow, async (t) => {
   const { approver, approverName, storeAsAdministrator } = await arrange(t);
   const { approve } = ROLLOUT_ANNOTATIONS;
   const by = setByAnnotation(approve);
@@ -133,7 +134,7 @@ test("an approver can't take over the approval of another user", async (t) => {
     assert.equal(await annotate(change), 'accepted', JSON.stringify(change));
 });
 
-test('a backup with the names of approvers is restored by a user who can impersonate them', async (t) => {
+test('a backup with the names of approvers is restored by a user who can impersonate them', slow, async (t) => {
   const { namespace, approver, approverName } = await arrange(t);
   const { approve } = ROLLOUT_ANNOTATIONS;
   const administrator = await connectAdministrator();

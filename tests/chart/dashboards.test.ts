@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { slow } from '../support/depth.ts';
 import { type Dashboard, type Panel, queriesOf, readDashboards } from './support/dashboards.ts';
 import { pick, render } from './support/render.ts';
 
@@ -120,7 +121,7 @@ test('one ConfigMap contains both dashboards with the labels that Grafana looks 
   assert.ok(JSON.stringify(data).length < 262_144);
 });
 
-test('the certificate tile turns red if the renewal is late, even for a short lifetime', async () => {
+test('the certificate tile turns red if the renewal is late, even for a short lifetime', slow, async () => {
   const thresholds = async (certManager: object) => {
     const objects = await render({ grafanaDashboard: { enabled: true }, certManager });
     const { data } = pick(objects, 'ConfigMap', '-dashboards');

@@ -138,7 +138,12 @@ suite('an image built from scratch', { skip: await obstacle() }, () => {
     await expectStart(startInRoot(controller!, controller!.entryPoint, { ...variables, WEBHOOK_PORT: '0' }), health);
   });
 
-  test('lets the controller query and fetch over SSH', { skip: skipWithoutSshd }, async (t) => {
+  test('lets the controller query and fetch over SSH', {
+    ...slow,
+    ...slow,
+    ...slow,
+    skip: skipWithoutSshd,
+  }, async (t) => {
     const server = await startSshServer();
     t.after(() => server.stop());
     const { url, commit } = await server.createRepository('plant');

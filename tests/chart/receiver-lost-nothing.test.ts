@@ -9,6 +9,7 @@ import { type Balancer, startBalancer } from '../integration/receiver/start-bala
 import { createGatewaySync, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { type StoredRequests, watchStoredRequests } from '../integration/receiver/stored-requests.ts';
 import { connectCluster } from '../support/cluster.ts';
+import { slow } from '../support/depth.ts';
 import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
 
@@ -111,7 +112,7 @@ test('replicas that are killed under load lose no request that they answered wit
   t.diagnostic(`${accepted.length} of ${deliveries.length} accepted, the others broke off`);
 });
 
-test('replicas that are replaced one by one under load answer every request with 202', async (t) => {
+test('replicas that are replaced one by one under load answer every request with 202', slow, async (t) => {
   const { namespace, stored, balancer, start } = await setUp(t);
   const deliveries = await underLoad(balancer, namespace, () => replaceAll(balancer, start, 'SIGTERM'));
   assert.ok(deliveries.length > 50, `${deliveries.length} sent`);

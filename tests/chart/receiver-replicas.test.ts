@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSlowLink } from '../integration/receiver/slow-link.ts';
 import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { connectCluster, kubectl } from '../support/cluster.ts';
+import { slow } from '../support/depth.ts';
 import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
 
@@ -72,7 +73,7 @@ test("a late retry of one replica doesn't overwrite a newer delivery of another 
   assert.deepEqual(await ask(slow, 'v4'), accepted, 'and the slow replica goes on');
 });
 
-test("a late retry of an older release doesn't replace a newer one", async (t) => {
+test("a late retry of an older release doesn't replace a newer one", slow, async (t) => {
   const { kubeconfig, target, stored } = await setUp(t);
   const receiver = await startReceiver(t, kubeconfig);
   const release = async (tag_name: string, minutesAgo: number, action = 'published') => {
@@ -91,7 +92,7 @@ test("a late retry of an older release doesn't replace a newer one", async (t) =
   assert.ok(Date.parse((await stored())['sync.io/requested-at'] ?? '') < Date.now() + 5_000);
 });
 
-test('a replica with a wrong clock accepts a signature with the right time', async (t) => {
+test('a replica with a wrong clock accepts a signature with the right time', slow, async (t) => {
   const { kubeconfig, target } = await setUp(t);
   const receiver = await startReceiver(t, kubeconfig, { ...wrongClock(-3_600_000), WEBHOOK_HMAC_SECRET: 'key' });
   const body = '{"ref":"v1"}';
@@ -112,7 +113,7 @@ for (const [name, byMs] of [
   ['four seconds ahead', 4000],
   ['an hour ahead', 3_600_000],
 ] as const) {
-  test(`a replica whose clock is ${name} loses no request, and causes no loss in another replica`, async (t) => {
+  test(`a replica whose clock is ${name} loses no request, and causes no loss in another replica`, slow, async (t) => {
     const { kubeconfig, ask, stored } = await setUp(t);
     const right = await startReceiver(t, kubeconfig);
     const wrong = await startReceiver(t, kubeconfig, wrongClock(byMs));
@@ -129,7 +130,7 @@ for (const [name, byMs] of [
   });
 }
 
-test('a stored time that is invalid or far in the future is replaced', async (t) => {
+test('a stored time that is invalid or far in the future is replaced', slow, async (t) => {
   const { kubeconfig, namespace, ask, stored } = await setUp(t);
   const receiver = await startReceiver(t, kubeconfig);
   const far = new Date(Date.now() + 86_400_000).toISOString();

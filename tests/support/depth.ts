@@ -13,7 +13,8 @@ export function byDepth<T>(quick: T, full: T, long = full): T {
 }
 
 /** Chooses some of many cases, others with each commit; at full depth, all. */
-export function sample<T>(cases: readonly T[], among = 4): readonly T[] {
+export function sample<T>(cases: readonly T[], atMostAmong = 8): readonly T[] {
+  const among = Math.min(atMostAmong, cases.length);
   return byDepth(
     cases.filter((_, index) => index % among === SEED % among),
     cases,

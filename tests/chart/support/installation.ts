@@ -10,6 +10,8 @@ interface ResourceList {
   resources: { name: string; verbs: string[] }[];
 }
 
+const CRDS = ['gatewaysyncs.sync.io', 'syncreports.sync.io'];
+
 /** Objects by `kind namespace/name`, without the fields that the cluster adds. */
 export type Snapshot = Record<string, Rendered>;
 
@@ -45,7 +47,15 @@ export class Installation {
   /** Uninstalls the release, if it exists, and deletes the CRDs with all remaining objects. */
   async remove(): Promise<void> {
     await this.helm('uninstall', this.release, '--ignore-not-found');
-    await this.#cluster.kubectl('delete', 'crd', 'gatewaysyncs.sync.io', 'syncreports.sync.io', '--ignore-not-found');
+    const { kubectl } = this.#cluster;
+    await kubectl('delete', 'crd', ...CRDS, '--ignore-not-found', '--wait=false');
+    const remind = async () => {
+      const left = await kubectl('get', 'crd', ...CRDS, '--ignore-not-found', '--output=name');
+      if (left) await kubectl('annotate', ...left.trim().split('\n'), '--overwrite', `test/asked=${Date.now()}`);
+      return left;
+    };
+    // If it can't list the objects yet, the API server tries again minutes later, or when the CRD changes.
+    await until(remind, { describe: 'no CRD', accept: (left) => left === '', interval: 1_000 });
   }
 
   /** Runs helm in the namespace of the release and gives its stdout. Throws `CommandError`. */

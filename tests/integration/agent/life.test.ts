@@ -30,7 +30,7 @@ async function startUnsettledPod(t: TestContext) {
 const statusOf = ({ status }: SyncReport) => ({ ...status, reportedAt: undefined });
 
 suite('the report of an agent', () => {
-  test('replaces that of an earlier pod of the same name, with nothing left of it', async (t) => {
+  test('replaces that of an earlier pod of the same name, with nothing left of it', slow, async (t) => {
     const repository = await server.createRepository('takeover');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -107,7 +107,7 @@ suite('the report of an agent', () => {
 });
 
 suite('a running agent', () => {
-  test('waits for its permissions, and continues within about a second after it gets them', async (t) => {
+  test('waits for its permissions, and continues within about a second after it gets them', slow, async (t) => {
     const repository = await server.createRepository('rights');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t, { bound: false });
@@ -188,7 +188,7 @@ suite('a running agent', () => {
     }
   });
 
-  test('removes stale locks in its clone', async (t) => {
+  test('removes stale locks in its clone', slow, async (t) => {
     const repository = await server.createRepository('locks');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);

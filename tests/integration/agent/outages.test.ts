@@ -61,7 +61,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('starts if its profile is missing, or the GatewaySync was deleted', async (t) => {
+  test('starts if its profile is missing, or the GatewaySync was deleted', slow, async (t) => {
     const pod = await createUsedPod(t, 'no-profile', useLastGood);
     const agent = await pod.start({ PROFILE: 'other' });
     await untilReady(agent);

@@ -101,37 +101,41 @@ suite('an agent previews a release', () => {
     assert.equal(server.requests.filter(isFetch).length, before, 'the preview has fetched the template');
   });
 
-  test('that changes nothing: when it is admitted, it writes no file, and neither notifies nor verifies the gateway', async (t) => {
-    const gateway = await startFakeIgnition();
-    t.after(() => gateway.stop());
-    const requests = [{ method: 'POST', path: '/reload' }];
-    const verify = { requests: [{ path: '/health' }], interval: '1s', for: '0s' };
-    const spec = specOf({ gateway: { reload: { preset: 'none', requests }, verify } });
-    const arranged = await arrange(t, { spec, env: { GATEWAY_PORT: String(gateway.port) } });
-    const { repository, pod, play, propose, untilPreviewed, untilStatus, agent, labels } = arranged;
-    await untilStatus('a verified gateway', ({ verification }) => verification === 'Passed');
-    const commit = await repository.commit({ files: { README: '2' } });
-    const release = await propose(commit);
-    assert.equal((await untilPreviewed(commit)).unchangedAt, commit);
-    const state = await stateOf(pod);
-    const calls = gateway.calls.length;
-    await play.roll({ ...release, phase: 'Progressing', ...everywhere });
-    const status = await untilStatus('the commit', (report) => report.state === 'Synced' && report.commit === commit);
-    assert.deepEqual(
-      [status.preview, status.unchangedAt, status.verification, status.rollout],
-      [undefined, commit, 'Unchanged', 2],
-    );
-    await agent.stop();
-    // So that the wait doesn't end with the report of this agent.
-    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
-      status: { verification: null },
-    });
-    await pod.start({ ...labels, GATEWAY_PORT: String(gateway.port) });
-    const next = await untilStatus('the next agent', ({ verification }) => verification === 'Unchanged');
-    assert.equal(next.unchangedAt, commit);
-    assert.deepEqual(await stateOf(pod), state);
-    assert.equal(gateway.calls.length, calls);
-  });
+  test(
+    'that changes nothing: when it is admitted, it writes no file, and neither notifies nor verifies the gateway',
+    slow,
+    async (t) => {
+      const gateway = await startFakeIgnition();
+      t.after(() => gateway.stop());
+      const requests = [{ method: 'POST', path: '/reload' }];
+      const verify = { requests: [{ path: '/health' }], interval: '1s', for: '0s' };
+      const spec = specOf({ gateway: { reload: { preset: 'none', requests }, verify } });
+      const arranged = await arrange(t, { spec, env: { GATEWAY_PORT: String(gateway.port) } });
+      const { repository, pod, play, propose, untilPreviewed, untilStatus, agent, labels } = arranged;
+      await untilStatus('a verified gateway', ({ verification }) => verification === 'Passed');
+      const commit = await repository.commit({ files: { README: '2' } });
+      const release = await propose(commit);
+      assert.equal((await untilPreviewed(commit)).unchangedAt, commit);
+      const state = await stateOf(pod);
+      const calls = gateway.calls.length;
+      await play.roll({ ...release, phase: 'Progressing', ...everywhere });
+      const status = await untilStatus('the commit', (report) => report.state === 'Synced' && report.commit === commit);
+      assert.deepEqual(
+        [status.preview, status.unchangedAt, status.verification, status.rollout],
+        [undefined, commit, 'Unchanged', 2],
+      );
+      await agent.stop();
+      // So that the wait doesn't end with the report of this agent.
+      await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
+        status: { verification: null },
+      });
+      await pod.start({ ...labels, GATEWAY_PORT: String(gateway.port) });
+      const next = await untilStatus('the next agent', ({ verification }) => verification === 'Unchanged');
+      assert.equal(next.unchangedAt, commit);
+      assert.deepEqual(await stateOf(pod), state);
+      assert.equal(gateway.calls.length, calls);
+    },
+  );
 
   test(
     'that changes nothing: the report says so after a restart without verification, until files change',
@@ -231,7 +235,7 @@ suite('an agent previews a release', () => {
     assert.deepEqual([preview?.failure, preview?.paths], [undefined, ['add config/b (New)']]);
   });
 
-  test('again when the keys for signatures change', async (t) => {
+  test('again when the keys for signatures change', slow, async (t) => {
     const keys = await temporaryDirectory(t, 'keys-');
     const spec = specOf({}, { syncPeriod: 3600 });
     const arranged = await arrange(t, { spec, env: { GIT_VERIFY_KEYS_DIR: keys } });
@@ -248,7 +252,7 @@ suite('an agent previews a release', () => {
     );
   });
 
-  test('only as long as it is the candidate', async (t) => {
+  test('only as long as it is the candidate', slow, async (t) => {
     const { repository, first, play, revision, propose, untilPreviewed, untilStatus } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/b': '2' } });
     await propose(commit);

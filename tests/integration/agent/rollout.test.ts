@@ -122,7 +122,7 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('a canary whose files fail a check reports the failure, and changes nothing', async (t) => {
+  test('a canary whose files fail a check reports the failure, and changes nothing', slow, async (t) => {
     const { repository, pod, play, next } = await startRollout(t, 'checked');
     const checks = [{ files: '**/*.yaml', format: 'yaml' }];
     const commit = await repository.commit({ files: { 'config/a': '3', 'config/b.yaml': 'a: b: c' } });
@@ -158,7 +158,7 @@ suite('while changes go in waves', () => {
     assert.equal((await pod.report()).status?.commit, first);
   });
 
-  test('a rollback needs no git server, even for a restarted agent', async (t) => {
+  test('a rollback needs no git server, even for a restarted agent', slow, async (t) => {
     const host = await gitServerFor(t);
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
     const allWaves = { canary: ALL, rest: ALL };
@@ -194,7 +194,7 @@ suite('while changes go in waves', () => {
     await pod.untilSynced(next.commit);
   });
 
-  test('an edit of spec.sync reaches admitted gateways; the others keep their revision', async (t) => {
+  test('an edit of spec.sync reaches admitted gateways; the others keep their revision', slow, async (t) => {
     const repository = await server.createRepository('mappings');
     const commit = await repository.commit({ files: { 'config/a': '1', 'extra/x': '1' } });
     const pod = await createGatewayPod(t);

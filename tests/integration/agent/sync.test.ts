@@ -221,7 +221,7 @@ suite("a gateway's files stay unchanged", () => {
     assert.deepEqual(await pod.files(), {});
   });
 
-  test('in a dry run on files of an earlier commit, which is never Synced, and reports problems', async (t) => {
+  test('in a dry run on files of an earlier commit, which is never Synced, and reports problems', slow, async (t) => {
     const repository = await server.createRepository('dry-after');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -332,7 +332,7 @@ test('a gateway gets what links point to, also when only that changes, until lin
 });
 
 suite('a gateway whose git server is unavailable', () => {
-  test('recovers by itself, and reports the problem in the meantime', async (t) => {
+  test('recovers by itself, and reports the problem in the meantime', slow, async (t) => {
     const repository = await server.createRepository('away');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     server.fault = { status: 503 };
@@ -380,7 +380,7 @@ suite('a gateway whose git server is unavailable', () => {
     await until(async () => (await fetch(`${third.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
   });
 
-  test("doesn't start without files, whatever the start policy is", async (t) => {
+  test("doesn't start without files, whatever the start policy is", slow, async (t) => {
     const repository = await server.createRepository('no-last-good');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     server.fault = { status: 503 };

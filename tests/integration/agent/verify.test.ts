@@ -124,7 +124,7 @@ suite('the verification of a gateway', () => {
     },
   );
 
-  test('fails with the connection error if the gateway stops after it was healthy', async (t) => {
+  test('fails with the connection error if the gateway stops after it was healthy', slow, async (t) => {
     const { gateway, start, untilIs, setSpec } = await arrange(t);
     await setSpec(specOf({ for: '1h' }));
     await start();
@@ -138,7 +138,7 @@ suite('the verification of a gateway', () => {
     );
   });
 
-  test('starts again for a newer commit, and the running check stops at once', async (t) => {
+  test('starts again for a newer commit, and the running check stops at once', slow, async (t) => {
     const { repository, gateway, pod, start, untilIs, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));
@@ -153,7 +153,7 @@ suite('the verification of a gateway', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '2' });
   });
 
-  test('stops during a pause, and starts from the beginning after it', async (t) => {
+  test('stops during a pause, and starts from the beginning after it', slow, async (t) => {
     const { gateway, start, untilIs, untilStatus, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));
@@ -184,7 +184,7 @@ suite('the verification of a gateway', () => {
 });
 
 suite('the verification after a restart of the agent', () => {
-  test('begins again if it was in progress', async (t) => {
+  test('begins again if it was in progress', slow, async (t) => {
     const { gateway, looks, start, untilIs, setSpec, restart } = await arrange(t);
     // It stays in progress as long as the gateway is unhealthy.
     gateway.faults['/health'] = { status: 503 };
@@ -200,7 +200,7 @@ suite('the verification after a restart of the agent', () => {
     assert.ok(looks() >= 2 && looks() === gateway.calls.length, 'looks only, and not just one');
   });
 
-  test("isn't repeated if it had passed", async (t) => {
+  test("isn't repeated if it had passed", slow, async (t) => {
     const { gateway, start, untilIs, setSpec, restart } = await arrange(t);
     await setSpec(specOf({ for: '0s' }));
     const agent = await start();
@@ -226,7 +226,7 @@ suite('the verification after a restart of the agent', () => {
     assert.deepEqual(gateway.calls, []);
   });
 
-  test('is repeated for a commit that had passed, if another one was on disk in between', async (t) => {
+  test('is repeated for a commit that had passed, if another one was on disk in between', slow, async (t) => {
     const { repository, commit, gateway, pod, start, untilIs, setSpec } = await arrange(t);
     await setSpec(specOf({ for: '0s' }));
     const agent = await start();

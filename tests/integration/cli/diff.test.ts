@@ -27,7 +27,7 @@ before(async () => {
 after(() => server.stop());
 
 suite('kubectl stoker diff', () => {
-  test('shows what a branch would change, and changes nothing', async (t) => {
+  test('shows what a branch would change, and changes nothing', slow, async (t) => {
     const { stoker, repository, commit, pod, write } = await arrange(t, server, 'diff');
     await write('etc/own.txt', 'of the gateway');
     await repository.branch('other', commit);

@@ -119,7 +119,7 @@ suite('the answer to a query', () => {
     assert.equal(await annotationOf(pod), undefined);
   });
 
-  test("isn't waited for after several interrupts", async (t) => {
+  test("isn't waited for after several interrupts", slow, async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted-again');
     await agent.stop();
     const { cli, ended } = await askInVain(t, pod);
@@ -158,7 +158,7 @@ suite('the answer to a query', () => {
     await asked;
   });
 
-  test("isn't requested again after an interrupt while another user writes the resource", async (t) => {
+  test("isn't requested again after an interrupt while another user writes the resource", slow, async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-conflict');
     const { kubeconfig } = await connectCluster();
     const access = connect({ kubeconfig, namespace: pod.namespace }, {});

@@ -13,7 +13,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { withoutUndefined } from '../../../shared/domain/objects.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
+import { sample, slow } from '../../support/depth.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -351,7 +351,7 @@ async function checkLink(volumes: Volumes, container: Container, file: string): 
 }
 
 suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
-  for (const [what, { ref, spec, play, reads, finds }] of Object.entries(CASES)) {
+  for (const [what, { ref, spec, play, reads, finds }] of sample(Object.entries(CASES))) {
     const isLinked = what.startsWith('git-sync') && !what.includes('through the link');
     test(`delivers the same bytes to the same paths as ${what}`, async (t) => {
       const given = spec();

@@ -111,7 +111,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, second);
   });
 
-  test('roll back to the first characters of a commit in the history, and to nothing else', async (t) => {
+  test('roll back to the first characters of a commit in the history, and to nothing else', slow, async (t) => {
     const { address, commits, push, untilPhase, stoker } = await arrange(t);
     for (let count = 0; count < 2; count++) await untilPhase('Complete', await push());
     const [first = '', second = '', third = ''] = commits;
@@ -132,7 +132,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal(status?.rollout?.stableCommit, first);
   });
 
-  test('change nothing without a confirmation', async (t) => {
+  test('change nothing without a confirmation', slow, async (t) => {
     const { address, stoker } = await arrange(t);
     const { resourceVersion } = (await read(address)).metadata;
     const silent = await stoker(['pause', 'app']);
@@ -154,44 +154,48 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'no pause', ({ spec }) => !spec.paused);
   });
 
-  test('do what they announced, even if the status changes, or nothing if that would now be something else', async (t) => {
-    const { address, commits, push, untilPhase, stoker } = await arrange(t);
-    const [first = ''] = commits;
-    const second = await push();
-    await untilPhase('Complete', second);
-    let third = '';
-    const busy: Host = {
-      confirm: async () => {
-        third = await push();
-        await untilPhase('Complete', third);
-        return true;
-      },
-    };
-    const refused = await stoker(['rollback', 'app'], busy);
-    assert.equal(refused.status, 1);
-    assert.match(
-      refused.notes,
-      new RegExp(`changed in the meantime; the new effect would be: .* from ${third.slice(0, 8)}`),
-    );
-    const reported = await read(address);
-    assert.equal(reported.metadata.annotations?.['sync.io/rollback'], undefined);
-    const noisy: Host = {
-      confirm: async () => {
-        await callApi({
-          method: 'PATCH',
-          path: gatewaySyncPath(address.namespace, address.name),
-          body: { metadata: { labels: { noise: 'yes' } } },
-          contentType: 'application/merge-patch+json',
-        });
-        return true;
-      },
-    };
-    const done = await stoker(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
-    assert.equal(done.status, 0, done.notes);
-    assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
-  });
+  test(
+    'do what they announced, even if the status changes, or nothing if that would now be something else',
+    slow,
+    async (t) => {
+      const { address, commits, push, untilPhase, stoker } = await arrange(t);
+      const [first = ''] = commits;
+      const second = await push();
+      await untilPhase('Complete', second);
+      let third = '';
+      const busy: Host = {
+        confirm: async () => {
+          third = await push();
+          await untilPhase('Complete', third);
+          return true;
+        },
+      };
+      const refused = await stoker(['rollback', 'app'], busy);
+      assert.equal(refused.status, 1);
+      assert.match(
+        refused.notes,
+        new RegExp(`changed in the meantime; the new effect would be: .* from ${third.slice(0, 8)}`),
+      );
+      const reported = await read(address);
+      assert.equal(reported.metadata.annotations?.['sync.io/rollback'], undefined);
+      const noisy: Host = {
+        confirm: async () => {
+          await callApi({
+            method: 'PATCH',
+            path: gatewaySyncPath(address.namespace, address.name),
+            body: { metadata: { labels: { noise: 'yes' } } },
+            contentType: 'application/merge-patch+json',
+          });
+          return true;
+        },
+      };
+      const done = await stoker(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
+      assert.equal(done.status, 0, done.notes);
+      assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
+    },
+  );
 
-  test('compare full commits, not another one that begins in the same way', async (t) => {
+  test('compare full commits, not another one that begins in the same way', slow, async (t) => {
     const { address, controller, push, stoker } = await arrange(t, [{ name: 'canary', approval: true }]);
     const second = await push();
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
@@ -213,51 +217,55 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
   });
 
-  test('approve the changes that were shown, or nothing if gateways report others before the confirmation', async (t) => {
-    const namespace = await createNamespace(t);
-    const address = { namespace, name: 'app' };
-    const rollout = { waves: [{ name: 'canary', approval: true }] };
-    await applyGatewaySync(address, { repo: 'https://git.example/x' }, { rollout });
-    const revision = syncRevision((await read(address)).spec.sync);
-    const OLD = 'a'.repeat(40);
-    const NEW = 'b'.repeat(40);
-    const release = { commit: NEW, ref: 'main', revision };
-    const counts = { total: 1, reported: 1, unchanged: 0, failing: 0, files: 1 };
-    await patchStatus(address, {
-      gateways: gatewayCountsOf({ total: 1 }),
-      rollout: {
-        ...rolloutStatusOf({ ...release, phase: 'AwaitingApproval', stableCommit: OLD, stableRevision: revision }),
-        preview: { ...release, startedAt: new Date().toISOString(), ...counts },
-      },
-    });
-    await apply(injectedPod(namespace, 'till-1', 'app'));
-    const reportChange = (file: string) => {
-      const changes = { digest: createHash('sha256').update(file).digest('hex'), added: 0, modified: 0, deleted: 1 };
-      const preview = { commit: NEW, revision, ...changes, paths: [`delete ${file}`] };
-      return report(
-        { namespace, name: 'till-1' },
-        { crName: 'app', gateway: 'till-1', commit: OLD, revision, agentVersion: '0.1.0', preview },
-      );
-    };
-    await reportChange('one');
-    const { kubeconfig } = await connectCluster();
-    const approve = (host: Host) => runCli(['approve', 'app', '-n', namespace, '--kubeconfig', kubeconfig], host);
-    const late: Host = {
-      confirm: async () => {
-        await reportChange('everything');
-        return true;
-      },
-    };
-    const refused = await approve(late);
-    assert.equal(refused.status, 1, refused.notes);
-    assert.match(refused.notes, /nothing was changed, because the resource has changed in the meantime/);
-    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
-    const done = await approve(consenting);
-    assert.equal(done.status, 0, done.notes);
-    assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], `${NEW}/${revision}`);
-  });
+  test(
+    'approve the changes that were shown, or nothing if gateways report others before the confirmation',
+    slow,
+    async (t) => {
+      const namespace = await createNamespace(t);
+      const address = { namespace, name: 'app' };
+      const rollout = { waves: [{ name: 'canary', approval: true }] };
+      await applyGatewaySync(address, { repo: 'https://git.example/x' }, { rollout });
+      const revision = syncRevision((await read(address)).spec.sync);
+      const OLD = 'a'.repeat(40);
+      const NEW = 'b'.repeat(40);
+      const release = { commit: NEW, ref: 'main', revision };
+      const counts = { total: 1, reported: 1, unchanged: 0, failing: 0, files: 1 };
+      await patchStatus(address, {
+        gateways: gatewayCountsOf({ total: 1 }),
+        rollout: {
+          ...rolloutStatusOf({ ...release, phase: 'AwaitingApproval', stableCommit: OLD, stableRevision: revision }),
+          preview: { ...release, startedAt: new Date().toISOString(), ...counts },
+        },
+      });
+      await apply(injectedPod(namespace, 'till-1', 'app'));
+      const reportChange = (file: string) => {
+        const changes = { digest: createHash('sha256').update(file).digest('hex'), added: 0, modified: 0, deleted: 1 };
+        const preview = { commit: NEW, revision, ...changes, paths: [`delete ${file}`] };
+        return report(
+          { namespace, name: 'till-1' },
+          { crName: 'app', gateway: 'till-1', commit: OLD, revision, agentVersion: '0.1.0', preview },
+        );
+      };
+      await reportChange('one');
+      const { kubeconfig } = await connectCluster();
+      const approve = (host: Host) => runCli(['approve', 'app', '-n', namespace, '--kubeconfig', kubeconfig], host);
+      const late: Host = {
+        confirm: async () => {
+          await reportChange('everything');
+          return true;
+        },
+      };
+      const refused = await approve(late);
+      assert.equal(refused.status, 1, refused.notes);
+      assert.match(refused.notes, /nothing was changed, because the resource has changed in the meantime/);
+      assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
+      const done = await approve(consenting);
+      assert.equal(done.status, 0, done.notes);
+      assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], `${NEW}/${revision}`);
+    },
+  );
 
-  test('confirm commits, not the current number of gateways', async (t) => {
+  test('confirm commits, not the current number of gateways', slow, async (t) => {
     const { address, commits, controller, push, untilPhase, stoker } = await arrange(t);
     const [first = ''] = commits;
     await untilPhase('Complete', await push());
@@ -278,7 +286,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
-  test('never revoke a command that another user gave a moment ago', async (t) => {
+  test('never revoke a command that another user gave a moment ago', slow, async (t) => {
     const { address, controller, push, untilPhase } = await arrange(t);
     await untilPhase('Complete', await push());
     await controller.stop();
@@ -315,7 +323,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
-  test('are refused with a message to users with read access only', async (t) => {
+  test('are refused with a message to users with read access only', slow, async (t) => {
     const { address, push, untilPhase } = await arrange(t);
     await untilPhase('Complete', await push());
     const viewer = await viewerOf(address.namespace);

@@ -135,7 +135,7 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     assert.equal(markdown.status, 1);
   });
 
-  test('exits with 0 if nothing changes, and with 2 if something does or a gateway is silent', async (t) => {
+  test('exits with 0 if nothing changes, and with 2 if something does or a gateway is silent', slow, async (t) => {
     const { namespace, roll, gateway } = await arrange(t);
     const kubeconfig = await viewerOf(namespace);
     const plan = () => runCli(['plan', 'plant', '--kubeconfig', kubeconfig]);
@@ -209,7 +209,7 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
     }
   });
 
-  test('waits for the preview of a commit, and reports a timeout', async (t) => {
+  test('waits for the preview of a commit, and reports a timeout', slow, async (t) => {
     const { namespace, roll, gateway } = await arrange(t);
     const kubeconfig = await viewerOf(namespace);
     const plan = (...line: string[]) => runCli(['plan', 'plant', '--kubeconfig', kubeconfig, '--commit', NEW, ...line]);
@@ -320,7 +320,7 @@ suite('kubectl stoker plan with a real agent', () => {
   });
   after(() => server.stop());
 
-  test('shows its preview, and keeps the values of labels out of Markdown', async (t) => {
+  test('shows its preview, and keeps the values of labels out of Markdown', slow, async (t) => {
     const repository = await server.createRepository('previewed');
     const first = await repository.commit({ files: { 'config/a.txt': '1\n' } });
     const pod = await createGatewayPod(t);

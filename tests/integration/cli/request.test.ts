@@ -7,6 +7,7 @@ import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-direc
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -146,7 +147,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
     ['sync', 'app', '--wait'],
     ['trace', 'app'],
   ]) {
-    test(`doesn't end ${line.join(' ')}`, async (t) => {
+    test(`doesn't end ${line.join(' ')}`, slow, async (t) => {
       const [{ resource, stoker }, way] = await Promise.all([arrange(t), startWay(t)]);
       let heard = () => {};
       const begins = new Promise<void>((resolve) => {

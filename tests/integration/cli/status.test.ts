@@ -7,6 +7,7 @@ import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -115,7 +116,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     assert.match(output, /\nbare +MissingSidecar +no details reported\n/);
   });
 
-  test('shows whether its numbers are from all gateways or from the status alone', async (t) => {
+  test('shows whether its numbers are from all gateways or from the status alone', slow, async (t) => {
     const { namespace } = await arrange(t);
     for (const name of ['e', 'f', 'g']) {
       await apply(injectedPod(namespace, name, 'plant'));

@@ -102,7 +102,7 @@ test('kubectl stoker sync --request waits for the request of a webhook, and fail
   assert.match(pushed.notes, /app has no request .*a push to a branch, which have none to wait for/);
 });
 
-test('kubectl stoker sync refuses a resource with a hub, and waits for the requests of the hub', async (t) => {
+test('kubectl stoker sync refuses a resource with a hub, and waits for the requests of the hub', slow, async (t) => {
   const { address, repository, postPlain } = await startPath(t, { 'config/a.txt': 'first' });
   const follower = { ...address, name: 'follower' };
   await applyGatewaySync(follower, { repo: repository.url }, { webhook: { from: 'app' } });

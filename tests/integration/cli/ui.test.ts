@@ -245,25 +245,29 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     await untilUpdate(entered, ({ cards }) => cards.some(({ name }) => name === 'shop'));
   });
 
-  test('shows and counts one namespace to users with access to it only, and names the missing permission', async (t) => {
-    const [own, other] = await Promise.all([arrange(t, 'plant', 'shop'), arrange(t, 'secret')]);
-    const viewer = await viewerOf(own.namespace);
-    const entered = await enter(await startUi(t, viewer));
-    const update = await untilUpdate(entered, ({ cards, limits }) => cards.length > 1 && limits.length > 0);
-    assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
-    assert.equal(update.totals.resources, 2);
-    assert.match(update.limits.join(), /not allowed to list pods/);
-    const outsider = `?namespace=${other.namespace}&name=secret`;
-    const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, outsider);
-    assert.equal(asked.detail, null);
-    const { headers, ...trace } = await send(`${entered.page}trace${outsider}`, entered.own);
-    assert.equal(trace.status, 409);
-    assert.match(trace.text, /not allowed to read GatewaySyncs in the namespace test-/);
-    const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);
-    assert.match(String(all), /not allowed to list GatewaySyncs in all namespaces/);
-  });
+  test(
+    'shows and counts one namespace to users with access to it only, and names the missing permission',
+    slow,
+    async (t) => {
+      const [own, other] = await Promise.all([arrange(t, 'plant', 'shop'), arrange(t, 'secret')]);
+      const viewer = await viewerOf(own.namespace);
+      const entered = await enter(await startUi(t, viewer));
+      const update = await untilUpdate(entered, ({ cards, limits }) => cards.length > 1 && limits.length > 0);
+      assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
+      assert.equal(update.totals.resources, 2);
+      assert.match(update.limits.join(), /not allowed to list pods/);
+      const outsider = `?namespace=${other.namespace}&name=secret`;
+      const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, outsider);
+      assert.equal(asked.detail, null);
+      const { headers, ...trace } = await send(`${entered.page}trace${outsider}`, entered.own);
+      assert.equal(trace.status, 409);
+      assert.match(trace.text, /not allowed to read GatewaySyncs in the namespace test-/);
+      const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);
+      assert.match(String(all), /not allowed to list GatewaySyncs in all namespaces/);
+    },
+  );
 
-  test('shows the pods without a sidecar that the status only counts', async (t) => {
+  test('shows the pods without a sidecar that the status only counts', slow, async (t) => {
     const { namespace } = await arrange(t, 'plant');
     await apply(gatewayPod(namespace, 'bare'));
     await writeCounts(namespace, { total: 1, missingSidecar: 1 });
@@ -404,7 +408,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.equal(await open, 'ended');
   });
 
-  test('reports problems before it serves anything', async (t) => {
+  test('reports problems before it serves anything', slow, async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const cases: [string[], RegExp][] = [
       [['--port', '0'], /--port must be a number from 1 to 65535/],

@@ -5,6 +5,7 @@ import { candidateSource } from '../../../controller/injection/candidates.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
 
@@ -47,7 +48,7 @@ suite('before the webhook denies a pod', () => {
       assert.deepEqual(await seen(odd), [[], ['one', 'two'], 1], odd);
   });
 
-  test('it gives a silent API server three seconds in all', async (t) => {
+  test('it gives a silent API server three seconds in all', slow, async (t) => {
     const port = await freePort();
     const silent = createServer((socket) => socket.on('error', () => {})).listen(port, '127.0.0.1');
     t.after(() => silent.close());

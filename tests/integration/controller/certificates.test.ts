@@ -120,7 +120,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.equal(await replicas[1]?.serving(), (await readSecret(namespace))['tls.crt']);
   });
 
-  test('are recreated with the labels of the release, by which Helm deletes them', async (t) => {
+  test('are recreated with the labels of the release, by which Helm deletes them', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     const release = `meta.helm.sh/release-name=${namespace}`;
     await kubectl('annotate', 'mutatingwebhookconfiguration', namespace, release, 'cert-manager.io/x=y');
@@ -132,7 +132,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.deepEqual(JSON.parse(labels ?? ''), { 'app.kubernetes.io/managed-by': 'Helm' });
   });
 
-  test('are published again when the webhook configuration is recreated', async (t) => {
+  test('are published again when the webhook configuration is recreated', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     await replicas[0]?.look();
     const before = await readBundle(namespace);
@@ -144,7 +144,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), before);
   });
 
-  test('follow the host name of the configuration', async (t) => {
+  test('follow the host name of the configuration', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     await replicas[0]?.look();
     const clientConfig = { service: { name: 'webhook', namespace, path: '/mutate-v1-pod' } };
@@ -155,7 +155,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.equal(serving.checkHost(`webhook.${namespace}.svc`), `webhook.${namespace}.svc`);
   });
 
-  test('replace a Secret that is invalid, or that a chart left empty', async (t) => {
+  test('replace a Secret that is invalid, or that a chart left empty', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     for (const stringData of [{}, { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': '-----BEGIN x', 'tls.key': 'x' }]) {
       const metadata = { name: `${namespace}-certificate`, namespace, labels: { keep: 'me' } };
@@ -169,7 +169,7 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
 });
 
 suite('a running controller', { concurrency: 4 }, () => {
-  test('shares the certificate of the previous one', async (t) => {
+  test('shares the certificate of the previous one', slow, async (t) => {
     const { namespace } = await startInjection(t);
     const before = await readSecret(namespace);
     await startController(t, namespace, {

@@ -56,7 +56,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(host.posts.slice(2).every(({ path }) => path.endsWith(next)));
   });
 
-  test("is a failure as soon as a commit is rolled back, even if its gateways can't roll back", async (t) => {
+  test("is a failure as soon as a commit is rolled back, even if its gateways can't roll back", slow, async (t) => {
     const world = await arrange(t, { posted: false, spec: { rollout: { waves: [], previewTimeout: '0s' } } });
     const { host, address, namespace, repository, commit, reportAll } = world;
     const rolledOut = await untilGatewaySync(
@@ -151,7 +151,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.equal(states().length, 4);
   });
 
-  test("leaves no trace in a resource that doesn't request it", async (t) => {
+  test("leaves no trace in a resource that doesn't request it", slow, async (t) => {
     const { host, address, repository } = await arrange(t, { posted: false, isWished: false });
     await applyGatewaySync(address, { repo: repository.url, caSecretRef: { name: 'status', key: 'ca' } });
     const { status } = await untilGatewaySync(address, 'resolved', (seen) => seen.status?.gateways?.total === 2);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -47,7 +48,7 @@ const untilSubjects = (address: Address, subjects: string[]) =>
   });
 
 suite('the status of the fleet', { concurrency: 4 }, () => {
-  test('lists gateways with wrong clocks until they are right', async (t) => {
+  test('lists gateways with wrong clocks until they are right', slow, async (t) => {
     const metrics = await freePort();
     const { address, commit } = await arrange(t, { METRICS_PORT: String(metrics), METRICS_SECURE: 'false' });
     const { namespace, name } = address;
@@ -123,7 +124,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     );
   });
 
-  test("isn't ready after an edit until the agents have applied it, even for the same commit", async (t) => {
+  test("isn't ready after an edit until the agents have applied it, even for the same commit", slow, async (t) => {
     const { address, commit, repo } = await arrange(t);
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'a', name));
@@ -146,7 +147,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'ready again', isReady);
   });
 
-  test('ignores a report that another pod of that name left', async (t) => {
+  test('ignores a report that another pod of that name left', slow, async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'gateway-0', name));
@@ -155,7 +156,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     assert.equal(status?.discoveredGateways?.[0]?.syncStatus, 'Pending');
   });
 
-  test('drops pods that are gone', async (t) => {
+  test('drops pods that are gone', slow, async (t) => {
     const { address } = await arrange(t);
     await apply(injectedPod(address.namespace, 'short', address.name));
     await untilGatewaySync(address, 'one gateway', ({ status }) => status?.gateways?.total === 1);
@@ -168,7 +169,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     assert.deepEqual(status?.discoveredGateways, []);
   });
 
-  test('shows pods that were created without the sidecar', async (t) => {
+  test('shows pods that were created without the sidecar', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
@@ -218,7 +219,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     await untilSubjects(address, ['green']);
   });
 
-  test('shows in a condition and an event if it is denied, blocks no status, and is retried', async (t) => {
+  test('shows in a condition and an event if it is denied, blocks no status, and is retried', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
@@ -246,7 +247,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     assert.equal(condition(bound, 'AgentAccess')?.status, 'True');
   });
 
-  test('stays unchanged and is reported if it belongs to another owner', async (t) => {
+  test('stays unchanged and is reported if it belongs to another owner', slow, async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     const named = ['rolebinding', `sync-agent-${name}`, '--namespace', namespace];
@@ -266,7 +267,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'no problem', (resource) => condition(resource, 'AgentAccess')?.status === 'True');
   });
 
-  test('is left to other tools if configured, without permission for RoleBindings', async (t) => {
+  test('is left to other tools if configured, without permission for RoleBindings', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });

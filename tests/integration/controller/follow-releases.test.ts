@@ -64,7 +64,7 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     }
   });
 
-  test("reports that a requested tag isn't a version, and moves on with the next one that is", async (t) => {
+  test("reports that a requested tag isn't a version, and moves on with the next one that is", slow, async (t) => {
     const { address, release } = await arrange(t, '>=2025');
     const first = await release('2025.11.1');
     await ask(address, '2025.11.1');
@@ -77,7 +77,7 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     assert.equal((await ask(address, '2026.10.1'))?.lastSyncCommit, next);
   });
 
-  test('follows the tags of its component', async (t) => {
+  test('follows the tags of its component', slow, async (t) => {
     const { address, repository, release } = await arrange(t, '1.x');
     const first = await release('site-v1.6.0');
     for (const tag of ['app-v1.9.0', 'site-v2.0.0']) await release(tag);
@@ -104,7 +104,7 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     await untilTag(address, 'v1.4.0', moved);
   });
 
-  test('stays on a tag that is deleted, and moves on with the next one', async (t) => {
+  test('stays on a tag that is deleted, and moves on with the next one', slow, async (t) => {
     const { address, repository, release } = await arrange(t);
     const second = await release('v1.4.1');
     await ask(address, '~1.4');
@@ -138,7 +138,7 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     await untilTag(address, 'v1.4.0', first);
   });
 
-  test('looks for a newer tag when another resource of the repository has an event', async (t) => {
+  test('looks for a newer tag when another resource of the repository has an event', slow, async (t) => {
     const { address, repository, release, first } = await arrange(t);
     await untilTag(address, 'v1.4.0', first);
     const other = { ...address, name: `${address.name}-main` };

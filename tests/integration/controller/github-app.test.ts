@@ -99,7 +99,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await until(() => readToken(namespace, 'app'), { describe: 'a token again', accept: (token) => token === TOKEN });
   });
 
-  test("shows as a condition if GitHub doesn't know it", async (t) => {
+  test("shows as a condition if GitHub doesn't know it", slow, async (t) => {
     const { namespace, git } = await arrange(t, { GITHUB_APP: 'true' });
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -129,7 +129,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     assert.deepEqual(api.calls, []);
   });
 
-  test('is queried once for a token by all that start at once', async (t) => {
+  test('is queried once for a token by all that start at once', slow, async (t) => {
     const { namespace, api, commit, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 1_500 });
     const names = Array.from({ length: 8 }, (_, index) => `app-${index}`);
     await Promise.all(names.map((name) => applyGatewaySync({ namespace, name }, git)));
@@ -183,7 +183,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     });
   });
 
-  test('delays no other resource if its API never answers, however many wait for it', async (t) => {
+  test('delays no other resource if its API never answers, however many wait for it', slow, async (t) => {
     const { namespace, api, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 3_600_000 });
     const open = await gitServerFor(t, { address: '0.0.0.0' });
     const repository = await open.createRepository('open');

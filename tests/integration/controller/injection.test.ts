@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 import { kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -60,14 +61,14 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
     assert.ok(pod.spec.volumes.some(({ name }) => name === 'sync-agent-credentials'));
   });
 
-  test('starts even if its resource is paused', async (t) => {
+  test('starts even if its resource is paused', slow, async (t) => {
     const { namespace } = await arrange(t);
     await applyGatewaySync({ namespace, name: 'app' }, { ...git }, { paused: true });
     const pod = await create(gatewayPod(namespace, 'gateway-0'));
     assert.equal(pod.spec.initContainers?.[0]?.name, 'sync-agent');
   });
 
-  test('is accepted if it is applied together with its resource', async (t) => {
+  test('is accepted if it is applied together with its resource', slow, async (t) => {
     const { namespace } = await arrange(t);
     for (const index of [0, 1, 2]) {
       await applyGatewaySync({ namespace, name: `app-${index}` }, { ...git });
@@ -76,7 +77,7 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
     }
   });
 
-  test('is denied with a message that names the remedy', async (t) => {
+  test('is denied with a message that names the remedy', slow, async (t) => {
     const { namespace } = await arrange(t);
     await assert.rejects(create(gatewayPod(namespace, 'none')), /there is no GatewaySync in namespace .*; create one/);
     await applyGatewaySync({ namespace, name: 'one' }, { ...git });
@@ -107,7 +108,7 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
 });
 
 suite("a pod that doesn't request the sidecar", { concurrency: 4 }, () => {
-  test('stays unchanged, with and without annotations, and never reaches the webhook', async (t) => {
+  test('stays unchanged, with and without annotations, and never reaches the webhook', slow, async (t) => {
     const { namespace, controller, countReviews } = await arrange(t);
     await applyGatewaySync({ namespace, name: 'app' }, { ...git });
     const plain = gatewayPod(namespace, 'plain');
@@ -125,7 +126,7 @@ suite("a pod that doesn't request the sidecar", { concurrency: 4 }, () => {
     await assert.rejects(create(gatewayPod(namespace, 'asks-in-vain')), /failed calling webhook/);
   });
 
-  test('stays unchanged when it is edited to request it', async (t) => {
+  test('stays unchanged when it is edited to request it', slow, async (t) => {
     const { namespace, countReviews } = await arrange(t);
     await create(gatewayPod(namespace, 'late', { 'sync.io/inject': 'false' }));
     await kubectl('annotate', 'pod', 'late', '--namespace', namespace, '--overwrite', 'sync.io/inject=true');
@@ -134,7 +135,7 @@ suite("a pod that doesn't request the sidecar", { concurrency: 4 }, () => {
 });
 
 suite("a replica that isn't the leader", () => {
-  test('injects like the leader', async (t) => {
+  test('injects like the leader', slow, async (t) => {
     const { namespace } = await arrange(t, { environment: { LEADER_ELECTION: 'true' } });
     await applyGatewaySync({ namespace, name: 'app' }, { ...git });
     const port = await freePort();

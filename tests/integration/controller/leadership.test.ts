@@ -166,7 +166,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), leaders()[0] === replicas[0] ? 'one' : 'two');
   });
 
-  test('the other takes over at once, even while a git server keeps the first one waiting', async (t) => {
+  test('the other takes over at once, even while a git server keeps the first one waiting', slow, async (t) => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     server.fault = { hang: true };
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
@@ -220,7 +220,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.doesNotMatch(spare.output, /became leader/);
   });
 
-  test('the leader exits as soon as it sees that the other one has the lease', async (t) => {
+  test('the leader exits as soon as it sees that the other one has the lease', slow, async (t) => {
     const namespace = await createNamespace(t);
     const leader = await startReplica(t, namespace, 'one');
     await leader.waitForLog(/became leader/);

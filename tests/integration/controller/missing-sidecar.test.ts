@@ -5,6 +5,7 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -48,7 +49,7 @@ async function arrange(t: TestContext, ref = 'main') {
 }
 
 suite('a pod that was created while the webhook was unavailable', () => {
-  test('no longer counts when its resource is gone, even if another one stays', async (t) => {
+  test('no longer counts when its resource is gone, even if another one stays', slow, async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;
     await applyGatewaySync({ ...address, name: 'stays' }, { repo: repository.url });
@@ -114,7 +115,7 @@ suite('a pod that was created while the webhook was unavailable', () => {
 });
 
 suite('a pod without its sidecar, next to a new GatewaySync,', () => {
-  test('shows long before the next resync', async (t) => {
+  test('shows long before the next resync', slow, async (t) => {
     const { address } = await arrange(t);
     await startController(t, address.namespace);
     await untilGatewaySync(

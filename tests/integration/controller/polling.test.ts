@@ -21,7 +21,7 @@ async function startHost(t: TestContext) {
 const polled = { polling: { enabled: true, interval: '1h' } };
 
 suite('a git server that never answers', { concurrency: 4 }, () => {
-  test('delays no resource of another server, however many wait for it', async (t) => {
+  test('delays no resource of another server, however many wait for it', slow, async (t) => {
     const hanging = await startHost(t);
     const healthy = await startHost(t);
     hanging.server.fault = { hang: true };

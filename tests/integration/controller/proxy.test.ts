@@ -75,7 +75,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
   }
 
   for (const variable of ['NO_PROXY', 'no_proxy']) {
-    test(`reaches a repository that ${variable} lists directly`, async (t) => {
+    test(`reaches a repository that ${variable} lists directly`, slow, async (t) => {
       const world = await arrange(t);
       const { proxy, namespace } = world;
       await startController(t, namespace, {
@@ -109,7 +109,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
     );
   });
 
-  test('passes its address on to agents', async (t) => {
+  test('passes its address on to agents', slow, async (t) => {
     const { namespace } = await startInjection(t, {
       environment: { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '10.0.0.0/8' },
     });

@@ -155,7 +155,7 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
 });
 
 suite('a git server that is unavailable', { concurrency: 4 }, () => {
-  test('keeps the commit, and a request waits for it', async (t) => {
+  test('keeps the commit, and a request waits for it', slow, async (t) => {
     const { server, repository, address, first } = await arrangeAlone(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await repository.tag('v2');
@@ -173,7 +173,7 @@ suite('a git server that is unavailable', { concurrency: 4 }, () => {
     await untilCommit(address, second);
   });
 
-  test("doesn't keep new mappings from being published", async (t) => {
+  test("doesn't keep new mappings from being published", slow, async (t) => {
     const { server, repository, address, first } = await arrangeAlone(t);
     server.fault = { status: 503 };
     await push(address, 'main');
@@ -206,7 +206,7 @@ suite('a git server that is unavailable', { concurrency: 4 }, () => {
     await untilCommit(address, first);
   });
 
-  test('shows as a query in progress if it hangs', async (t) => {
+  test('shows as a query in progress if it hangs', slow, async (t) => {
     const { server, address } = await arrangeAlone(t);
     const seen = Promise.withResolvers<void>();
     server.fault = { delay: seen.promise };
@@ -225,7 +225,7 @@ suite('a git server that is unavailable', { concurrency: 4 }, () => {
 });
 
 suite('a shared repository', { concurrency: 4 }, () => {
-  test('is queried once for all resources that share it', async (t) => {
+  test('is queried once for all resources that share it', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('shared');
     await repository.commit({ files: { 'config/a': '1' } });

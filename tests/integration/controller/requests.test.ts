@@ -69,7 +69,7 @@ const untilOutcome = (address: Address, id: string, outcome: string) =>
   );
 
 suite('a sync request', { concurrency: 4 }, () => {
-  test('for another repository is ignored, with one event per repository', async (t) => {
+  test('for another repository is ignored, with one event per repository', slow, async (t) => {
     const { address, commits } = await arrangeWithController(t);
     for (const [index, repo] of ['team/unrelated', 'team/more', 'team/unrelated'].entries()) {
       await request(address, 'v1', { id: `${index}`, repo });
@@ -86,7 +86,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     assert.equal(about(reasons), 2);
   });
 
-  test('from a user is followed, whatever repository an earlier webhook named', async (t) => {
+  test('from a user is followed, whatever repository an earlier webhook named', slow, async (t) => {
     const { address, commits } = await arrange(t);
     await request(address, 'develop', { id: 'one', repo: 'team/unrelated' });
     await untilOutcome(address, 'one', 'Ignored');
@@ -171,7 +171,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     }
   });
 
-  test('has to match allowedRefs, if configured', async (t) => {
+  test('has to match allowedRefs, if configured', slow, async (t) => {
     const { address, commits } = await arrange(t, { webhook: { allowedRefs: ['dev*'] } });
     await request(address, 'v1', { id: 'tag' });
     await untilOutcome(address, 'tag', 'Ignored');
@@ -267,7 +267,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await untilOutcome(address, 'patient', 'Applied');
   });
 
-  test('that arrives while the controller is down is handled when it is back', async (t) => {
+  test('that arrives while the controller is down is handled when it is back', slow, async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const v1 = await repository.commit({ files: { 'config/a': '1' } });
@@ -320,7 +320,7 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
     assert.ok(!reasons.includes('RequestFailed'));
   });
 
-  test('is waited for by the next controller as well', async (t) => {
+  test('is waited for by the next controller as well', slow, async (t) => {
     const { address, repository, commits, controller } = await arrangeWithController(t);
     await request(address, 'v3', { id: 'early' });
     await untilOutcome(address, 'early', 'Pending');
@@ -330,7 +330,7 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
     await untilOutcome(address, 'early', 'Applied');
   });
 
-  test('is waited for if it is a branch in allowedRefs', async (t) => {
+  test('is waited for if it is a branch in allowedRefs', slow, async (t) => {
     const { address, repository, commits } = await arrange(t, { webhook: { allowedRefs: ['late'] } });
     await push(address, 'late');
     await untilGatewaySync(address, 'pending', ({ status }) => status?.lastPush?.outcome === 'Pending');
@@ -381,7 +381,7 @@ suite('a release and a push that are both allowed', { concurrency: 4 }, () => {
     assert.match(status?.lastRequest?.message ?? '', /newer push to refs\/heads\/develop/);
   });
 
-  test('result in the newer one, both at once and in reverse order', async (t) => {
+  test('result in the newer one, both at once and in reverse order', slow, async (t) => {
     const { address, commits, controller } = await arrangeWithController(t, spec);
     await controller.kill();
     const at = new Date();
@@ -467,7 +467,7 @@ suite('a status of a GatewaySync', () => {
       ...['--patch', JSON.stringify({ status })],
     );
 
-  test('is repaired if another client changes or wipes it', async (t) => {
+  test('is repaired if another client changes or wipes it', slow, async (t) => {
     const { address, commits } = await arrangeWithController(t);
     await request(address, 'v1', { id: 'first' });
     const before = await untilOutcome(address, 'first', 'Applied');

@@ -84,7 +84,7 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
     assert.equal(condition(gatewaySync, 'Ready')?.reason, 'NoGateways');
   });
 
-  test('is resolved over git://', async (t) => {
+  test('is resolved over git://', slow, async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const repository = await daemon.createRepository('plain');
@@ -99,7 +99,7 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
     }
   });
 
-  test('is resolved with a token and a private CA, and the token shows nowhere', async (t) => {
+  test('is resolved with a token and a private CA, and the token shows nowhere', slow, async (t) => {
     const server = await serve(t, {
       tls: true,
       credentials: { username: 'x-access-token', password: 'hunter2secret' },

@@ -96,7 +96,7 @@ suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
     );
   });
 
-  test('without its status follows its spec, and its release again after one command', async (t) => {
+  test('without its status follows its spec, and its release again after one command', slow, async (t) => {
     const { address, commits, before, restoreAll } = await arrange(t);
     await startController(t, address.namespace);
     await restoreAll({ withStatus: false });

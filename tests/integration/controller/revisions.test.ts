@@ -6,6 +6,7 @@ import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -70,7 +71,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     );
   });
 
-  test('are removed with spec.rollout, however often it is added and removed', async (t) => {
+  test('are removed with spec.rollout, however often it is added and removed', slow, async (t) => {
     const { address, edit, untilNames } = await arrange(t);
     await startController(t, address.namespace);
     for (const destination of ['one', 'two', 'three']) {
@@ -86,7 +87,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     }
   });
 
-  test('that a rollback needs must exist before a newer rollout begins', async (t) => {
+  test('that a rollback needs must exist before a newer rollout begins', slow, async (t) => {
     const { address, path, edit } = await arrange(t);
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});
@@ -115,7 +116,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     );
   });
 
-  test('that waited are removed when another one waits, even by another leader', async (t) => {
+  test('that waited are removed when another one waits, even by another leader', slow, async (t) => {
     const { address, edit, untilNames } = await arrange(t);
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});

@@ -173,7 +173,7 @@ async function arrangeReports(t: TestContext, labels: Record<string, object>) {
 }
 
 suite('the first state of a rollout', { concurrency: 2 }, () => {
-  test('is what most gateways have when spec.rollout is added, whatever one of them reports', async (t) => {
+  test('is what most gateways have when spec.rollout is added, whatever one of them reports', slow, async (t) => {
     const { address, repository, first, second, reportOn, untilBegun } = await arrangeReports(t, pods);
     await applyGatewaySync(address, { repo: repository.url });
     await untilGatewaySync(address, 'the commit', ({ status }) => status?.lastSyncCommit === second);
@@ -387,7 +387,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.deepEqual(shortOf(agents, names).b, ['1.0.0', '1.1.0', '1.0.0', 'moved', '1.0.0', '1.1.1']);
   });
 
-  test('waits during a freeze, and continues at once after it, without a poll', async (t) => {
+  test('waits during a freeze, and continues at once after it, without a poll', slow, async (t) => {
     const frozen = { waves, windows: [{ kind: 'Deny' }] };
     const { address, repository, first, commit, agents, untilPhase } = await arrange(t, frozen);
     const second = await commit(2);

@@ -115,7 +115,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     await waitFor(address, 'AllGatewaysSynced', '60s');
   });
 
-  test('of the ref in spec.git.ref, until one is followed', async (t) => {
+  test('of the ref in spec.git.ref, until one is followed', slow, async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     const column = async () => (await kubectl('get', 'gsync', name, '-n', namespace, '--no-headers')).split(/\s+/)[1];
@@ -152,7 +152,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     );
   });
 
-  test('that a user made a request, whatever an earlier one left next to it', async (t) => {
+  test('that a user made a request, whatever an earlier one left next to it', slow, async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     for (const tag of ['v1', 'v2', 'v3']) await repository.tag(tag);
@@ -183,7 +183,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     assert.equal((await applied('v3'))?.by, 'github');
   });
 
-  test('in order, with the times that tools sort by', async (t) => {
+  test('in order, with the times that tools sort by', slow, async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;
     await repository.tag('v1');
@@ -205,7 +205,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     assert.match(described, /RequestApplied +\d+s/);
   });
 
-  test('in an event of the pod if its user ID is unknown', async (t) => {
+  test('in an event of the pod if its user ID is unknown', slow, async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     await applyGatewaySync(address, { repo: repository.url });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { apply, kubectl } from '../../support/cluster.ts';
+import { sample } from '../../support/depth.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -53,7 +54,7 @@ async function createNode(t: TestContext, name: string): Promise<void> {
 }
 
 suite('the pods of a workload get the sidecar', { concurrency: 4 }, () => {
-  for (const [kind, apiVersion, spec, count] of workloads)
+  for (const [kind, apiVersion, spec, count] of sample(workloads))
     test(kind, async (t) => {
       const world = await startInjection(t);
       const { namespace } = world;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
 import { createGatewaySync, startReceiver } from './start-receiver.ts';
 
@@ -42,24 +43,28 @@ test('a missing secret file rejects all deliveries, and is logged', async (t) =>
   assert.equal((await receiver.post('default/demo', { ref: 'v1' })).status, 401);
 });
 
-test('a receiver whose Secret lacks its key is unready and names it; later the last good value stays', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
-  t.after(() => rm(directory, { recursive: true }));
-  const file = join(directory, 'webhook-secret');
-  await writeFile(join(directory, 'hmac-key'), 'secret');
-  const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
-  const readiness = async () => (await fetch(`${receiver.healthUrl}/readyz`)).status;
-  assert.equal(await readiness(), 503);
-  assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
-  await receiver.program.waitForLog(
-    /"level":"error".*the Secret has the keys hmac-key; specify an existing key.*not ready/,
-  );
-  await rename(join(directory, 'hmac-key'), file);
-  await until(async () => (await readiness()) === 200, { describe: 'readiness' });
-  await rename(file, join(directory, 'hmac-key'));
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
-  assert.equal(await readiness(), 200);
-});
+test(
+  'a receiver whose Secret lacks its key is unready and names it; later the last good value stays',
+  slow,
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const file = join(directory, 'webhook-secret');
+    await writeFile(join(directory, 'hmac-key'), 'secret');
+    const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
+    const readiness = async () => (await fetch(`${receiver.healthUrl}/readyz`)).status;
+    assert.equal(await readiness(), 503);
+    assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
+    await receiver.program.waitForLog(
+      /"level":"error".*the Secret has the keys hmac-key; specify an existing key.*not ready/,
+    );
+    await rename(join(directory, 'hmac-key'), file);
+    await until(async () => (await readiness()) === 200, { describe: 'readiness' });
+    await rename(file, join(directory, 'hmac-key'));
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    assert.equal(await readiness(), 200);
+  },
+);
 
 test('a receiver with secrets of single resources only is ready', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'receiver-own-'));

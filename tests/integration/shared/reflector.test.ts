@@ -177,7 +177,7 @@ suite('a reflector of a resource', () => {
     assert.ok(view.restarts.includes('error'));
   });
 
-  test('resumes where it was after a broken connection, without another list', async (t) => {
+  test('resumes where it was after a broken connection, without another list', slow, async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     for (const name of ['changes', 'goes', 'stays']) await write(cluster, configMap(namespace, name, '1'));

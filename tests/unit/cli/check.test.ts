@@ -84,7 +84,7 @@ suite('kubectl stoker check', () => {
     assert.equal(stderr, '3 files, 0 of them checked\n');
   });
 
-  test('writes exactly what an agent delivers', async (t) => {
+  test('writes exactly what an agent delivers', slow, async (t) => {
     const { target, sandbox, output, check } = await startRepository(t);
     const { status, notes } = await check(['--gateway', 'edge', '--output', output]);
     assert.deepEqual([status, notes], [0, `3 files written to ${output}, 2 of them checked\n`]);
@@ -262,7 +262,7 @@ suite('kubectl stoker check', () => {
     assert.match(refused.notes, /sites\/edge\/e is a symbolic link/);
   });
 
-  test('keeps symbolic links as an agent does', async (t) => {
+  test('keeps symbolic links as an agent does', slow, async (t) => {
     const links = { 'sites/file': '1', 'sites/a': { symlink: 'file' }, 'sites/b': { symlink: '/opt/x/y' } };
     const { target, sandbox, output, check } = await startRepository(t, links);
     const kept = (linkPrefixes: string[]) => ({

@@ -11,6 +11,7 @@ import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { slow } from '../../support/depth.ts';
 import type { SpecInput } from '../../support/objects.ts';
 import { changing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
@@ -143,7 +144,7 @@ suite('kubectl stoker plan shows', () => {
     }
   });
 
-  test('a limited number of groups, failures, paths, and names of 5,000 gateways', () => {
+  test('a limited number of groups, failures, paths, and names of 5,000 gateways', slow, () => {
     const paths = Array.from({ length: 20 }, (_, index) => `add file-${index}`);
     const gateways = Array.from({ length: 5_000 }, (_, index): PreviewingGateway => {
       const name = `till-${index}`;

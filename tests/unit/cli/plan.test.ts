@@ -11,6 +11,7 @@ import { changeIn, changeText, effectOf, shownChange, verdictOf } from '../../..
 import { drawData } from '../../../cli/terminal/data.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
+import { slow } from '../../support/depth.ts';
 import {
   changing,
   digestFor,
@@ -299,7 +300,7 @@ suite('the plan of a preview', () => {
     assert.equal(view.everyCommit, 'version.txt');
   });
 
-  test('covers 5,000 gateways, of which the status lists 200, even if pods are not readable', () => {
+  test('covers 5,000 gateways, of which the status lists 200, even if pods are not readable', slow, () => {
     const names = Array.from({ length: 5_000 }, (_, index) => `till-${index}`);
     const fleet = planned(
       names.map((name, index) => (index % 2 ? unchanged(name) : changing(name, ['modify x']))),

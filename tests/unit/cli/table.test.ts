@@ -8,7 +8,7 @@ import { drawTable } from '../../../cli/terminal/table.ts';
 import { cut, plain, widthOf, wrap } from '../../../cli/terminal/text.ts';
 import { drawTimeline } from '../../../cli/terminal/timeline.ts';
 import { ageOf } from '../../../cli/terminal/times.ts';
-import { fc } from '../../support/property.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const ink = inkFor(false);
 const columns = [{ title: 'NAME' }, { title: 'REF', dropped: 1 }, { title: 'SAYS', wraps: true }];
@@ -47,7 +47,7 @@ suite('a table', () => {
           }
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { type FileChange, unifiedDiff } from '../../../cli/fleet/unified-diff.ts';
+import { slow } from '../../support/depth.ts';
 import { fc, runs } from '../../support/property.ts';
 
 /** Applies a patch with `git apply` to a directory with the old content; returns undefined if the file was deleted. */
@@ -99,7 +100,7 @@ suite('a unified diff', () => {
     }
   });
 
-  test('of a large, completely changed file is fast, and applies', () => {
+  test('of a large, completely changed file is fast, and applies', slow, () => {
     const [before, after] = ['a', 'b'].map((mark) => ({
       text: Array.from({ length: 30_000 }, (_, index) => `${mark}${index % 7}${index}`).join('\n'),
       executable: false,

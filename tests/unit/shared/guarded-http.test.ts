@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
+import { slow } from '../../support/depth.ts';
 import { localHttp } from '../../support/local-http.ts';
 import { until } from '../../support/until.ts';
 
@@ -9,7 +10,7 @@ suite('a request of the agent ends if the server', { concurrency: 2 }, () => {
   for (const [what, answer, repeats] of [
     ['changes to another protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 1],
   ] as const) {
-    test(what, { timeout: 60_000 }, async (t) => {
+    test(what, { ...slow, timeout: 60_000 }, async (t) => {
       const server = createServer((socket) => {
         t.after(() => socket.destroy());
         socket.on('error', () => {}).once('data', () => socket.write(answer.repeat(repeats)));
@@ -31,7 +32,7 @@ suite('a connection to a proxy ends with its request if the proxy', () => {
     ['connects to a host that says nothing', 'HTTP/1.1 200 Connection established\r\n\r\n'],
     ['sends half of a TLS record', 'HTTP/1.1 200 Connection established\r\n\r\n\x16\x03\x03\x40'],
   ] as const) {
-    test(what, async (t) => {
+    test(what, slow, async (t) => {
       const open = new Set<Socket>();
       const proxy = createServer((socket) => {
         open.add(socket.on('close', () => open.delete(socket)));

@@ -5,6 +5,7 @@ import { type Answer, INSPECTION, readQuestion } from '../../../shared/api/inspe
 import { openAnswer, sealAnswer } from '../../../shared/io/inspection-answer.ts';
 import { drawKeys, seal } from '../../../shared/io/sealed-box.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
+import { slow } from '../../support/depth.ts';
 import { fc } from '../../support/property.ts';
 
 const keys = await drawKeys();
@@ -114,7 +115,7 @@ suite('the answer to a query', () => {
     assert.equal(answer.changes.length + answer.more, changes.length + 5);
   });
 
-  test('is ignored if it is malicious', async () => {
+  test('is ignored if it is malicious', slow, async () => {
     const pack = async (bytes: Buffer | string) => await seal(Buffer.from(bytes), { to, about });
     const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));
     assert.ok(bomb.length < INSPECTION.sealed);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
+import { slow } from '../../support/depth.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const logModule = path.join(root, 'shared/log.ts');
@@ -96,7 +97,7 @@ interface Cause {
 
 const messagesOf = (error: Cause | undefined): string[] => (error ? [error.message, ...messagesOf(error.cause)] : []);
 
-test('a chain of causes in a log line ends after eight, even in a cycle', async () => {
+test('a chain of causes in a log line ends after eight, even in a cycle', slow, async () => {
   const circle = `const err = Object.assign(new Error('a'), { code: 'A' }); err.cause = new Error('b', { cause: err });`;
   assert.deepEqual(messagesOf((await shown(circle)).err), [...'abababab', '[more causes]']);
   const chain = `let err; for (let i = 20_000; i > 0; i -= 1) err = new Error('e' + i, { cause: err });`;
@@ -104,7 +105,7 @@ test('a chain of causes in a log line ends after eight, even in a cycle', async 
   assert.deepEqual(messagesOf((await shown(chain)).err), [...eight, '[more causes]']);
 });
 
-test("a log line shows an object that isn't an error and has no text", async () => {
+test("a log line shows an object that isn't an error and has no text", slow, async () => {
   for (const made of ['Object.create(null)', `JSON.parse('{"toString":1}')`])
     assert.deepEqual((await shown(`const err = ${made};`)).err, { message: '[object Object]' });
 });

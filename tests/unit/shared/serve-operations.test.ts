@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { anyAddress } from '../../../shared/io/http/any-address.ts';
 import { serveOperations } from '../../../shared/io/http/serve-operations.ts';
 import { createLogger } from '../../../shared/log.ts';
+import { slow } from '../../support/depth.ts';
 import { holdConnections } from '../../support/hold-connections.ts';
 
 test('a failure to collect metrics results in 503, and ends nothing', async (t) => {
@@ -22,7 +23,7 @@ test('a failure to collect metrics results in 503, and ends nothing', async (t) 
   assert.equal(await (await get()).text(), 'up 1\n');
 });
 
-test('a waiting probe is answered when the program turns ready, or after a moment', async (t) => {
+test('a waiting probe is answered when the program turns ready, or after a moment', slow, async (t) => {
   let isReady = false;
   const server = await serveOperations({ host: '127.0.0.1', port: 0, isReady: () => isReady });
   t.after(() => server.close().closeAllConnections());
@@ -36,27 +37,35 @@ test('a waiting probe is answered when the program turns ready, or after a momen
   assert.equal((await asked).status, 200);
 });
 
-test('an IPv4 address that holds all connections keeps no other one from asking, where IPv6 is served as well', async (t) => {
-  const host = await anyAddress(createLogger('test', { level: 'silent' }));
-  const server = await serveOperations({ host, port: 0 });
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
-  await holdConnections(t, { port, from: '127.0.0.2', count: 1_050 });
-  for (let probe = 0; probe < 5; probe += 1) assert.equal(await statusOf(port), 200);
-});
+test(
+  'an IPv4 address that holds all connections keeps no other one from asking, where IPv6 is served as well',
+  slow,
+  async (t) => {
+    const host = await anyAddress(createLogger('test', { level: 'silent' }));
+    const server = await serveOperations({ host, port: 0 });
+    t.after(() => server.close().closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    await holdConnections(t, { port, from: '127.0.0.2', count: 1_050 });
+    for (let probe = 0; probe < 5; probe += 1) assert.equal(await statusOf(port), 200);
+  },
+);
 
 for (const [what, sends] of [
   ['bodies', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n'],
   ['heads', 'GET /healthz HTTP/1.1\r\nX-A: '],
 ] as const) {
-  test(`addresses that hold all connections together, by ${what} that drip, keep no other from asking`, async (t) => {
-    const server = await serveOperations({ host: '127.0.0.1', port: 0 });
-    t.after(() => server.close().closeAllConnections());
-    const { port } = server.address() as AddressInfo;
-    const addresses = Array.from({ length: 6 }, (_, index) => `127.0.0.${index + 2}`);
-    await Promise.all(addresses.map((from) => holdConnections(t, { port, from, count: 18, sends })));
-    for (let probe = 0; probe < 30; probe += 1) assert.equal(await statusOf(port), 200);
-  });
+  test(
+    `addresses that hold all connections together, by ${what} that drip, keep no other from asking`,
+    slow,
+    async (t) => {
+      const server = await serveOperations({ host: '127.0.0.1', port: 0 });
+      t.after(() => server.close().closeAllConnections());
+      const { port } = server.address() as AddressInfo;
+      const addresses = Array.from({ length: 6 }, (_, index) => `127.0.0.${index + 2}`);
+      await Promise.all(addresses.map((from) => holdConnections(t, { port, from, count: 18, sends })));
+      for (let probe = 0; probe < 30; probe += 1) assert.equal(await statusOf(port), 200);
+    },
+  );
 }
 
 test('a request whose body never arrives is closed soon, on any path', async (t) => {

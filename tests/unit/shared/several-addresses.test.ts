@@ -11,6 +11,7 @@ import { AddressGuard } from '../../../shared/io/address-guard.ts';
 import { Git } from '../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
 import { REFUSING, silentAddress } from '../../support/dead-address.ts';
+import { slow } from '../../support/depth.ts';
 import { queryClient, queryTools, sshAuth, sshTools } from '../controller/polling/query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
@@ -99,7 +100,7 @@ for (const [transport, start, skip] of servers) {
       });
     }
 
-    test('on its last address if three are silent', async (t) => {
+    test('on its last address if three are silent', slow, async (t) => {
       const host = await startHost(t, start);
       const silent = ['127.0.0.5', '127.0.0.6', '127.0.0.7'].map((address) => silentAddress(t, host.port, address));
       const guard = guardOf([...(await Promise.all(silent)), '127.0.0.1']);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { slow } from '../../support/depth.ts';
 import { processorMs } from '../../support/processor-time.ts';
 import { fc } from '../../support/property.ts';
 
@@ -122,7 +123,7 @@ suite('the revision of spec.sync', () => {
     assert.match(syncRevision(undefined), /^[0-9a-f]{32}$/);
   });
 
-  test('takes linear time for a megabyte', () => {
+  test('takes linear time for a megabyte', slow, () => {
     const shapes: Record<string, (size: number) => string> = {
       wide: (size) => `[${'1,'.repeat(size / 2 - 1)}1]`,
       keys: (size) => `{${Array.from({ length: size / 12 }, (_, index) => `"${index + 100_000}":1`).join()}}`,

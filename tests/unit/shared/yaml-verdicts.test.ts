@@ -17,6 +17,8 @@ loaders = [yaml.SafeLoader, yaml.CSafeLoader]
 print(json.dumps([[parses(text, loader) for loader in loaders] for text in json.load(sys.stdin)]))
 `;
 
+import { slow } from '../../support/depth.ts';
+
 const hasPyYaml = spawnSync('python3', ['-c', 'import yaml; yaml.CSafeLoader']).status === 0;
 
 suite('the check of YAML, compared with the programs that read it', () => {
@@ -30,7 +32,7 @@ suite('the check of YAML, compared with the programs that read it', () => {
     });
   }
 
-  test('compares with what PyYAML and libyaml parse', (t) => {
+  test('compares with what PyYAML and libyaml parse', slow, (t) => {
     if (!hasPyYaml) return t.skip('python3-yaml is missing');
     const input = JSON.stringify(YAML_CORPUS.map(({ text }) => text));
     const { stdout } = spawnSync('python3', ['-c', PARSE], { input, encoding: 'utf8' });

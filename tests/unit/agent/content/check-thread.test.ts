@@ -63,7 +63,7 @@ suite('the thread for checks', () => {
     assert.deepEqual(await result, { problems: [], isEnded: false });
   });
 
-  test('fails temporarily if the thread makes no progress, and stops with the sync', async (t) => {
+  test('fails temporarily if the thread makes no progress, and stops with the sync', slow, async (t) => {
     const large = () => [request(1, 'yaml', list(8 * 1024 ** 2))];
     const delayed = await startThread(t, { callMs: 100, heapMiB: 512 });
     await assert.rejects(delayed.check(large(), never), { name: 'TransientError', code: 'sync.checkTimeout' });

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { slow } from '../../../support/depth.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
@@ -50,7 +51,7 @@ async function syncAndReload(sandbox: Sandbox, target: Parameters<Sandbox['sync'
 suite('the reload preset for Ignition', () => {
   const scans = ['POST /data/api/v1/scan/projects', 'POST /data/api/v1/scan/config'];
 
-  test('scans projects, then the configuration, once for each change', async (t) => {
+  test('scans projects, then the configuration, once for each change', slow, async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition);
     assert.equal(await syncAndReload(sandbox, target), true);
     assert.deepEqual(lines(gateway), scans);
@@ -105,7 +106,7 @@ suite('the reload preset for Ignition', () => {
     await sandbox.sync({ ...target, commit: target.commit, profile: { designerSessionPolicy: 'proceed' } });
   });
 
-  test('defers a change if a user starts editing while files are being fetched', async (t) => {
+  test('defers a change if a user starts editing while files are being fetched', slow, async (t) => {
     const { gateway, sandbox, repository, target } = await prepare(t, ignition);
     const mappings = [{ source: 'config', destination: 'config', required: true, template: false }];
     const profile = { mappings, designerSessionPolicy: 'wait' as const };

@@ -112,7 +112,7 @@ suite('the volume of the clone', () => {
     );
   });
 
-  test('is named in the error, not the data volume, if it is read-only', async (t) => {
+  test('is named in the error, not the data volume, if it is read-only', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
@@ -131,7 +131,7 @@ suite('the volume of the clone', () => {
     });
   });
 
-  test('accepts a repository with the other object format', async (t) => {
+  test('accepts a repository with the other object format', slow, async (t) => {
     const server = await startServer(t);
     const old = await server.createRepository('old');
     const next = await server.createRepository('next');

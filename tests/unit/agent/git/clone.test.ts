@@ -33,7 +33,7 @@ async function filesBelow(directory: string): Promise<string[]> {
 }
 
 suite('the clone of a repository', () => {
-  test('tells whether it holds a commit without changing anything, and adopts a pinned commit', async (t) => {
+  test('tells whether it holds a commit without changing anything, and adopts a pinned commit', slow, async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'holds', { server });
     const first = await commit({ files: { n: '1' } });
@@ -90,7 +90,7 @@ suite('the clone of a repository', () => {
     }
   });
 
-  test('is recreated when its objects vanish while the agent runs', async (t) => {
+  test('is recreated when its objects vanish while the agent runs', slow, async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'gone', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
@@ -101,7 +101,7 @@ suite('the clone of a repository', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test("keeps its content if git can't be started", async (t) => {
+  test("keeps its content if git can't be started", slow, async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('tired');
     const git = new TiredGit(process.env);
@@ -137,7 +137,7 @@ suite('the clone of a repository', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test("falls back to the ref if the server doesn't serve commits by ID, and verifies the result", async (t) => {
+  test("falls back to the ref if the server doesn't serve commits by ID, and verifies the result", slow, async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { repository, sandbox } = await gitSandbox(t, 'refs-only', {
@@ -179,7 +179,7 @@ suite('the clone of a repository', () => {
     await assert.rejects(stat(mark), { code: 'ENOENT' });
   });
 
-  test('never stores a credential, and uses a new one at once', async (t) => {
+  test('never stores a credential, and uses a new one at once', slow, async (t) => {
     const server = await gitServerFor(t, { tls: true, credentials: { password: 'first-secret' } });
     const { url: repo, commit } = await server.createRepository('private');
     const directory = await createSandbox(t);

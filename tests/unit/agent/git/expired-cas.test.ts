@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
@@ -39,7 +40,7 @@ suite('an expired CA', () => {
       assert.match(message, /; a CA in the Secret named in spec\.git\.caSecretRef expired on .*; replace it/);
   });
 
-  test("does no harm next to its renewal, and isn't blamed for a wrong host name", async (t) => {
+  test("does no harm next to its renewal, and isn't blamed for a wrong host name", slow, async (t) => {
     const { server, ca, expired } = await arrange(t);
     const { url: repo, commit } = await server.createRepository('x');
     const tip = await commit({ files: { a: '1' } });

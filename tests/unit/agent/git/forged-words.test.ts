@@ -124,7 +124,10 @@ suite('messages of git, forged by a server,', () => {
   });
 
   for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
-    test(`don't cost the agent the commits that it keeps for rollbacks: ${words}`, { timeout: 250_000 }, async (t) => {
+    test(`don't cost the agent the commits that it keeps for rollbacks: ${words}`, {
+      ...slow,
+      timeout: 250_000,
+    }, async (t) => {
       const server = await gitServerFor(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const earlier: string[] = [];
@@ -141,6 +144,7 @@ suite('messages of git, forged by a server,', () => {
   }
 
   test('make the agent check all objects only once, however often they are repeated', {
+    ...slow,
     timeout: 250_000,
   }, async (t) => {
     const server = await gitServerFor(t);

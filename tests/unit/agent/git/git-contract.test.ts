@@ -144,7 +144,7 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
     );
   });
 
-  test('a missing commit or ref, and IDs of another hash', async (t) => {
+  test('a missing commit or ref, and IDs of another hash', slow, async (t) => {
     const server = await startHttp(t);
     const { url, commit } = await server.createRepository('x');
     await commit({ files: { a: '1' } });
@@ -182,7 +182,7 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
     await assertFails(t, 'https://git.invalid/x.git', 'git.proxy', { access: { isProxied: true }, environment });
   });
 
-  test('certificates that are untrusted, unreadable, or for another name', async (t) => {
+  test('certificates that are untrusted, unreadable, or for another name', slow, async (t) => {
     const directory = await makeDirectory(t);
     const other = await createCertificates(directory, ['other.test']);
     const server = await startHttp(t, { tls: true });
@@ -320,7 +320,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
     await assertFails(t, url, 'git.unsafeObject', { commit });
   });
 
-  test('objects of the wrong type', async (t) => {
+  test('objects of the wrong type', slow, async (t) => {
     const { url, write, commitTree, sendOnly } = await startDaemon(t);
     const blob = await write('blob', Buffer.from('x'));
     const { commit, tree } = await commitTree(treeEntry('40000', 'folder', blob));

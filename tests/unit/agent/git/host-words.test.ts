@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { transfer } from '../../../../agent/git/transfer.ts';
 import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
@@ -35,7 +36,7 @@ const logged = (err: unknown): string => {
 
 suite('messages from a git server', () => {
   for (const words of ['No space left on device', 'bad object HEAD', 'error in object', 'certificate', 'x']) {
-    test(`don't make the agent drop its clone: ${words}`, async (t) => {
+    test(`don't make the agent drop its clone: ${words}`, slow, async (t) => {
       const server = await startServer(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const good = await commit({ files: { a: '1' } });

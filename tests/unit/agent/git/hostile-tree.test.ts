@@ -68,7 +68,7 @@ suite("a tree that git itself can't have committed", () => {
   }
 });
 
-test("an author of a megabyte isn't parsed, and the files are delivered", async (t) => {
+test("an author of a megabyte isn't parsed, and the files are delivered", slow, async (t) => {
   const { repository, write, commitTree } = await arrange(t);
   const entries = [{ mode: '100644', name: 'a', id: await write('blob', Buffer.from('1')) }];
   const commit = await commitTree(entries, `${'A'.repeat(1024 ** 2)} <a@b.test> 1700000000 +0000`);
@@ -166,7 +166,7 @@ suite('an old but honest history', () => {
 });
 
 suite("a name that isn't UTF-8", () => {
-  test('is allowed in an excluded file, and an error that shows it elsewhere', async (t) => {
+  test('is allowed in an excluded file, and an error that shows it elsewhere', slow, async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('1'));
     const other = await write('blob', Buffer.from('2'));

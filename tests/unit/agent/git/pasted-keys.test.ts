@@ -109,7 +109,10 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
   });
 });
 
-test('an SSH server that offers only outdated algorithms is reported as such', { skip: skipWithoutSshd }, async (t) => {
+test('an SSH server that offers only outdated algorithms is reported as such', {
+  ...slow,
+  skip: skipWithoutSshd,
+}, async (t) => {
   for (const [settings, kind] of [
     [{ KexAlgorithms: 'diffie-hellman-group14-sha1' }, 'key exchange method'],
     [{ Ciphers: 'aes128-cbc' }, 'cipher'],

@@ -4,6 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { deliver, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -29,12 +30,12 @@ async function assertFound(t: TestContext, repo: string, { commit }: GitReposito
 
 suite('controller and agent accept a pasted URL', () => {
   for (const end of ['/', '//', '////'])
-    test(`that ends with ${end}, over http`, async (t) => {
+    test(`that ends with ${end}, over http`, slow, async (t) => {
       const repository = await (await startServer(t)).createRepository('x');
       await assertFound(t, `${repository.url}${end}`, repository);
     });
 
-  test('that ends with //, over git://', async (t) => {
+  test('that ends with //, over git://', slow, async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const repository = await daemon.createRepository('x');
@@ -42,12 +43,12 @@ suite('controller and agent accept a pasted URL', () => {
     await assertFound(t, repo, repository);
   });
 
-  test('with a user name, for a public repository', async (t) => {
+  test('with a user name, for a public repository', slow, async (t) => {
     const repository = await (await startServer(t)).createRepository('x');
     await assertFound(t, repository.url.replace('://', '://me@'), repository);
   });
 
-  test('with a user name, and a redirect', async (t) => {
+  test('with a user name, and a redirect', slow, async (t) => {
     const server = await startServer(t);
     const repository = await server.createRepository('new/x');
     server.redirect = ({ url = '' }, response) =>

@@ -66,7 +66,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), { 'libs/lib/x/deep/d': 'deep', 'libs/lib/x/deep/e/f': 'deeper' });
   });
 
-  test('of another origin are fetched without credentials', async (t) => {
+  test('of another origin are fetched without credentials', slow, async (t) => {
     const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
     const other = await startServer(t);
     const root = await server.createRepository('root');

@@ -29,19 +29,23 @@ const mapped = (source: string) => ({ mappings: [{ source, destination: source, 
 
 suite('a commit that lists too many files to count', { timeout: 250_000 }, () => {
   for (const isEmpty of [false, true]) {
-    test(`is rejected with a message, even if ${isEmpty ? 'all are directories' : 'they are excluded'}`, async (t) => {
-      const target = await commitBomb(t, { isEmpty });
-      const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
-      await assert.rejects(sandbox.sync({ ...target, profile: { excludePatterns: ['bomb/'] } }), {
-        code: 'sync.TooManyFiles',
-        message: /more than \d+ files in \d+ directories.*map fewer files/,
-      });
-      await sandbox.sync({ ...target, profile: mapped('ok') });
-      assert.deepEqual(await sandbox.files(), { ok: 'x' });
-    });
+    test(
+      `is rejected with a message, even if ${isEmpty ? 'all are directories' : 'they are excluded'}`,
+      slow,
+      async (t) => {
+        const target = await commitBomb(t, { isEmpty });
+        const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
+        await assert.rejects(sandbox.sync({ ...target, profile: { excludePatterns: ['bomb/'] } }), {
+          code: 'sync.TooManyFiles',
+          message: /more than \d+ files in \d+ directories.*map fewer files/,
+        });
+        await sandbox.sync({ ...target, profile: mapped('ok') });
+        assert.deepEqual(await sandbox.files(), { ok: 'x' });
+      },
+    );
   }
 
-  test("isn't compared file by file if its paths are very long", async (t) => {
+  test("isn't compared file by file if its paths are very long", slow, async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, path, git, commit } = await server.createRepository('x');
     const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
@@ -85,7 +89,7 @@ suite('a commit that lists too many files to count', { timeout: 250_000 }, () =>
     await assert.rejects(syncing, reason);
   });
 
-  test('needs little memory for paths that are missing', async (t) => {
+  test('needs little memory for paths that are missing', slow, async (t) => {
     const server = await gitServerFor(t);
     const { path, commit } = await server.createRepository('x');
     const id = await commit({ files: { ok: 'x' } });

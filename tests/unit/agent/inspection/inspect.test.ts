@@ -128,7 +128,7 @@ suite('an inspection of another commit', () => {
     }
   });
 
-  test('is removed by the next agent if a kill interrupted it', async (t) => {
+  test('is removed by the next agent if a kill interrupted it', slow, async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const before = await objectsOf(sandbox);
     for (const next of [() => sandbox.sync(target), () => sandbox.inspect({ kind: 'diff', ref: 'other' }, target)]) {
@@ -140,14 +140,14 @@ suite('an inspection of another commit', () => {
     }
   });
 
-  test('sends no request to the server if the commit is the current one', async (t) => {
+  test('sends no request to the server if the commit is the current one', slow, async (t) => {
     const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
     const before = fetches();
     assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main', commit }, target)).changes, []);
     assert.equal(fetches(), before);
   });
 
-  test('fetches no large file, and shows what fits into its limits', async (t) => {
+  test('fetches no large file, and shows what fits into its limits', slow, async (t) => {
     const many = Object.fromEntries(
       Array.from({ length: INSPECTION.files + 5 }, (_, index) => [`config/many/${index}`, `${index}`]),
     );
@@ -197,7 +197,7 @@ suite('an inspection of another commit', () => {
     assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main' }, checked)).changes, []);
   });
 
-  test("doesn't harm the clone if the commit's ID has another length", async (t) => {
+  test("doesn't harm the clone if the commit's ID has another length", slow, async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
     const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
     await assert.rejects(sandbox.inspect(asked, target), /isn't an object ID of this repository/);

@@ -290,7 +290,7 @@ suite('files in Git LFS', () => {
     assert.equal(elsewhere?.headers['x-part'], undefined);
   });
 
-  test('stay stored when the clone is recreated', async (t) => {
+  test('stay stored when the clone is recreated', slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -304,7 +304,7 @@ suite('files in Git LFS', () => {
     assert.equal(lfs.requests.length, requests);
   });
 
-  test('resume an interrupted download', async (t) => {
+  test('resume an interrupted download', slow, async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);

@@ -16,6 +16,7 @@ import { excludePattern } from '../../../../agent/plan/describe-broken-links.ts'
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { fc, runs } from '../../../support/property.ts';
 import { followLinksIn, type Tree } from '../support/follow-links-in.ts';
@@ -286,7 +287,7 @@ suite('the copies of links', () => {
     return tree;
   };
 
-  test('are limited', () => {
+  test('are limited', slow, () => {
     const began = processorMs();
     assert.throws(() => followLinksIn(doubling(39), { sources: ['d0'] }), {
       code: 'sync.TooManyLinks',
@@ -296,7 +297,7 @@ suite('the copies of links', () => {
     assert.equal(Object.keys(followLinksIn(doubling(14), { sources: ['d0'] }).files).length, 2 ** 14);
   });
 
-  test('are limited even before it is known where they lead', () => {
+  test('are limited even before it is known where they lead', slow, () => {
     const tree: Tree = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`d/${n}`, link('../e')]));
     for (let n = 0; n < 400; n += 1) tree[`e/${n}`] = link(`../other/${n}`);
     assert.throws(() => followLinksIn(tree, { sources: ['d'] }), { code: 'sync.TooManyLinks' });
@@ -312,7 +313,7 @@ suite('the copies of links', () => {
     assert.equal(Object.keys(take(8).files).length, 2 ** 8);
   });
 
-  test('fit into the heap of a small container', async () => {
+  test('fit into the heap of a small container', slow, async () => {
     const output = await runInSmallHeap(`
       import { followLinksIn } from ${importable('tests/unit/agent/support/follow-links-in.ts')};
       import { MemoryBudget } from ${importable('agent/plan/memory-budget.ts')};
@@ -341,7 +342,7 @@ suite('the copies of links', () => {
     assert.deepEqual(seen.sort(), ['d/l', 'd/l/b', 'd/l/b.z', 'd/l/b/c']);
   });
 
-  test('need little time even if paths and texts are long', () => {
+  test('need little time even if paths and texts are long', slow, () => {
     const deep = `${'y'.repeat(22)}/`.repeat(126);
     const dots = './'.repeat(2_000);
     const many = (count: number, entries: (n: number) => Tree): Tree =>
@@ -410,7 +411,7 @@ suite('any tree', () => {
     assert.ok(delivered > runs(100) && refused > runs(100), `${delivered} delivered, ${refused} refused`);
   });
 
-  test('of a hostile author leads to its own files or to a short error, soon', () => {
+  test('of a hostile author leads to its own files or to a short error, soon', slow, () => {
     const names = ['a', 'b', 'c', 'a\n', '\ufffd', 'x'.repeat(256), '\u202e', 'a'.repeat(250)];
     const part = fc.oneof(fc.constantFrom(...names), fc.constantFrom('..', '..', '.', ''));
     const path = (maxLength: number) => fc.array(part, { minLength: 1, maxLength }).map((parts) => parts.join('/'));

@@ -7,6 +7,7 @@ import { MemoryBudget, NEW_OBJECTS_BYTES } from '../../../../agent/plan/memory-b
 import { readNodeFlags } from '../../../../scripts/images/read-entry-point.ts';
 import { isWithin } from '../../../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../../../shared/domain/render-mappings.ts';
+import { slow } from '../../../support/depth.ts';
 import { fc } from '../../../support/property.ts';
 
 const MIB = 1024 ** 2;
@@ -58,7 +59,7 @@ suite('the memory that a sync needs', () => {
     });
   }
 
-  test('is reported with the number of files so far and the limit to raise', () => {
+  test('is reported with the number of files so far and the limit to raise', slow, () => {
     const message = problemOf(64, paths(200_000)) ?? '';
     assert.match(
       message,
@@ -77,7 +78,7 @@ suite('the memory that a sync needs', () => {
     assert.ok(problemOf(64, files, { mappings: [mapping('config', 'd'.repeat(3_000))] }));
   });
 
-  test('includes directories, even empty ones', () => {
+  test('includes directories, even empty ones', slow, () => {
     const budget = new MemoryBudget(64 * MIB, { manifest: NONE });
     assert.throws(
       () => {
@@ -87,7 +88,7 @@ suite('the memory that a sync needs', () => {
     );
   });
 
-  test("includes removed files, and a manifest that doesn't fit by itself is refused", () => {
+  test("includes removed files, and a manifest that doesn't fit by itself is refused", slow, () => {
     const manifest = owning(paths(20_000));
     assert.equal(problemOf(64, paths(10_000, 40), { manifest }), undefined);
     assert.ok(problemOf(64, paths(20_000, 40), { manifest }));

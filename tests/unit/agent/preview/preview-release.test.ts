@@ -410,7 +410,7 @@ suite('a preview of a release that cannot be delivered', () => {
     });
   }
 
-  test('is not shown while the git server is unavailable', async (t) => {
+  test('is not shown while the git server is unavailable', slow, async (t) => {
     const host = await gitServerFor(t);
     const { repository, sandbox } = await gitSandbox(t, 'preview', { server: host });
     const stable = {

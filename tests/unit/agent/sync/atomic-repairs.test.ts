@@ -7,6 +7,7 @@ import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
+import { slow } from '../../../support/depth.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -56,7 +57,7 @@ suite('if the gateway removes the link to a tree,', () => {
     assert.deepEqual(treesOf(sandbox), [path.basename(treeOf(sandbox))]);
   });
 
-  test('and links to an earlier tree, both are removed after the repair', async (t) => {
+  test('and links to an earlier tree, both are removed after the repair', slow, async (t) => {
     const { repo, first, second } = await commits('repaired-redirected');
     const sandbox = await createSandbox(t);
     const link = path.join(sandbox.data, 'dags');
@@ -86,7 +87,7 @@ suite('if a directory of the gateway was replaced, and the gateway creates anoth
     return { sandbox, link, write, sync };
   };
 
-  test('the mapping can be removed, and the directory stays', async (t) => {
+  test('the mapping can be removed, and the directory stays', slow, async (t) => {
     const { sandbox, link, write, sync } = await prepare(t, 'replaced-twice');
     write('x', 'theirs');
     await sync(atomic);

@@ -122,25 +122,29 @@ suite('a destination with publish: atomic', () => {
     assert.deepEqual(takenOver(sandbox), []);
   });
 
-  test('keeps files that are no longer mapped with prune: false, and those of a missing optional source', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('atomic-kept');
-    const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1', other: '1' } });
-    const second = await commit({ files: { 'dags/b': null, 'dags/c': '2' } });
-    const third = await commit({ files: { 'dags/a': null, 'dags/c': null, other: '3' } });
-    const sandbox = await createSandbox(t);
-    const mappings = [{ ...ATOMIC, required: false }, mappingOf('other', 'other')];
-    await sandbox.sync({ repo, commit: first, profile: { mappings, prune: false } });
-    await sandbox.sync({ repo, commit: second, profile: { mappings, prune: false } });
-    assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1', c: '2' });
-    await sandbox.sync({ repo, commit: third, profile: { mappings } });
-    assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1', c: '2' });
-    await sandbox.sync({ repo, commit: third, profile: { mappings: [mappingOf('other', 'other')], prune: false } });
-    assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1', c: '2' });
-    await sandbox.sync({ repo, commit: third, profile: { mappings: [mappingOf('other', 'other')] } });
-    await sandbox.removeTrees();
-    assert.deepEqual(await sandbox.files(), { other: '3' });
-    assert.deepEqual(takenOver(sandbox), []);
-  });
+  test(
+    'keeps files that are no longer mapped with prune: false, and those of a missing optional source',
+    slow,
+    async (t) => {
+      const { url: repo, commit } = await createLocalRepository('atomic-kept');
+      const first = await commit({ files: { 'dags/a': '1', 'dags/b': '1', other: '1' } });
+      const second = await commit({ files: { 'dags/b': null, 'dags/c': '2' } });
+      const third = await commit({ files: { 'dags/a': null, 'dags/c': null, other: '3' } });
+      const sandbox = await createSandbox(t);
+      const mappings = [{ ...ATOMIC, required: false }, mappingOf('other', 'other')];
+      await sandbox.sync({ repo, commit: first, profile: { mappings, prune: false } });
+      await sandbox.sync({ repo, commit: second, profile: { mappings, prune: false } });
+      assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1', c: '2' });
+      await sandbox.sync({ repo, commit: third, profile: { mappings } });
+      assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1', c: '2' });
+      await sandbox.sync({ repo, commit: third, profile: { mappings: [mappingOf('other', 'other')], prune: false } });
+      assert.deepEqual(below(treeOf(sandbox)), { a: '1', b: '1', c: '2' });
+      await sandbox.sync({ repo, commit: third, profile: { mappings: [mappingOf('other', 'other')] } });
+      await sandbox.removeTrees();
+      assert.deepEqual(await sandbox.files(), { other: '3' });
+      assert.deepEqual(takenOver(sandbox), []);
+    },
+  );
 
   test('is only planned in a dry run, and compared in inspections', slow, async (t) => {
     const { url: repo, commit } = await createRepository('atomic-dry');

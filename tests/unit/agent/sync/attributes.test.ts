@@ -64,7 +64,7 @@ suite('attributes that change content', () => {
     'ver.txt': 'ident',
   };
 
-  test('are named, even those of directories and macros, and the bytes are those in git', async (t) => {
+  test('are named, even those of directories and macros, and the bytes are those in git', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const target = { repo, commit: await commit({ files }) };
     assert.deepEqual(await ignoredIn(sandbox, { ...target, profile: { dryRun: true } }), all);
@@ -171,7 +171,7 @@ suite('a file that looks like a Git LFS pointer', () => {
     assert.equal(lfs.requests.length - requests, 2, 'one batch, one object');
   });
 
-  test('becomes its content, and the pointer again, as the attributes of a commit say', async (t) => {
+  test('becomes its content, and the pointer again, as the attributes of a commit say', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')] };
     const attributes = (text: string | null) => commit({ files: { '.gitattributes': text } });

@@ -63,7 +63,7 @@ suite('checks before a sync', () => {
     assert.deepEqual(await sandbox.files(), { 'a.json': '{}', b: '2' });
   });
 
-  test('cover a file that the gateway has written itself', async (t) => {
+  test('cover a file that the gateway has written itself', slow, async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
     await sandbox.sync({ repo, commit: await commit({ files: { 'a.json': '{}', b: '1' } }), profile: { checks } });
     await sandbox.restart();

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { slow } from '../../../support/depth.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { mappingOf, ownContents } from '../support/tree-files.ts';
@@ -45,7 +46,7 @@ suite('links: keep', () => {
     await assertSettled({ sandbox, sync: () => deliver({}) });
   });
 
-  test('changes a link to a file, a directory, and back, and never writes through it', async (t) => {
+  test('changes a link to a file, a directory, and back, and never writes through it', slow, async (t) => {
     const { sandbox, deliver, at } = await gatewayOf(t, 'kinds');
     await deliver({ 'conf/target': 'target', 'conf/x': { symlink: 'target' } });
     await deliver({ 'conf/x': 'target' }); // the content of the target
@@ -133,7 +134,7 @@ suite('links: keep', () => {
     await assertSettled({ sandbox, sync: () => deliver({}, profile) });
   });
 
-  test('works in an atomic destination, with links that stay in it', async (t) => {
+  test('works in an atomic destination, with links that stay in it', slow, async (t) => {
     const { sandbox, deliver, at } = await gatewayOf(t, 'atomic');
     const profile = profileOf({}, { publish: 'atomic' });
     await deliver({ 'conf/file': '1', 'conf/sub/a': { symlink: '../file' }, 'conf/b': absolute }, profile);
@@ -159,7 +160,7 @@ suite('links: keep', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('a preview has another digest for a link than for a file with its text', async (t) => {
+  test('a preview has another digest for a link than for a file with its text', slow, async (t) => {
     const { url: repo, commit } = await createLocalRepository('kept-preview');
     const sandbox = await createSandbox(t);
     const stable = { repo, commit: await commit({ files: { 'conf/file': '1' } }), profile: profileOf() };

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
-import { fc } from '../../../support/property.ts';
+import { fc, runs } from '../../../support/property.ts';
 import { followLinksIn, type Tree } from '../support/follow-links-in.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
@@ -86,33 +87,37 @@ suite('symbolic links in the repository', () => {
     assert.deepEqual(await sandbox.files(), { b: '1', 'conf/c': 'c' });
   });
 
-  test('keep the path of the mapping for patches and excludes, and that of the target as the source', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
-    const files = {
-      'on/a.json': link('../off/x.json'),
-      'on/d': link('../off'),
-      'off/x.json': '{"k":1}',
-      'off/y': '{{',
-    };
-    const patch = { file: 'a.json', set: { k: '2' } };
-    const mapping = { source: 'on', destination: 'conf', required: true, template: false, patches: [patch] };
-    const profile = { mappings: [mapping], excludePatterns: ['/on/d/y', 'off/'] };
-    const target = { repo, commit: await commit({ files }), profile };
-    await sandbox.sync(target);
-    assert.deepEqual(await sandbox.files(), { 'conf/a.json': '{"k":2}', 'conf/d/x.json': '{"k":1}' });
-    await writeFile(path.join(sandbox.data, 'conf/d/x.json'), '{}');
-    const { changes } = await sandbox.inspect({ kind: 'drift' }, target);
-    assert.deepEqual(
-      changes.map(({ path: at, source, before, after }) => [at, source, before?.text, after?.text]),
-      [['conf/d/x.json', 'off/x.json', '{"k":1}', '{}']],
-    );
-    const next = await commit({ files: { 'off/x.json': '{"k":3,"m":1}' } });
-    const { changes: coming } = await sandbox.inspect({ kind: 'diff', ref: 'main', commit: next }, target);
-    assert.deepEqual(coming.map(({ path: at, source }) => [at, source]).sort(), [
-      ['conf/a.json', 'off/x.json'],
-      ['conf/d/x.json', 'off/x.json'],
-    ]);
-  });
+  test(
+    'keep the path of the mapping for patches and excludes, and that of the target as the source',
+    slow,
+    async (t) => {
+      const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+      const files = {
+        'on/a.json': link('../off/x.json'),
+        'on/d': link('../off'),
+        'off/x.json': '{"k":1}',
+        'off/y': '{{',
+      };
+      const patch = { file: 'a.json', set: { k: '2' } };
+      const mapping = { source: 'on', destination: 'conf', required: true, template: false, patches: [patch] };
+      const profile = { mappings: [mapping], excludePatterns: ['/on/d/y', 'off/'] };
+      const target = { repo, commit: await commit({ files }), profile };
+      await sandbox.sync(target);
+      assert.deepEqual(await sandbox.files(), { 'conf/a.json': '{"k":2}', 'conf/d/x.json': '{"k":1}' });
+      await writeFile(path.join(sandbox.data, 'conf/d/x.json'), '{}');
+      const { changes } = await sandbox.inspect({ kind: 'drift' }, target);
+      assert.deepEqual(
+        changes.map(({ path: at, source, before, after }) => [at, source, before?.text, after?.text]),
+        [['conf/d/x.json', 'off/x.json', '{"k":1}', '{}']],
+      );
+      const next = await commit({ files: { 'off/x.json': '{"k":3,"m":1}' } });
+      const { changes: coming } = await sandbox.inspect({ kind: 'diff', ref: 'main', commit: next }, target);
+      assert.deepEqual(coming.map(({ path: at, source }) => [at, source]).sort(), [
+        ['conf/a.json', 'off/x.json'],
+        ['conf/d/x.json', 'off/x.json'],
+      ]);
+    },
+  );
 
   test('need no git server for a restart', async (t) => {
     const { repo, commit, sandbox } = await localSandbox(t, 'links');
@@ -125,7 +130,7 @@ suite('symbolic links in the repository', () => {
     assert.deepEqual([plan.changes, plan.corrected, isWithoutGit], [[], [], true]);
   });
 
-  test('are fetched in a few requests, and what they lead to as well', async (t) => {
+  test('are fetched in a few requests, and what they lead to as well', slow, async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'links', { server });
     const names = Array.from({ length: 200 }, (_, n) => `${n}`);
@@ -140,7 +145,7 @@ suite('symbolic links in the repository', () => {
     assert.ok(fetches.length <= 4, `${fetches.length} fetches`);
   });
 
-  test('are rejected if the paths to missing targets need more memory than the agent has', async (t) => {
+  test('are rejected if the paths to missing targets need more memory than the agent has', slow, async (t) => {
     const { repo, commit } = await localSandbox(t, 'links');
     const target = (n: number) => link(`../o${n}/${`${'y'.repeat(22)}/`.repeat(125)}z`);
     const names = Array.from({ length: 700 }, (_, n) => [`m/l${n}`, target(n)]);
@@ -153,7 +158,7 @@ suite('symbolic links in the repository', () => {
     await assert.rejects(syncWith(32), /can't be followed.*m\/l0 -> .*\/z \(no such file.*and 695 more/);
   });
 
-  test('lead to files in Git LFS', async (t) => {
+  test('lead to files in Git LFS', slow, async (t) => {
     const server = await gitServerFor(t);
     const lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
     server.lfs = lfs.listener;
@@ -173,7 +178,7 @@ suite('symbolic links in the repository', () => {
     assert.deepEqual(await sandbox.files(), { 'on/b': 'large', 'on/d/a.bin': 'large' });
   });
 
-  test('lead into submodules, even excluded ones, but only to what is needed', async (t) => {
+  test('lead into submodules, even excluded ones, but only to what is needed', slow, async (t) => {
     const server = await gitServerFor(t);
     const [root, lib, deep] = await Promise.all(['root', 'lib', 'deep'].map(server.createRepository));
     assert.ok(root && lib && deep);
@@ -249,8 +254,8 @@ suite('symbolic links in the repository', () => {
         }
         assert.deepEqual(await sandbox.files(), delivered);
       }),
-      { numRuns: 50, endOnFailure: true },
+      { numRuns: runs(50), endOnFailure: true },
     );
-    assert.ok(outcomes.synced > 10 && outcomes.refused > 5, JSON.stringify(outcomes));
+    assert.ok(outcomes.synced >= runs(10) && outcomes.refused >= runs(1), JSON.stringify(outcomes));
   });
 });

@@ -92,7 +92,7 @@ suite('a sync', () => {
   });
 
   for (const kept of ['prune: false', 'an optional source'] as const) {
-    test(`keeps a template as it was rendered if ${kept} retains it, even for another commit`, async (t) => {
+    test(`keeps a template as it was rendered if ${kept} retains it, even for another commit`, slow, async (t) => {
       const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const mapping = { required: true, template: true };
       const profile = {
@@ -252,7 +252,7 @@ suite('a sync', () => {
     assert.deepEqual(await sandbox.files(), { a: 'theirs' });
   });
 
-  test('lists in a dry run what it would change, and no file whose content stays the same', async (t) => {
+  test('lists in a dry run what it would change, and no file whose content stays the same', slow, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const patches = [{ file: '*.json', set: { name: '{{ .GatewayName }}' } }];
     const profile = (vars: Record<string, string>) => ({

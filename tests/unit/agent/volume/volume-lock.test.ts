@@ -96,7 +96,7 @@ suite('when two or more agents share one volume,', () => {
     }
   });
 
-  test('a killed one is replaced at once, by its own pod or by another one', async (t) => {
+  test('a killed one is replaced at once, by its own pod or by another one', slow, async (t) => {
     for (const next of ['a', 'b']) {
       const { agentOf, data, owner } = await createVolume(t);
       const child = await startHolder(t, data, 'a');

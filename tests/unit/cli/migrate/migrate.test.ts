@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
 import { gatewaySyncSpecSchema } from '../../../../shared/api/gateway-sync.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
+import { slow } from '../../../support/depth.ts';
 import { runCli } from '../../../support/run-cli.ts';
 import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
 
@@ -18,7 +19,7 @@ const OPTIONS: Record<string, string[]> = {
 };
 
 suite('kubectl stoker migrate', () => {
-  test('converts manifests as expected, each with a valid spec', async () => {
+  test('converts manifests as expected, each with a valid spec', slow, async () => {
     const files = await readdir(manifests);
     assert.deepEqual(files, await readdir(expected));
     assert.ok(files.length >= 9);

@@ -168,7 +168,7 @@ suite('tags that stream by', () => {
     assert.ok(streamOf([...many, '~1.1'], 5_000).has('refs/tags/v1.1.999'));
   });
 
-  test('are compared once for texts of the same range, which have the same result', () => {
+  test('are compared once for texts of the same range, which have the same result', slow, () => {
     const heavy = Array.from({ length: 20 }, () => '9').join('||');
     const texts = Array.from({ length: 4 }, (_, n) => `${heavy}${' '.repeat(n)}`);
     const refs = streamOf([...texts, '~1.1', '~1.1.0', '1.1.x'], 25_000);
@@ -188,7 +188,7 @@ suite('tags that stream by', () => {
     assert.deepEqual([refs.has(ranges[1] ?? ''), refs.has(ranges.at(-1) ?? '')], [false, true]);
   });
 
-  test('are not too many for ten ranges', () => {
+  test('are not too many for ten ranges', slow, () => {
     const ranges = Array.from({ length: 10 }, (_, n) => `>=1.${n} <1.${n + 1}`);
     const refs = streamOf(ranges, 50_000);
     assert.deepEqual(

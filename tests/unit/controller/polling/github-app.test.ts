@@ -6,6 +6,7 @@ import type { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { GithubApps, tokenHostOf } from '../../../../controller/polling/github-app.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { slow } from '../../../support/depth.ts';
 
 const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -117,7 +118,7 @@ function keyOf({ n, e = 3, d = n, factors = n / 2 }: { n: number; e?: number; d?
 
 suite('the key of a GitHub App', () => {
   for (const modulusLength of [2048, 3072, 4096]) {
-    test(`can have ${modulusLength} bits, in either form`, async () => {
+    test(`can have ${modulusLength} bits, in either form`, slow, async () => {
       const made = generateKeyPairSync('rsa', { modulusLength }).privateKey;
       for (const type of ['pkcs1', 'pkcs8'] as const) {
         const { token } = await tokenWith(Buffer.from(made.export({ type, format: 'pem' })).toString('base64'));

@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { git } from '../../../../scripts/testbed/git-command.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { slow } from '../../../support/depth.ts';
 import { clientFor } from './query-world.ts';
 
 test('a server has a commit of a repository with SHA-256 IDs, and none with an ID of the other kind', async (t) => {
@@ -29,15 +30,19 @@ test('a server has no commit with a SHA-256 ID in a repository with SHA-1 IDs', 
   assert.deepEqual([...refs.keys()], []);
 });
 
-test('a repository with too many refs for git:// is reported together with the way that allows more', async (t) => {
-  const daemon = await startGitDaemon();
-  t.after(() => daemon.stop());
-  const { url, path, commit } = await daemon.createRepository('x');
-  const first = await commit({ files: { a: '1' } });
-  const lines = Array.from({ length: 30_000 }, (_, n) => `${first} refs/tags/v${10_000 + n}-${'x'.repeat(150)}\n`);
-  await writeFile(`${path}/packed-refs`, `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`);
-  await assert.rejects(clientFor(t, url).query({ prefixes: [], ranges: ['*'] }), {
-    reason: 'GitAnswerTooLarge',
-    message: /use an https URL in spec\.git\.repo/,
-  });
-});
+test(
+  'a repository with too many refs for git:// is reported together with the way that allows more',
+  slow,
+  async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    const { url, path, commit } = await daemon.createRepository('x');
+    const first = await commit({ files: { a: '1' } });
+    const lines = Array.from({ length: 30_000 }, (_, n) => `${first} refs/tags/v${10_000 + n}-${'x'.repeat(150)}\n`);
+    await writeFile(`${path}/packed-refs`, `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`);
+    await assert.rejects(clientFor(t, url).query({ prefixes: [], ranges: ['*'] }), {
+      reason: 'GitAnswerTooLarge',
+      message: /use an https URL in spec\.git\.repo/,
+    });
+  },
+);

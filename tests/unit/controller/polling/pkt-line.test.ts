@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { packet, readPackets } from '../../../../controller/polling/pkt-line.ts';
+import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { fc } from '../../../support/property.ts';
 
@@ -53,7 +54,7 @@ suite('the pkt-line parser', () => {
     assert.equal((await read(packet('a'.repeat(40)).repeat(5_000))).length, 5_000);
   });
 
-  test('takes linear time, even if a server sends single bytes', async () => {
+  test('takes linear time, even if a server sends single bytes', slow, async () => {
     const costOf = async (lines: string) => {
       const began = processorMs();
       await read(lines, 1);

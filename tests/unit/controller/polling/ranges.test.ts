@@ -71,7 +71,7 @@ suite('a query for ranges', () => {
     assert.equal(commitOf(await untilAnswered('a/range', { range: '~1' }), 'refs/tags/v1.0.0'), first);
   });
 
-  test('asks only for the tags that an event names, and adds them for all resources', async (t) => {
+  test('asks only for the tags that an event names, and adds them for all resources', slow, async (t) => {
     const { repository, enqueued, untilAnswered, lists } = await arrangeRanges(t);
     await untilAnswered('a/other', { range: '*' });
     const before = lists();
@@ -148,7 +148,7 @@ suite('a query for ranges', () => {
       );
     });
 
-  test('has the same budget for events of resources without a range', async (t) => {
+  test('has the same budget for events of resources without a range', slow, async (t) => {
     const { untilAnswered, lists } = await arrangeRanges(t);
     for (let n = 0; n < 10; n += 1) await untilAnswered('a/branch', { event: `${n}` });
     assert.ok(lists() <= 6, `${lists()} lists`);

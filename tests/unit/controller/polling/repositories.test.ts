@@ -36,7 +36,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 1);
   });
 
-  test('are queried again for an event, even with a known response, and once per event', async (t) => {
+  test('are queried again for an event, even with a known response, and once per event', slow, async (t) => {
     const { repository, untilAnswered, queries } = await arrange(t);
     await untilAnswered('default/a');
     const second = await repository.commit({ files: { a: '2' } });
@@ -48,7 +48,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 3);
   });
 
-  test("don't count a query that began before an event", async (t) => {
+  test("don't count a query that began before an event", slow, async (t) => {
     const { server, repository, query, untilAnswered, enqueued, queries } = await arrange(t);
     const asked = Promise.withResolvers<void>();
     server.fault = { delay: asked.promise, times: 1 };
@@ -70,7 +70,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 1);
   });
 
-  test('notify pollers of responses to other queries', async (t) => {
+  test('notify pollers of responses to other queries', slow, async (t) => {
     const { repository, untilAnswered, enqueued } = await arrange(t);
     await repository.tag('v1');
     await untilAnswered('default/polls');
@@ -82,7 +82,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.deepEqual(enqueued.sort(), ['default/asks', 'default/polls']);
   });
 
-  test('are polled at the shortest interval of their subscribers', async (t) => {
+  test('are polled at the shortest interval of their subscribers', slow, async (t) => {
     const { repository, untilAnswered, query, enqueued, queries } = await arrange(t);
     await untilAnswered('default/seldom');
     await untilAnswered('default/often', { intervalMs: 50 });

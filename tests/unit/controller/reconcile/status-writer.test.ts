@@ -18,6 +18,7 @@ import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-stat
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { slow } from '../../../support/depth.ts';
 import { gatewaySpecOf, gatewaySyncOf } from '../../../support/objects.ts';
 import { fc } from '../../../support/property.ts';
 
@@ -40,7 +41,7 @@ const tree = fc.letrec((tie) => ({
 })).node;
 
 suite('a merge patch of two objects', () => {
-  test('turns one into the other', () => {
+  test('turns one into the other', slow, () => {
     fc.assert(
       fc.property(tree, tree, (before, after) => {
         const patch = mergePatchOf(before, after);
@@ -49,7 +50,7 @@ suite('a merge patch of two objects', () => {
     );
   });
 
-  test('is empty if they are equal', () => {
+  test('is empty if they are equal', slow, () => {
     fc.assert(fc.property(tree, (value) => assert.equal(mergePatchOf(value, structuredClone(value)), undefined)));
   });
 

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { judgeWindows, windowProblems } from '../../../../controller/rollout/windows.ts';
 import type { RolloutWindow } from '../../../../shared/api/rollout.ts';
-import { fc } from '../../../support/property.ts';
+import { fc, runs } from '../../../support/property.ts';
 
 const MINUTE = 60_000;
 const time = (text: string) => Date.parse(text);
@@ -60,7 +60,7 @@ test('no window changes before changesAt, in any order of checks', () => {
         if (index % 13 === 0) assert.equal(judgeWindows(windows, now).isOpen, opened[index]);
       }
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 
@@ -85,7 +85,7 @@ test('a window is open exactly if one of the minutes of its duration matches', (
         assert.equal(judgeWindows(windows, now).isOpen, now < fitted + length * MINUTE, new Date(now).toISOString());
       }
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 

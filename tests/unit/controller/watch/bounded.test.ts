@@ -10,6 +10,7 @@ import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { OwnerReference } from '../../../../shared/api/object-meta.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
+import { slow } from '../../../support/depth.ts';
 import { gatewaySpecOf, gatewaySyncOf, syncReportOf } from '../../../support/objects.ts';
 
 const metadata = {
@@ -158,7 +159,7 @@ suite('however large an object is, the cache keeps little', () => {
     assert.ok(2 * kept.length < 130_000, `${2 * kept.length} bytes`);
   });
 
-  test("of a gateway's pod: less than 8 kB", () => {
+  test("of a gateway's pod: less than 8 kB", slow, () => {
     const kept = (labels: Record<string, string>) => projectPod(largestPod(labels, gateway));
     for (const labels of [entries(3_000, 317, 'v'.repeat(63)), entries(20_000, 6, 'v')]) {
       const size = bytesOf(kept(labels));
@@ -200,7 +201,7 @@ suite('however large an object is, the cache keeps little', () => {
     assert.ok(size < 9_000, `${size} bytes`);
   });
 
-  test('of long texts in the string pool', () => {
+  test('of long texts in the string pool', slow, () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     collect();

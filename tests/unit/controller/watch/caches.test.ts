@@ -6,6 +6,7 @@ import { Caches } from '../../../../controller/watch/caches.ts';
 import type { ObservedReport } from '../../../../controller/watch/observed-report.ts';
 import type { Change } from '../../../../shared/io/kubernetes/reflector.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
+import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 
 type Kind = 'gatewaysyncs' | 'pods' | 'syncreports';
@@ -105,7 +106,7 @@ suite('the report of a pod', () => {
     );
   });
 
-  test('is kept for a limited number of missing pods, the newest ones of their namespace', async (t) => {
+  test('is kept for a limited number of missing pods, the newest ones of their namespace', slow, async (t) => {
     const world = { pods: pod('u'), syncreports: report('u', 'mine') };
     const { caches, podsMayCome, send, untilWatched } = await arrange(t, world);
     podsMayCome.resolve();

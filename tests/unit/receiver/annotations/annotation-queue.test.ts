@@ -172,7 +172,7 @@ function recordingLog() {
 const certificateError = () => codedError('CERT_HAS_EXPIRED', 'certificate has expired');
 
 suite('a failed write', () => {
-  test('is retried together with newer deliveries if a retry can help', async () => {
+  test('is retried together with newer deliveries if a retry can help', slow, async () => {
     for (const error of [
       new ApiError(409, ''),
       new ApiError(500, ''),

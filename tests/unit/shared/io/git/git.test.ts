@@ -8,6 +8,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { packet } from '../../../../../controller/polling/pkt-line.ts';
 import { Git } from '../../../../../shared/io/git/git.ts';
+import { slow } from '../../../../support/depth.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -65,7 +66,7 @@ suite('a git process', () => {
     assert.ok(performance.now() - began < 15_000);
   });
 
-  test('stays within its memory limit, whatever a server sends', async (t) => {
+  test('stays within its memory limit, whatever a server sends', slow, async (t) => {
     const refs = Array.from({ length: 1_000 }, (_, index) => packet(`${'a'.repeat(40)} refs/heads/${index}\n`)).join(
       '',
     );

@@ -4,6 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setImmediate as untilNextTurn } from 'node:timers/promises';
 import type { KubernetesClient } from '../../../../../shared/io/kubernetes/client.ts';
 import { clientOfServer, clientOfSilentProxy, clientOfSocket } from '../../../../support/client-of-server.ts';
+import { slow } from '../../../../support/depth.ts';
 
 async function arrange(t: TestContext, listener: RequestListener) {
   const codes: number[] = [];
@@ -92,7 +93,10 @@ suite('a request to the API server ends', () => {
     await assert.rejects(client.stream({ method: 'GET', path: '/x', signal }), { name: 'TimeoutError' });
   });
 
-  test('when its signal aborts or its timeout expires, while the only connection is in use', within, async (t) => {
+  test('when its signal aborts or its timeout expires, while the only connection is in use', {
+    ...slow,
+    ...within,
+  }, async (t) => {
     const stopping = new AbortController();
     const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')), { maxSockets: 1 });
     const first = assert.rejects(client.get('/version', { timeoutMs: 3_000 }), { code: 'ETIMEDOUT' });

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { ApiError } from '../../../../../shared/io/kubernetes/api-error.ts';
 import { pauseAfter, Reflector } from '../../../../../shared/io/kubernetes/reflector.ts';
 import { clientOfServer } from '../../../../support/client-of-server.ts';
+import { slow } from '../../../../support/depth.ts';
 import { until } from '../../../../support/until.ts';
 
 function run(t: TestContext, reflector: { run: (signal: AbortSignal) => Promise<void> }): void {
@@ -32,7 +33,7 @@ suite('an overloaded API server', () => {
     });
   }
 
-  test('gets no watch before its Retry-After expires', async (t) => {
+  test('gets no watch before its Retry-After expires', slow, async (t) => {
     const askedAt: number[] = [];
     const again = Promise.withResolvers<void>();
     const client = await clientOfServer(t, (_, response) => {
@@ -49,7 +50,7 @@ suite('an overloaded API server', () => {
   });
 });
 
-test('a watch that is closed at once is retried with growing pauses', async (t) => {
+test('a watch that is closed at once is retried with growing pauses', slow, async (t) => {
   const watchedAt: number[] = [];
   const client = await clientOfServer(t, (request, response) => {
     if (!request.url?.includes('watch=')) {
@@ -67,7 +68,7 @@ test('a watch that is closed at once is retried with growing pauses', async (t) 
   assert.ok(watchedAt.length < 20, `${watchedAt.length} watches`);
 });
 
-test('a flood of events leaves time for timers', async (t) => {
+test('a flood of events leaves time for timers', slow, async (t) => {
   const event = (index: number) =>
     JSON.stringify({
       type: 'MODIFIED',
@@ -261,7 +262,7 @@ suite('after a watch that ended with an error,', () => {
     ['an internal error', '{"type":"ERROR","object":{"code":500}}\n'],
     ['something else than events', 'null\n'],
   ] as const) {
-    test(`a reflector lists again if a version results in ${name} each time`, async (t) => {
+    test(`a reflector lists again if a version results in ${name} each time`, slow, async (t) => {
       const { lists } = await mirrorOf({
         t,
         check: () => ({ version: '12', items: [object('a', '9')] }),

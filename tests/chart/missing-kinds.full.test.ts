@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
-import { slow } from '../support/depth.ts';
 import { until } from '../support/until.ts';
 import { crdFor, FOREIGN_KINDS } from './support/foreign-kinds.ts';
 import { Installation } from './support/installation.ts';
@@ -109,7 +108,7 @@ suite('on a cluster without the kinds of other operators', () => {
     });
   }
 
-  test('an upgrade and its dry runs end with the value to set', slow, async (t) => {
+  test('an upgrade and its dry runs end with the value to set', async (t) => {
     const installation = new Installation(cluster, { release: 'upgraded', namespace: 'upgraded' });
     t.after(() => installation.remove());
     await installation.upgrade(chart, withoutCertManager);
@@ -118,7 +117,7 @@ suite('on a cluster without the kinds of other operators', () => {
     }
   });
 
-  test('certManager.enabled needs no Certificate without the admission endpoint', slow, async (t) => {
+  test('certManager.enabled needs no Certificate without the admission endpoint', async (t) => {
     const installation = new Installation(cluster, { release: 'polling', namespace: 'polling' });
     t.after(() => installation.remove());
     await installation.upgrade(chart, { webhook: { enabled: false } });
@@ -136,26 +135,21 @@ suite('on a cluster without the kinds of other operators', () => {
     }
   });
 
-  test(
-    'an installer without permission to read namespaces and CRDs gets the same sentence, and can follow it',
-    slow,
-    async (t) => {
-      const namespace = 'restricted';
-      const kubeconfig = await createInstaller(namespace);
-      for (const resource of ['namespaces', 'customresourcedefinitions']) {
-        await assert.rejects(cluster.kubectl('get', resource, `--kubeconfig=${kubeconfig}`), /Forbidden/);
-      }
-      const own = [`--namespace=${namespace}`, `--kubeconfig=${kubeconfig}`];
-      const install = (...flags: string[]) =>
-        helm('install', 'own', chart, '--set=crds.install=false', ...own, ...flags);
-      t.after(() => helm('uninstall', 'own', ...own));
-      await assertMissing(install(), 'certManager', 'Certificate');
-      await install('--set=certManager.enabled=false');
-    },
-  );
+  test('an installer without permission to read namespaces and CRDs gets the same sentence, and can follow it', async (t) => {
+    const namespace = 'restricted';
+    const kubeconfig = await createInstaller(namespace);
+    for (const resource of ['namespaces', 'customresourcedefinitions']) {
+      await assert.rejects(cluster.kubectl('get', resource, `--kubeconfig=${kubeconfig}`), /Forbidden/);
+    }
+    const own = [`--namespace=${namespace}`, `--kubeconfig=${kubeconfig}`];
+    const install = (...flags: string[]) => helm('install', 'own', chart, '--set=crds.install=false', ...own, ...flags);
+    t.after(() => helm('uninstall', 'own', ...own));
+    await assertMissing(install(), 'certManager', 'Certificate');
+    await install('--set=certManager.enabled=false');
+  });
 });
 
-test('with the kinds in the cluster, the same values are installed', slow, async (t) => {
+test('with the kinds in the cluster, the same values are installed', async (t) => {
   await installKinds();
   const installation = new Installation(cluster, { release: 'complete', namespace: 'complete' });
   t.after(() => installation.remove());

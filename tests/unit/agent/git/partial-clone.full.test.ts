@@ -9,7 +9,6 @@ import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions, killGroup } from '../../../../shared/io/git/git.ts';
-import { slow } from '../../../support/depth.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -39,7 +38,7 @@ async function holds(sandbox: Sandbox, repository: GitRepository, revision: stri
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 
 suite('a clone fetches only mapped files', () => {
-  test('in one request with the small files next to them, if no large file is mapped', slow, async (t) => {
+  test('in one request with the small files next to them, if no large file is mapped', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large(), readme: 'r' } });
@@ -65,7 +64,7 @@ suite('a clone fetches only mapped files', () => {
     assert.equal((await sandbox.files())['config/b'], await repository.git('show', `${third}:config/b`));
   });
 
-  test('in two requests, if a commit has many other files', slow, async (t) => {
+  test('in two requests, if a commit has many other files', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const before = fetches();
@@ -84,7 +83,7 @@ suite('a clone fetches only mapped files', () => {
     assert.equal(fetches() - before, 4);
   });
 
-  test('in one request with all but large files, if most of many files are mapped', slow, async (t) => {
+  test('in one request with all but large files, if most of many files are mapped', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n % 7}/${n}`, `${n}`]));
@@ -126,7 +125,7 @@ suite('a clone fetches only mapped files', () => {
     assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'log']);
   });
 
-  test('with four more git processes if an omitted file is mapped', slow, async (t) => {
+  test('with four more git processes if an omitted file is mapped', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
     const sandbox = await createSandbox(t, { git });
@@ -180,7 +179,7 @@ suite('a clone fetches only mapped files', () => {
     }
   });
 
-  test('even over many commits', slow, async (t) => {
+  test('even over many commits', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const first = await commit({ files: { 'config/a': '0', 'media/film': large() } });
@@ -264,7 +263,7 @@ suite('a partial clone works', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
-  test('after a kill right before a merged pack was marked as a partial one', slow, async (t) => {
+  test('after a kill right before a merged pack was marked as a partial one', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large() } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
@@ -312,7 +311,7 @@ suite('a partial clone works', () => {
     assert.equal(fetches() - before, 1);
   });
 
-  test("if the server omits files, and doesn't serve them by their IDs", slow, async (t) => {
+  test("if the server omits files, and doesn't serve them by their IDs", async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { repository, sandbox } = await gitSandbox(t, 'no-blobs', {
@@ -330,7 +329,7 @@ suite('a partial clone works', () => {
     assert.deepEqual(Object.keys(await sandbox.files()), ['b', 'config/a', 'config/c']);
   });
 
-  test('after an inspection of a commit that such a server sends whole, with the server gone', slow, async (t) => {
+  test('after an inspection of a commit that such a server sends whole, with the server gone', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { url: repo, commit, branch, git } = await daemon.createRepository('no-blobs');

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -27,7 +26,7 @@ async function storedIn({ repo }: Sandbox) {
 }
 
 suite('with no git server, a gateway rolls back', () => {
-  test('to commits that were fetched after the clone filled its volume', slow, async (t) => {
+  test('to commits that were fetched after the clone filled its volume', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
     const { url: repo, commit } = repository;
     // The size of each commit, and the number of pinned commits after it, in a volume of 16 MiB.
@@ -60,7 +59,7 @@ suite('with no git server, a gateway rolls back', () => {
     });
   });
 
-  test('to files in Git LFS, which stay as long as the commit is pinned', slow, async (t) => {
+  test('to files in Git LFS, which stay as long as the commit is pinned', async (t) => {
     const { server, lfs, repository, sandbox } = await startWorld(t, { inLfs: true });
     const { url: repo, commit } = repository;
     const contents = ['first', 'second', 'third'];
@@ -86,7 +85,7 @@ suite('with no git server, a gateway rolls back', () => {
     await assert.rejects(sync(second, first));
   });
 
-  test('to files in Git LFS, unless they filled the volume of the clone', slow, async (t) => {
+  test('to files in Git LFS, unless they filled the volume of the clone', async (t) => {
     const { lfs, repository, sandbox } = await startWorld(t, { inLfs: true });
     const { url: repo, commit } = repository;
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
@@ -102,7 +101,7 @@ suite('with no git server, a gateway rolls back', () => {
     });
   });
 
-  test('to submodules, even nested ones', slow, async (t) => {
+  test('to submodules, even nested ones', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
     const lib = await server.createRepository('lib');
     const deep = await server.createRepository('deep');

@@ -3,7 +3,6 @@ import { suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -34,7 +33,7 @@ const ready = (resource: GatewaySync) => {
 const apiKey = { gateway: { api: { secretName: 'gateway-api' } } };
 
 suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
-  test('is reported before there is any pod, in a condition and an event, until it exists', slow, async (t) => {
+  test('is reported before there is any pod, in a condition and an event, until it exists', async (t) => {
     const { address } = await arrange(t, apiKey);
     const isMissed = (resource: GatewaySync) => ready(resource) === 'False SecretNotFound';
     const missed = await untilGatewaySync(address, 'missed', isMissed);
@@ -58,7 +57,7 @@ suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
     assert.equal(condition(found, 'AgentAccess')?.status, 'True');
   });
 
-  test('is reported when a pod that needs it comes after it was deleted', slow, async (t) => {
+  test('is reported when a pod that needs it comes after it was deleted', async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     await createSecret(address, 'gateway-api', 'apiKey');

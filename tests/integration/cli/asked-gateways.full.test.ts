@@ -6,7 +6,6 @@ import { INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -18,7 +17,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('users who query at once, in one resource or in two namespaces, each get their own answer', slow, async (t) => {
+test('users who query at once, in one resource or in two namespaces, each get their own answer', async (t) => {
   const [one, other] = await Promise.all([arrange(t, server, 'one'), arrange(t, server, 'other')]);
   await Promise.all([one.write('etc/a.txt', 'of the one\n'), other.write('etc/a.txt', 'of the other\n')]);
   const [first, second, third] = await Promise.all([
@@ -88,7 +87,7 @@ test('a plan queries one of a few gateways of a profile, unless the user asks fo
   assert.equal(all.notes, '');
 });
 
-test('a sample of many gateways is queried, and all of them only in batches', slow, async (t) => {
+test('a sample of many gateways is queried, and all of them only in batches', async (t) => {
   const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);
   const { namespace, stoker } = await arrangeFleet(t, names);
 

@@ -4,14 +4,13 @@ import { json } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
 import { condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
 import { answerWith, arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
 import { startStatusHost, store } from './start-status-host.ts';
 
 suite('a commit status for a git server', { concurrency: 4 }, () => {
-  test('is retried until it is accepted, but not sooner than the server allows', slow, async (t) => {
+  test('is retried until it is accepted, but not sooner than the server allows', async (t) => {
     const answers = [answerWith(502), answerWith(429, { 'Retry-After': '7' })];
     const at: number[] = [];
     const answer = (response: ServerResponse) => {
@@ -27,7 +26,7 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
     assert.ok(third - second >= 7_000, `${third - second} ms`);
   });
 
-  test("that a proxy refuses isn't retried for each edit or new request", slow, async (t) => {
+  test("that a proxy refuses isn't retried for each edit or new request", async (t) => {
     const at: number[] = [];
     const answer = (response: ServerResponse) => {
       at.push(performance.now());

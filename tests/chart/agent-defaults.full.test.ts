@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPod, sidecarOf, startInjection } from '../integration/controller/injection-world.ts';
-import { slow } from '../support/depth.ts';
 import { gatewayPod } from '../support/gateway-pods.ts';
 import { applyGatewaySync } from '../support/gateway-syncs.ts';
 import { environmentOf, pick, render } from './support/render.ts';
@@ -14,24 +13,20 @@ async function defaultsOf(values: object): Promise<Record<string, string>> {
   return { AGENT_LOG_LEVEL, AGENT_RESOURCES };
 }
 
-test(
-  'all sidecars get the log level and the resources in the values, unless their GatewaySync has its own',
-  slow,
-  async (t) => {
-    const resources = { requests: { cpu: '25m', memory: '48Mi' }, limits: { memory: '160Mi' } };
-    const environment = await defaultsOf({ agent: { logLevel: 'debug', resources } });
-    const { namespace } = await startInjection(t, { environment });
-    await applyGatewaySync({ namespace, name: 'app' }, git);
-    const sidecar = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));
-    assert.deepEqual(sidecar.resources, resources);
-    assert.equal(sidecar.env.find(({ name }) => name === 'LOG_LEVEL')?.value, 'debug');
+test('all sidecars get the log level and the resources in the values, unless their GatewaySync has its own', async (t) => {
+  const resources = { requests: { cpu: '25m', memory: '48Mi' }, limits: { memory: '160Mi' } };
+  const environment = await defaultsOf({ agent: { logLevel: 'debug', resources } });
+  const { namespace } = await startInjection(t, { environment });
+  await applyGatewaySync({ namespace, name: 'app' }, git);
+  const sidecar = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));
+  assert.deepEqual(sidecar.resources, resources);
+  assert.equal(sidecar.env.find(({ name }) => name === 'LOG_LEVEL')?.value, 'debug');
 
-    const own = { limits: { memory: '512Mi' }, requests: { memory: '512Mi' } };
-    await applyGatewaySync({ namespace, name: 'own' }, git, { agent: { resources: own } });
-    const exception = sidecarOf(await createPod(gatewayPod(namespace, 'other', { 'sync.io/cr-name': 'own' })));
-    assert.deepEqual(exception.resources, own);
-  },
-);
+  const own = { limits: { memory: '512Mi' }, requests: { memory: '512Mi' } };
+  await applyGatewaySync({ namespace, name: 'own' }, git, { agent: { resources: own } });
+  const exception = sidecarOf(await createPod(gatewayPod(namespace, 'other', { 'sync.io/cr-name': 'own' })));
+  assert.deepEqual(exception.resources, own);
+});
 
 test('all sidecars get the CAs in the values, from an optional ConfigMap in their own namespace', async (t) => {
   const values = { agent: { caConfigMap: { name: 'company-ca', key: 'bundle.pem' } } };

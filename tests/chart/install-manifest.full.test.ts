@@ -9,7 +9,6 @@ import { renderInstallManifest } from '../../scripts/release/install-manifest.ts
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { git } from '../../scripts/testbed/git-command.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
-import { slow } from '../support/depth.ts';
 import { blocksOf, commandsOf, readPages, wordsOf } from '../support/markdown.ts';
 import { Installation } from './support/installation.ts';
 import { chart, parse, pick, type Rendered } from './support/render.ts';
@@ -31,7 +30,7 @@ before(async () => {
 
 after(() => Promise.all([cluster?.stop(), directory?.remove()]));
 
-test('install.yaml has no secrets, and nothing that only an installation with Helm has', slow, async () => {
+test('install.yaml has no secrets, and nothing that only an installation with Helm has', async () => {
   assert.equal(await renderInstallManifest(), text);
   const objects = parse(text);
   const [namespace, ...others] = objects;
@@ -52,7 +51,7 @@ test('install.yaml has no secrets, and nothing that only an installation with He
   assert.deepEqual(volumes, [{ name: 'hmac', secret: { secretName: 'git-webhook' } }]);
 });
 
-test('install.yaml can be applied again without a change, and Helm can take over the installation', slow, async (t) => {
+test('install.yaml can be applied again without a change, and Helm can take over the installation', async (t) => {
   const installation = new Installation(cluster, { release: 'stoker-operator', namespace: NAMESPACE });
   t.after(() => installation.remove());
   const apply = ['apply', '--server-side', '--filename=-'];
@@ -75,7 +74,7 @@ test('install.yaml can be applied again without a change, and Helm can take over
   assert.deepEqual(objects[`Secret ${NAMESPACE}/stoker-operator-webhook-certificate`]?.data, { 'ca.crt': 'Y2E=' });
 });
 
-test('the commands for uninstalling without Helm keep only the CRDs', slow, async (t) => {
+test('the commands for uninstalling without Helm keep only the CRDs', async (t) => {
   const installation = new Installation(cluster, { release: 'stoker-operator', namespace: NAMESPACE });
   t.after(() => installation.remove());
   await cluster.kubectlWith(text, 'apply', '--server-side', '--filename=-');
@@ -116,7 +115,7 @@ test('kubectl applies the kustomization of the repository', async (t) => {
   assert.deepEqual(names(parse(built)), names(parse(text)));
 });
 
-test('the kustomization in the docs changes the installation', slow, async (t) => {
+test('the kustomization in the docs changes the installation', async (t) => {
   const pages = await readPages();
   const page = pages.find(({ file }) => file === 'docs/how-to/installation.md');
   const code = page && blocksOf(page).find(({ code }) => code.startsWith('# kustomization.yaml'))?.code;

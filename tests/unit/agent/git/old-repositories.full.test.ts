@@ -6,7 +6,6 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { slow } from '../../../support/depth.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -112,7 +111,7 @@ async function fetchBy(t: TestContext, fault: Fault) {
 
 suite('a commit of an old repository is delivered, as by git clone', () => {
   for (const [name, fault] of accepted) {
-    test(name, slow, async (t) => {
+    test(name, async (t) => {
       for (const { sandbox, target } of await fetchBy(t, fault)) {
         await sandbox.sync(target);
         assert.equal((await sandbox.files())['config/a'], '1');
