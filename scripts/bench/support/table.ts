@@ -24,10 +24,3 @@ export const percentiles = (times: number[]): string =>
 /** Returns the current memory, with its peak in brackets, in MB. */
 export const megabytes = ({ now, peak }: { now: number; peak: number }): string =>
   `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
-
-/** Counts each value, such as `120 × 202, 3 × 503`. */
-export function countEach(values: Iterable<string | number>): string {
-  const counts = new Map<string | number, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return Array.from(counts, ([value, count]) => `${count} × ${value}`).join(', ');
-}
