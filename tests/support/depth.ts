@@ -23,3 +23,14 @@ export function sample<T>(cases: readonly T[], atMostAmong = 8): readonly T[] {
 
 /** The options of a test that takes too long for `npm test`. */
 export const slow: TestOptions = byDepth({ skip: SLOW }, {});
+
+/** Returns a random number from 0 to 1; those of a process follow from the seed (mulberry32). */
+export const random = (() => {
+  let state = SEED;
+  return (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+})();

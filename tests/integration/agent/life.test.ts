@@ -7,7 +7,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { slow } from '../../support/depth.ts';
+import { random, slow } from '../../support/depth.ts';
 import { startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, startSyncedPod } from './support/gateway-pod.ts';
@@ -179,7 +179,7 @@ suite('a running agent', () => {
       const commit = await repository.commit({ files: { ...gone, ...files } });
       before = files;
       await pod.settle(commit);
-      await sleep(40 + Math.random() * 110);
+      await sleep(40 + random() * 110);
       await agent.kill();
       agent = await pod.start();
       await pod.untilSynced(commit);

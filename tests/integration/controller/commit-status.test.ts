@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { callApi, kubectl } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
+import { random, slow } from '../../support/depth.ts';
 import { report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -116,8 +116,8 @@ suite('a commit status', { concurrency: 4 }, () => {
     await reportAll({});
     await untilStates('pending', 'success');
     for (const end = Date.now() + 25_000; Date.now() < end; ) {
-      const name = gateways[Math.floor(Math.random() * gateways.length)] ?? '';
-      await report({ namespace, name }, { state: 'Error', message: `attempt ${Math.random()} failed` });
+      const name = gateways[Math.floor(random() * gateways.length)] ?? '';
+      await report({ namespace, name }, { state: 'Error', message: `attempt ${random()} failed` });
       await sleep(200);
       await report({ namespace, name }, { commit, ref: 'main' });
     }

@@ -9,7 +9,7 @@ import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
-import { byDepth } from '../../support/depth.ts';
+import { byDepth, random } from '../../support/depth.ts';
 import { markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
@@ -104,7 +104,7 @@ test('a bad commit stays in the canary and is rolled back, however often the con
     },
   );
   for (let kill = 0; kill < KILLS && !isOver; kill += 1) {
-    await sleep(Math.random() * 600);
+    await sleep(random() * 600);
     await controller.kill();
     controller = await starter.start();
   }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
-import { byDepth } from '../../support/depth.ts';
+import { byDepth, random } from '../../support/depth.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -129,13 +129,13 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
       for (let n = 0; !isOver(n); n += 1) {
         const files = tree(n * LANES + lane);
         // Requested separately if the clone is a partial one.
-        files.large = `${n}`.padEnd(100_000, `${Math.random()}`);
+        files.large = `${n}`.padEnd(100_000, `${random()}`);
         const inRepository = committed(files, source, n);
         const gone = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
         const commit = await repository.commit({ files: { ...gone, ...inRepository } });
         before = inRepository;
         const order = { repo: repository.url, commit, source, publish, data, clone: path.join(directory, 'repo') };
-        if ((await run(program, order, Math.random() * longestMs)).killed) kills += 1;
+        if ((await run(program, order, random() * longestMs)).killed) kills += 1;
         if (n % RUNS_IN_A_ROUND !== RUNS_IN_A_ROUND - 1) continue;
         longestMs = (await run(program, order)).ms * 1.2;
         const { '.sync-agent/manifest.jsonl': manifest, ...left } = await visibleFiles(data);

@@ -17,7 +17,7 @@ import {
   readTree,
   treeOf,
 } from '../../integration/agent/support/race-tree.ts';
-import { byDepth } from '../../support/depth.ts';
+import { byDepth, random } from '../../support/depth.ts';
 
 /** Agents on one volume, in each lane. */
 const LANES = [
@@ -156,12 +156,12 @@ class Lane {
 
   /** Kills one, or stops one; most often the one that has the volume. */
   async strike(): Promise<void> {
-    await sleep(Math.random() * 60);
-    const owner = Math.random() < 0.7 ? await ownerOf(this.#data) : undefined;
+    await sleep(random() * 60);
+    const owner = random() < 0.7 ? await ownerOf(this.#data) : undefined;
     const named = this.#agents.findIndex(({ name }) => name === owner);
-    const index = named === -1 ? Math.floor(Math.random() * this.#agents.length) : named;
+    const index = named === -1 ? Math.floor(random() * this.#agents.length) : named;
     const agent = this.#agents[index];
-    if (Math.random() < 0.4) {
+    if (random() < 0.4) {
       await agent?.kill();
       this.#agents[index] = this.#spawn();
       this.counts.killed += 1;
@@ -307,9 +307,9 @@ suite('agents on one volume that are killed and stopped at random', { concurrenc
       let rounds = 0;
       while (!t.signal.aborted && rounds < ROUNDS && (rounds < ROUNDS_AT_LEAST || performance.now() < deadline)) {
         rounds += 1;
-        for (let strikes = 1 + Math.floor(Math.random() * 3); strikes > 0; strikes -= 1) await lane.strike();
+        for (let strikes = 1 + Math.floor(random() * 3); strikes > 0; strikes -= 1) await lane.strike();
         await lane.checkFiles();
-        if (Math.random() < 0.5) await sleep(Math.random() * PAUSE_MS);
+        if (random() < 0.5) await sleep(random() * PAUSE_MS);
         await lane.checkFiles();
         await lane.settle(rounds + 1);
       }
