@@ -1,9 +1,8 @@
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { copyCheckout } from './test/copy-checkout.ts';
 import { reachOf } from './test/reach.ts';
-import { runCommand } from './testbed/run-command.ts';
-import { makeTemporaryDirectory } from './testbed/temporary-directory.ts';
+import { type CommandOptions, runCommand } from './testbed/run-command.ts';
 
 // Reverts the program's part of old fixes, one at a time, and runs the tests: do they notice? A fix counts if it changed
 // programs and tests, if its change can still be reverted, and if the types are right without it.
@@ -38,7 +37,7 @@ interface Fix {
 
 const git = (...args: string[]) => runCommand('git', args, { cwd: root });
 
-/** Returns what a commit fixed, or nothing if it is no fix by these rules. */
+/** Returns the fix of a commit, or nothing if it isn't one by these rules. */
 async function readFix(commit: string): Promise<Fix | undefined> {
   const patch = await git('show', '--format=', '--no-renames', commit, '--', ...PROGRAMS);
   const lines = patch.split('\n').filter((line) => /^[-+](?![-+])/.test(line)).length;
@@ -61,31 +60,24 @@ const USUAL = /^(tests\/)?(unit|integration|chart)\b/;
 
 /** A copy of the checkout in which a fix can be reverted. */
 async function makeCheckout() {
-  const directory = await makeTemporaryDirectory('reverted-');
-  const cwd = path.join(directory.path, 'checkout');
-  await git('clone', '--quiet', '--shared', root, cwd);
-  await runCommand('cp', ['-al', path.join(root, 'node_modules'), cwd]);
-  // Its file would be that of this checkout.
-  await rm(path.join(cwd, 'node_modules/.cache'), { recursive: true, force: true });
-  const succeeds = async (command: string, ...args: string[]) =>
-    await runCommand(command, args, { cwd, env: { ...process.env, BUNDLES_MADE_IN: '' } }).then(
+  const { directory: cwd, remove } = await copyCheckout();
+  const run = (command: string, args: string[], options: CommandOptions = {}) =>
+    runCommand(command, args, { cwd, ...options }).then(
       () => true,
       () => false,
     );
   return {
+    remove,
+    /** Returns whether the fix could be reverted, and the types are right without it. */
     revert: async (patch: string): Promise<boolean> => {
-      await runCommand('git', ['checkout', '--quiet', '.'], { cwd });
-      const apply = ['apply', '--reverse', '--3way', '-'];
-      const isApplied = await runCommand('git', apply, { cwd, input: patch }).then(
-        () => true,
-        () => false,
-      );
-      await runCommand('git', ['reset', '--quiet'], { cwd });
-      return isApplied && (await succeeds('node_modules/.bin/tsc', '--noEmit', '--project', '.'));
+      await run('git', ['reset', '--quiet', '--hard']);
+      if (!(await run('git', ['apply', '--reverse', '--3way', '-'], { input: patch }))) return false;
+      return await run('node_modules/.bin/tsc', ['--noEmit', '--project', '.']);
     },
     passes: (depth: string, ...tests: string[]) =>
-      succeeds('env', `TEST_DEPTH=${depth}`, process.execPath, 'scripts/test.ts', ...tests),
-    remove: () => directory.remove(),
+      run(process.execPath, ['scripts/test.ts', ...tests], {
+        env: { ...process.env, TEST_DEPTH: depth, BUNDLES_MADE_IN: '' },
+      }),
   };
 }
 
