@@ -83,14 +83,6 @@ suite('the report of an agent', () => {
     assert.deepEqual(statusOf(after), statusOf(first));
   });
 
-  test('is written again after a restored backup reverted it', slow, async (t) => {
-    const { pod, first } = await startUnsettledPod(t);
-    const status = { state: 'Synced', message: 'of before', changes: ['add x'] };
-    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), { status });
-    const after = await pod.untilReport('the report', ({ status }) => status?.message !== 'of before');
-    assert.deepEqual(statusOf(after), statusOf(first));
-  });
-
   test('is written only when something changes', slow, async (t) => {
     const repository = await server.createRepository('quiet');
     const commit = await repository.commit({ files: { 'config/a': '1' } });

@@ -185,28 +185,3 @@ test('an agent that lost its permissions queries less and less often', slow, asy
   }
   assert.ok(refusals(/"level":"warn"/) <= 6, 'warnings');
 });
-
-test('a pod turns unready after as many failed syncs as the profile allows, until one succeeds', slow, async (t) => {
-  const repository = await server.createRepository('failures');
-  const first = await repository.commit({ files: { 'config/a': '1' } });
-  const pod = await createGatewayPod(t);
-  await pod.setSpec(repository.url, specOf({ maxFailures: 2 }));
-  await pod.settle(first);
-  const agent = await pod.start();
-  await pod.untilSynced(first);
-  assert.equal(await statusOf(`${agent.healthUrl}/servingz`), 200);
-  server.fault = { status: 503 };
-  t.after(() => {
-    server.fault = undefined;
-  });
-  const second = await repository.commit({ files: { 'config/a': '2' } });
-  await pod.settle(second);
-  const servingIs = (status: number) =>
-    until(async () => (await statusOf(`${agent.healthUrl}/servingz`)) === status, { describe: `servingz ${status}` });
-  await servingIs(503);
-  assert.equal(await statusOf(`${agent.healthUrl}/readyz`), 200, 'whether a gateway may start is another question');
-  assert.equal(await statusOf(`${agent.healthUrl}/healthz`), 200);
-  server.fault = undefined;
-  await pod.untilSynced(second);
-  await servingIs(200);
-});

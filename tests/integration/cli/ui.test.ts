@@ -10,7 +10,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -266,21 +266,6 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
       assert.match(String(all), /not allowed to list GatewaySyncs in all namespaces/);
     },
   );
-
-  test('shows the pods without a sidecar that the status only counts', slow, async (t) => {
-    const { namespace } = await arrange(t, 'plant');
-    await apply(gatewayPod(namespace, 'bare'));
-    await writeCounts(namespace, { total: 1, missingSidecar: 1 });
-    const { kubeconfig } = await connectCluster();
-    const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
-    const query = `?namespace=${namespace}&name=plant`;
-    const shown = await untilUpdate(entered, (update) => update.gateways?.changed.length === 1, query);
-    assert.deepEqual(
-      shown.gateways?.changed.map(({ pod, status }) => [pod, status]),
-      [['bare', 'MissingSidecar']],
-    );
-    assert.deepEqual([shown.detail?.basis.from, shown.detail?.basis.shown], ['reports', 1]);
-  });
 
   test('tells users with read access only that a button does nothing for them', async (t) => {
     const { namespace } = await arrange(t, 'plant');

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { callApi, kubectl } from '../../support/cluster.ts';
-import { random, slow } from '../../support/depth.ts';
+import { slow } from '../../support/depth.ts';
 import { report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -107,31 +106,6 @@ suite('a commit status', { concurrency: 4 }, () => {
     const tookMs = Date.parse(status?.commitStatus?.time ?? '') - Date.parse(status?.rollout?.startedAt ?? '');
     assert.ok(tookMs < 9_000, `posted after ${tookMs} ms`);
     assert.equal(host.posts.at(-1)?.body.description, `rolled back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
-  });
-
-  test('is posted at most five times, however often gateways flap, and a restart adds none', slow, async (t) => {
-    const gateways = Array.from({ length: 12 }, (_, index) => `gateway-${index}`);
-    const world = await arrange(t, { gateways });
-    const { host, address, namespace, repository, commit, controller, start, states, untilStates, reportAll } = world;
-    await reportAll({});
-    await untilStates('pending', 'success');
-    for (const end = Date.now() + 25_000; Date.now() < end; ) {
-      const name = gateways[Math.floor(random() * gateways.length)] ?? '';
-      await report({ namespace, name }, { state: 'Error', message: `attempt ${random()} failed` });
-      await sleep(200);
-      await report({ namespace, name }, { commit, ref: 'main' });
-    }
-    await untilGatewaySync(address, 'well again', isReady);
-    assert.ok(states().length <= 5, states().join());
-    const before = states().length;
-    const { state = '', posts = 0 } =
-      (await untilGatewaySync(address, 'noted', isIn(states().at(-1) ?? '', before))).status?.commitStatus ?? {};
-    await controller.kill();
-    await start();
-    const next = await repository.commit({ files: { 'config/a': '2' } });
-    await push(address, 'main');
-    await until(() => host.posts.length > before, { describe: 'the next commit is posted' });
-    assert.ok(host.posts[before]?.path.endsWith(next), `posted again after ${state} (${posts})`);
   });
 
   test('is posted by the leader, and only new statuses by the next one', slow, async (t) => {

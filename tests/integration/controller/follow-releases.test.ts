@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { slow } from '../../support/depth.ts';
-import {
-  type Address,
-  applyGatewaySync,
-  condition,
-  push,
-  request,
-  untilGatewaySync,
-} from '../../support/gateway-syncs.ts';
+import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController } from '../../support/start-controller.ts';
 
@@ -102,40 +95,6 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     await repository.git('tag', '--force', '--annotate', '--message', 'x', 'v1.4.0', moved);
     await push(address, 'main');
     await untilTag(address, 'v1.4.0', moved);
-  });
-
-  test('stays on a tag that is deleted, and moves on with the next one', slow, async (t) => {
-    const { address, repository, release } = await arrange(t);
-    const second = await release('v1.4.1');
-    await ask(address, '~1.4');
-    await untilTag(address, 'v1.4.1', second);
-    await repository.deleteRef('refs/tags/v1.4.1');
-    assert.equal((await ask(address, '~1.4'))?.lastSyncCommit, second);
-    await untilGatewaySync(
-      address,
-      'TagDeleted',
-      (resource) => condition(resource, 'RefResolved')?.reason === 'TagDeleted',
-    );
-    const third = await release('v1.4.2');
-    await ask(address, 'v1.4.2');
-    await untilTag(address, 'v1.4.2', third);
-  });
-
-  test('reports that no tag is in the range, and goes back when the range is edited', async (t) => {
-    const { address, repository, first } = await arrange(t, '>=3');
-    const resource = await untilGatewaySync(
-      address,
-      'NoMatchingTag',
-      (each) => condition(each, 'Ready')?.reason === 'NoMatchingTag',
-    );
-    assert.match(
-      condition(resource, 'Ready')?.message ?? '',
-      /range >=3: the repository has 2 tags, and the newest version is v2\.0\.0/,
-    );
-    await applyGatewaySync(address, { repo: repository.url, semver: '*' });
-    await untilGatewaySync(address, 'at v2.0.0', ({ status }) => status?.target?.ref === 'v2.0.0');
-    await applyGatewaySync(address, { repo: repository.url, semver: '<2' });
-    await untilTag(address, 'v1.4.0', first);
   });
 
   test('looks for a newer tag when another resource of the repository has an event', slow, async (t) => {
