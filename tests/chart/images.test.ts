@@ -139,10 +139,8 @@ suite('an image built from scratch', { skip: await obstacle() }, () => {
   });
 
   test('lets the controller query and fetch over SSH', {
-    ...slow,
-    ...slow,
-    ...slow,
     skip: skipWithoutSshd,
+    ...slow,
   }, async (t) => {
     const server = await startSshServer();
     t.after(() => server.stop());

@@ -21,7 +21,7 @@ export function sample<T>(cases: readonly T[], atMostAmong = 8): readonly T[] {
   );
 }
 
-/** The options of a test that takes too long for `npm test`. */
+/** The options of a test that takes too long for `npm test`; after other reasons to skip it, which they replace. */
 export const slow: TestOptions = byDepth({ skip: SLOW }, {});
 
 /** Returns a random number from 0 to 1; those of a process follow from the seed (mulberry32). */

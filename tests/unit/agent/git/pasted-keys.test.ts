@@ -110,8 +110,8 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
 });
 
 test('an SSH server that offers only outdated algorithms is reported as such', {
-  ...slow,
   skip: skipWithoutSshd,
+  ...slow,
 }, async (t) => {
   for (const [settings, kind] of [
     [{ KexAlgorithms: 'diffie-hellman-group14-sha1' }, 'key exchange method'],

@@ -322,9 +322,8 @@ suite('signatures', { skip: skipSsh }, () => {
 
 suite('an expired key', () => {
   test('for SSH is judged by the date of the commit, which its author chooses', {
-    ...slow,
-    ...slow,
     skip: skipSsh,
+    ...slow,
   }, async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
     const ann = await sshSigner(t);
@@ -339,7 +338,7 @@ suite('an expired key', () => {
     await sandbox.sync({ repo, commit: now, verify: 'head' });
   });
 
-  test('for OpenPGP no longer verifies anything, whenever it was signed', { ...slow, skip: skipGpg }, async (t) => {
+  test('for OpenPGP no longer verifies anything, whenever it was signed', { skip: skipGpg, ...slow }, async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
     const ann = await gpgSigner(t, '20200101T000000!');
     await trust(sandbox, { ann: ann.publicKey });
@@ -352,7 +351,7 @@ suite('an expired key', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('for OpenPGP is recognized even if git itself accepts it', { ...slow, skip: skipGpg }, async (t) => {
+  test('for OpenPGP is recognized even if git itself accepts it', { skip: skipGpg, ...slow }, async (t) => {
     const { repository, repo } = await prepare(t);
     const lenient = await temporaryDirectory(t, 'git-');
     // Git 2.54 and later end with 0 there.
