@@ -42,7 +42,6 @@ const silent = { isTraceEnabled: () => false, isDebugEnabled: () => false };
 const log = new Proxy(silent, { get: (target, name) => Reflect.get(target, name) ?? (() => {}) }) as never;
 
 const { directory, remove } = await copyCheckout();
-process.once('SIGINT', () => process.exit(1));
 
 /** Puts all changes into the files, where an environment variable turns on one of them. */
 async function instrument(glob: string) {

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+const MEMORY = '/dev/shm';
 /** The number of tmpfs in statfs(2). */
 const TMPFS_MAGIC = 0x01021994;
 const GIB = 2 ** 30;
@@ -13,11 +14,11 @@ const NEEDED_IN_ALL = 6 * GIB;
  * number of each new one, ext4 skips all that were deleted in the last minutes. A test with many syncs takes half as
  * long in memory. Returns the directory, or undefined if nothing changed; `DISK_TMPDIR` then names the one on the disk.
  */
-export function useMemoryDirectory(environment: NodeJS.ProcessEnv, directory = '/dev/shm'): string | undefined {
-  if (environment.TMPDIR || process.availableMemory() < NEEDED_IN_ALL || !isRoomyMemory(directory)) return undefined;
+export function useMemoryDirectory(environment: NodeJS.ProcessEnv): string | undefined {
+  if (environment.TMPDIR || process.availableMemory() < NEEDED_IN_ALL || !isRoomyMemory(MEMORY)) return undefined;
   environment.DISK_TMPDIR = '/tmp';
-  environment.TMPDIR = directory;
-  return directory;
+  environment.TMPDIR = MEMORY;
+  return MEMORY;
 }
 
 /** Returns whether programs can run there: some machines mount it without that permission. */

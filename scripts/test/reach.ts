@@ -8,12 +8,13 @@ const REACH: Record<string, string[]> = {
   cli: ['unit/cli', 'integration/cli', 'browser'],
   chart: ['chart', 'monitoring'],
 };
-const NO_PROGRAM = /^(docs|examples|site|install)\/|\.md$/;
+/** Texts, and the end-to-end tests, which their own job runs. */
+const NO_TESTS = /^(docs|examples|site|install|tests\/e2e)\/|\.md$/;
 
 /** Returns the tests that these changed files can reach: directories, or `all`. */
 export function reachOf(changed: string[]): string[] {
   const reached = changed.flatMap((file) => {
-    if (NO_PROGRAM.test(file)) return [];
+    if (NO_TESTS.test(file)) return [];
     const [directory = '', group = '', area = ''] = file.split('/');
     if (directory === 'tests' && group !== 'support') return [file.split('/').length > 3 ? `${group}/${area}` : group];
     return REACH[directory] ?? ['all'];

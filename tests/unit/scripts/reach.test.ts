@@ -15,7 +15,7 @@ suite('the tests that a change can reach', () => {
     ],
     ['are all if programs share what changed', ['cli/main.ts', 'shared/domain/glob.ts'], ['all']],
     ['are all if packages changed', ['package-lock.json'], ['all']],
-    ['are none if only texts changed', ['docs/index.md', 'README.md'], []],
+    ['are none if only texts or end-to-end tests changed', ['docs/index.md', 'README.md', 'tests/e2e/a.test.ts'], []],
   ] as const) {
     test(title, () => assert.deepEqual(reachOf([...changed]), expected));
   }
