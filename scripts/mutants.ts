@@ -8,10 +8,11 @@ import { copyCheckout } from './test/copy-checkout.ts';
 import type { Tally } from './test/tally.ts';
 import { runCommand } from './testbed/run-command.ts';
 
-// Changes programs in small ways, one at a time, and finds out which tests notice each change. `npm run mutation` tells only
-// which files do. Run it before and after tests are deleted, with the same sample:
-//   npm run mutants -- --mutate 'controller/intent/*.ts' --tests 'tests/unit/controller/intent/*.test.ts' --write before.json
-//   npm run mutants -- … --compare before.json
+// Changes programs in small ways, one at a time, and tells which changes no test notices. `npm run mutation` does the same
+// with more of Stryker, but knows only files, not tests, and can't compare with the tests of another commit.
+//   npm run mutants -- --mutate 'controller/intent/*.ts' --tests 'tests/unit/controller/intent/*.test.ts'
+//   npm run mutants -- … --before main~3       what did the tests of this commit notice that those of HEAD don't?
+//   npm run mutants -- … --which changes.json  all tests that notice each change, to find those that no change needs
 
 const { values } = parseArgs({
   options: {
@@ -19,94 +20,164 @@ const { values } = parseArgs({
     tests: { type: 'string' },
     sample: { type: 'string', default: '160' },
     seed: { type: 'string', default: '1' },
-    /** File for the results. */
-    write: { type: 'string' },
-    /** File with earlier results: changes that tests noticed then, and don't now, are an error. */
-    compare: { type: 'string' },
+    /** Commit with earlier tests: it is an error if they notice a change that the present ones don't. */
+    before: { type: 'string' },
+    /** File for the names of the tests. */
+    which: { type: 'string' },
   },
 });
 if (!values.mutate || !values.tests) {
   console.error(
-    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--seed N] [--write FILE] [--compare FILE]',
+    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--seed N] [--before COMMIT] [--which FILE]',
   );
   process.exit(2);
-}
-
-/** A change, and the tests that fail with it; `['timeout']` if they don't end. */
-interface Result {
-  change: string;
-  by: string[];
 }
 
 const silent = { isTraceEnabled: () => false, isDebugEnabled: () => false };
 const log = new Proxy(silent, { get: (target, name) => Reflect.get(target, name) ?? (() => {}) }) as never;
 
-const { directory, remove } = await copyCheckout();
+const scripts = path.join(import.meta.dirname, 'test');
+const runOptions = [
+  ...['--import', path.join(scripts, 'slim-imports.ts')],
+  ...['--test', '--test-isolation=none', '--test-force-exit'],
+];
 
-/** Puts all changes into the files, where an environment variable turns on one of them. */
-async function instrument(glob: string) {
-  const names = await filesOf(glob);
-  const files = await Promise.all(
-    names.map(async (name) => ({ name, content: await readFile(path.join(directory, name), 'utf8'), mutate: true })),
-  );
-  const options = { plugins: null, excludedMutations: ['StringLiteral'], ignorers: [] };
-  const instrumented = await new Instrumenter(log).instrument(files, options);
-  for (const { name, content } of instrumented.files) await writeFile(path.join(directory, name), content);
-  return instrumented.mutants.map(({ id, fileName, location, mutatorName, replacement }) => ({
-    id,
-    change: `${fileName}:${location.start.line + 1}:${location.start.column + 1} ${mutatorName}: ${replacement}`,
-  }));
+interface Change {
+  id: string;
+  change: string;
 }
 
-const filesOf = async (glob: string) =>
-  (await runCommand('git', ['ls-files', `:(glob)${glob}`], { cwd: directory })).trim().split('\n');
+/** The programs of a commit with all changes, of which an environment variable turns on one, and tests. */
+class Sandbox {
+  readonly #directory: string;
+  /** Test files, fast ones first, with what each needs to notice anything. */
+  readonly #files: { file: string; ms: number; reached: Set<string> }[] = [];
 
-/** Runs the tests with a change, and returns the names of those that fail. */
-async function failing(tests: string[], id: string, limitMs: number): Promise<string[]> {
-  const tally = path.join(directory, `tally-${id}.json`);
-  const args = [
-    ...['--import', './scripts/test/slim-imports.ts', '--test', '--test-isolation=none', '--test-force-exit'],
-    ...['--test-reporter=./scripts/test/tally-reporter.ts', `--test-reporter-destination=${tally}`],
-    ...tests,
-  ];
-  const command = ['--kill-after=5', `${Math.ceil(limitMs / 1_000)}`, process.execPath, ...args];
-  const env = { ...process.env, TEST_DEPTH: 'full', __STRYKER_ACTIVE_MUTANT__: id };
-  await runCommand('timeout', command, { cwd: directory, env }).catch(() => {});
-  const json = await readFile(tally, 'utf8').catch(() => '');
-  if (json === '') return ['timeout'];
-  return (JSON.parse(json) as Tally).failed.map(({ file, name }) => `${file}: ${name}`);
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async instrument(glob: string): Promise<Change[]> {
+    const names = await this.#filesOf(glob);
+    const files = await Promise.all(
+      names.map(async (name) => ({ name, content: await readFile(this.#at(name), 'utf8'), mutate: true })),
+    );
+    const options = { plugins: null, excludedMutations: [], ignorers: [] };
+    const instrumented = await new Instrumenter(log).instrument(files, options);
+    for (const { name, content } of instrumented.files) await writeFile(this.#at(name), content);
+    // Most strings are words for people.
+    const changes = instrumented.mutants.filter(({ mutatorName }) => mutatorName !== 'StringLiteral');
+    return changes.map(({ id, fileName, location, mutatorName, replacement }) => ({
+      id,
+      change: `${fileName}:${location.start.line + 1}:${location.start.column + 1} ${mutatorName}: ${replacement}`,
+    }));
+  }
+
+  /** Replaces the tests with those of a commit. */
+  async takeTestsOf(commit: string): Promise<void> {
+    const options = { cwd: this.#directory };
+    await runCommand('git', ['rm', '-r', '--quiet', 'tests'], options);
+    await runCommand('git', ['checkout', '--quiet', commit, '--', 'tests'], options);
+  }
+
+  /** Runs each test file without a change, to find out which changes it reaches. */
+  async survey(glob: string): Promise<void> {
+    const files = await this.#filesOf(glob);
+    await inParallel(files, async (file) => {
+      const started = performance.now();
+      const reached = this.#at(`reached-${files.indexOf(file)}.json`);
+      const status = await this.#run([file], { REACHED: reached }, [
+        '--import',
+        path.join(scripts, 'write-reached.ts'),
+      ]);
+      if (status !== 0) throw new Error(`${file} fails without a change`);
+      const ids = JSON.parse(await readFile(reached, 'utf8')) as string[];
+      this.#files.push({ file, ms: performance.now() - started, reached: new Set(ids) });
+    });
+    this.#files.sort((a, b) => a.ms - b.ms);
+  }
+
+  /** Returns whether a test notices the change; a test that doesn't end does. */
+  async notices(id: string): Promise<boolean> {
+    const reporter = path.join(scripts, 'first-failure-reporter.ts');
+    return (await this.#runReaching(id, [`--test-reporter=${reporter}`])) !== 0;
+  }
+
+  /** Returns the names of all tests that notice the change. */
+  async noticing(id: string): Promise<string[]> {
+    const tally = this.#at(`tally-${id}.json`);
+    const reporter = path.join(scripts, 'tally-reporter.ts');
+    const status = await this.#runReaching(id, [`--test-reporter=${reporter}`, `--test-reporter-destination=${tally}`]);
+    if (status === 0) return [];
+    const json = await readFile(tally, 'utf8').catch(() => '');
+    if (json === '') return ['did not end'];
+    return (JSON.parse(json) as Tally).failed.map(({ file, name }) => `${file}: ${name}`);
+  }
+
+  async #runReaching(id: string, options: string[]): Promise<number> {
+    const reaching = this.#files.filter(({ reached }) => reached.has(id));
+    if (reaching.length === 0) return 0;
+    const usualMs = reaching.reduce((sum, { ms }) => sum + ms, 0);
+    const limit = ['--kill-after=5', `${Math.ceil(10 + (3 * usualMs) / 1_000)}`];
+    const files = reaching.map(({ file }) => file);
+    return await this.#run(files, { __STRYKER_ACTIVE_MUTANT__: id }, options, limit);
+  }
+
+  async #run(files: string[], env: NodeJS.ProcessEnv, options: string[], limit = ['600']): Promise<number> {
+    const command = [...limit, process.execPath, ...runOptions, ...options, ...files];
+    const environment = { ...process.env, TEST_DEPTH: 'full', TEST_SEED: '1', ...env };
+    return await runCommand('timeout', command, { cwd: this.#directory, env: environment }).then(
+      () => 0,
+      () => 1,
+    );
+  }
+
+  async #filesOf(glob: string): Promise<string[]> {
+    const args = ['ls-files', ...glob.split(' ').map((part) => `:(glob)${part}`)];
+    return (await runCommand('git', args, { cwd: this.#directory })).split('\n').filter(Boolean);
+  }
+
+  #at(name: string): string {
+    return path.join(this.#directory, name);
+  }
 }
+
+const slots = new Slots(Math.max(2, availableParallelism()));
+const inParallel = <T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> =>
+  Promise.all(items.map((item) => slots.run(() => run(item))));
 
 /** Sorts by a number that depends on the seed, so that two runs choose the same ones. */
-function sampleOf<T extends { change: string }>(all: T[], count: number, seed: number): T[] {
-  const rank = ({ change }: T) =>
+function sampleOf(all: Change[], count: number, seed: number): Change[] {
+  const rank = ({ change }: Change) =>
     [...change].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 0x01000193), seed);
   return all.toSorted((a, b) => rank(a) - rank(b)).slice(0, count);
 }
 
+const copies = [await copyCheckout(), ...(values.before ? [await copyCheckout()] : [])];
 try {
-  const tests = await filesOf(values.tests);
-  const mutants = await instrument(values.mutate);
-  const started = performance.now();
-  const broken = await failing(tests, 'none', 600_000);
-  if (broken.length > 0) throw new Error(`the tests fail without a change: ${broken.join('\n')}`);
-  const limitMs = 10_000 + 4 * (performance.now() - started);
-  const sample = sampleOf(mutants, Number(values.sample), Number(values.seed));
-  const slots = new Slots(Math.max(2, availableParallelism()));
-  const results: Result[] = await Promise.all(
-    sample.map(({ id, change }) => slots.run(async () => ({ change, by: await failing(tests, id, limitMs) }))),
-  );
-  const survivors = results.filter(({ by }) => by.length === 0);
+  const [present, earlier] = copies.map(({ directory }) => new Sandbox(directory));
+  if (!present) throw new Error('no copy');
+  const changes = await present.instrument(values.mutate);
+  await present.survey(values.tests);
+  const sample = sampleOf(changes, Number(values.sample), Number(values.seed));
+  if (values.which) {
+    const results = await inParallel(sample, async ({ id, change }) => ({ change, by: await present.noticing(id) }));
+    await writeFile(values.which, JSON.stringify(results, null, 1));
+  }
+  const noticed = await inParallel(sample, ({ id }) => present.notices(id));
+  const survivors = sample.filter((_, index) => !noticed[index]);
   for (const { change } of survivors) console.log(`not noticed: ${change}`);
-  console.log(`${mutants.length} changes, ${sample.length} tried, ${sample.length - survivors.length} noticed`);
-  if (values.write) await writeFile(values.write, JSON.stringify(results, null, 1));
-  if (values.compare) {
-    const earlier = JSON.parse(await readFile(values.compare, 'utf8')) as Result[];
-    const noticed = new Set(earlier.filter(({ by }) => by.length > 0).map(({ change }) => change));
-    const lost = survivors.filter(({ change }) => noticed.has(change));
+  console.log(`${changes.length} changes, ${sample.length} tried, ${sample.length - survivors.length} noticed`);
+  if (earlier && values.before) {
+    await earlier.takeTestsOf(values.before);
+    await earlier.instrument(values.mutate);
+    await earlier.survey(values.tests);
+    const before = await inParallel(survivors, ({ id }) => earlier.notices(id));
+    const lost = survivors.filter((_, index) => before[index]);
     for (const { change } of lost) console.log(`noticed before: ${change}`);
+    console.log(`${lost.length} of them were noticed by the tests of ${values.before}`);
     process.exitCode = lost.length > 0 ? 1 : 0;
   }
 } finally {
-  await remove();
+  for (const { remove } of copies) await remove();
 }
