@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import { type Annotations, annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
@@ -15,8 +14,6 @@ import { JSON_TYPE, startApp } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const uuid = /^[0-9a-f-]{36}$/;
-const gitlabRelease = (created_at: unknown) =>
-  JSON.stringify({ object_kind: 'release', action: 'create', tag: 'v1', created_at });
 const readToken = createReadSecrets({ bearer: { value: 'token' } });
 /** Headers of Standard Webhooks, signed at a time in seconds. */
 const sign = (id: string, time: number, body: string) => ({
@@ -77,41 +74,28 @@ suite('a delivery with a request', () => {
     assert.equal(body.superseded, true);
   });
 
-  test('gets its own ID each time', async (t) => {
-    const app = await startApp(t);
-    for (let i = 0; i < 20; i++) await app.post(path, '{"ref":"v1"}');
-    assert.equal(new Set(app.stored.map(({ annotations }) => annotations['sync.io/request-id'])).size, 20);
-  });
-
-  test('gets 404 if the cluster has no such resource', async (t) => {
-    const app = await startApp(t, { result: { kind: 'failed', reason: 'NotFound' } });
-    const { status, body } = await app.post(path, '{"ref":"v1"}');
-    assert.equal(status, 404);
-    assert.equal(body.accepted, false);
-    assert.ok(body.error);
-  });
-
-  test("gets 503 with Retry-After if it couldn't be stored", async (t) => {
-    const app = await startApp(t, {
-      result: { kind: 'failed', reason: 'ApiServerUnavailable', details: { retryAfterMs: 7000 } },
+  const failures: [what: string, result: StoreResult & { kind: 'failed' }, status: number, retryAfter?: string][] = [
+    ['404 if the cluster has no such resource', { kind: 'failed', reason: 'NotFound' }, 404],
+    [
+      "503 with Retry-After if it couldn't be stored",
+      { kind: 'failed', reason: 'ApiServerUnavailable', details: { retryAfterMs: 7000 } },
+      503,
+      '7',
+    ],
+    ["500 without Retry-After if a retry can't help", { kind: 'failed', reason: 'ApiServerRefused' }, 500],
+  ];
+  for (const [what, result, status, retryAfter] of failures)
+    test(`gets ${what}`, async (t) => {
+      const app = await startApp(t, { result });
+      const answer = await app.post(path, '{"ref":"v1"}');
+      assert.deepEqual([answer.status, answer.headers['retry-after']], [status, retryAfter]);
+      assert.deepEqual([answer.body.accepted, answer.body.reason], [false, result.reason]);
     });
-    const { status, body, headers } = await app.post(path, '{"ref":"v1"}');
-    assert.equal(status, 503);
-    assert.equal(headers['retry-after'], '7');
-    assert.equal(body.accepted, false);
-  });
 });
 
 suite('a delivery without a request', () => {
   const cases: [string, string, Record<string, string>, string][] = [
     ['ping', '{"zen":"x"}', { 'X-GitHub-Event': 'ping' }, 'Ping'],
-    ['delete', '{"ref":"refs/heads/x","deleted":true}', { 'X-GitHub-Event': 'push' }, 'Deleted'],
-    [
-      'edited release',
-      '{"action":"edited","release":{"tag_name":"v1"}}',
-      { 'X-GitHub-Event': 'release' },
-      'NotPublished',
-    ],
     ['event with no ref', '{}', { 'X-GitHub-Event': 'push' }, 'NoRef'],
     ['application without a ref', '{"app":{"metadata":{}}}', {}, 'NoRef'],
   ];
@@ -147,28 +131,6 @@ suite('an unauthorized delivery', () => {
       assert.match(String(headers['www-authenticate']), /^Bearer realm="webhook", Basic realm="webhook"/);
     }
     assert.deepEqual(app.stored, []);
-  });
-
-  test('never ends in an error, whatever its signature looks like', async (t) => {
-    const app = await startApp(t, { readSecrets: createReadSecrets({ hmac: { value: 'key' } }) });
-    const good = signDelivery('{"ref":"v1"}', 'key');
-    const hostile = [
-      '',
-      'sha256',
-      'sha256=',
-      'sha256=zz',
-      good.slice(0, -2),
-      `${good}00`,
-      'sha1=00',
-      'x'.repeat(8000),
-      [good, good],
-    ];
-    for (const signature of hostile) {
-      const answer = await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': signature });
-      assert.equal(answer.status, 401, JSON.stringify(signature).slice(0, 80));
-      assert.ok(!answer.text.includes(good));
-    }
-    assert.equal((await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': good })).status, 202);
   });
 
   test('is distinguished from a signed one by the raw bytes', async (t) => {
@@ -274,8 +236,8 @@ suite("a form, which is GitHub's default", () => {
   test("gets 400 if its payload is missing or isn't a bounded JSON object", async (t) => {
     const app = await startApp(t, { readSecrets });
     const forms = [
-      ...['', 'payload', 'payload=', 'xpayload=%7B%7D', '{"ref":"v1"}', 'payload=%7B%', 'payload=%7B%ff%7D'],
-      ...['payload=[]', 'payload=v1', formOf(`{"ref":${'['.repeat(101)}${']'.repeat(101)}}`)],
+      ...['payload=', 'payload=%7B%', 'payload=%7B%ff%7D', '{"ref":"v1"}'],
+      ...['payload=[]', formOf(`{"ref":${'['.repeat(101)}${']'.repeat(101)}}`)],
     ];
     for (const form of forms) {
       const { status, body } = await app.post(path, form, signed(form));
@@ -311,36 +273,33 @@ suite('a form of Gitea, Forgejo, or Gogs', () => {
   const hexOf = (text: string, key = 'key') => signDelivery(text, key).replace('sha256=', '');
   const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
-  for (const sender of ['Gitea', 'Forgejo', 'Gogs']) {
-    const headers = (hex: string) => ({ ...type, [`X-${sender}-Event`]: 'push', [`X-${sender}-Signature`]: hex });
+  const headersOf = (sender: string, hex: string) => ({
+    ...type,
+    [`X-${sender}-Event`]: 'push',
+    [`X-${sender}-Signature`]: hex,
+  });
 
+  for (const sender of ['Gitea', 'Forgejo', 'Gogs'])
     test(`is accepted if the signature covers the JSON in it: ${sender}`, async (t) => {
       const app = await startApp(t, { readSecrets });
-      const { status, body } = await app.post(path, form, headers(hexOf(json)));
+      const { status, body } = await app.post(path, form, headersOf(sender, hexOf(json)));
       assert.deepEqual([status, body.ref, body.source], [202, 'refs/tags/v1+ü', 'gitea']);
+      const withToken = { ...headersOf(sender, ''), Authorization: 'Bearer token' };
+      assert.equal((await app.post(path, form, withToken)).status, 202);
     });
 
-    test(`is refused if the signature is of another secret or of other bytes: ${sender}`, async (t) => {
-      const app = await startApp(t, { readSecrets });
-      const changed = form.replace('v1', 'v2');
-      for (const [sent, hex] of [
-        [form, hexOf(json, 'other')],
-        [form, hexOf('')],
-        [changed, hexOf(json)],
-        ['', hexOf(json)],
-        ['payload=%', hexOf(json)],
-        [`payload=%7B%7D&${form}`, hexOf(json)],
-      ] as const)
-        assert.equal((await app.post(path, sent, headers(hex))).status, 401, sent);
-      assert.deepEqual(app.stored, []);
-    });
-
-    test(`is accepted with a token: ${sender}`, async (t) => {
-      const app = await startApp(t, { readSecrets });
-      const answer = await app.post(path, form, { ...headers(''), Authorization: 'Bearer token' });
-      assert.equal(answer.status, 202);
-    });
-  }
+  test('is refused if the signature is of another secret or of other bytes', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    for (const [sent, hex] of [
+      [form, hexOf(json, 'other')],
+      [form, hexOf('')],
+      [form.replace('v1', 'v2'), hexOf(json)],
+      ['payload=%', hexOf(json)],
+      [`payload=%7B%7D&${form}`, hexOf(json)],
+    ] as const)
+      assert.equal((await app.post(path, sent, headersOf('Gogs', hex))).status, 401, sent);
+    assert.deepEqual(app.stored, []);
+  });
 
   test('is also accepted with the headers of GitHub that Gitea adds', async (t) => {
     const app = await startApp(t, { readSecrets });
@@ -362,20 +321,12 @@ suite('a form of Gitea, Forgejo, or Gogs', () => {
     assert.equal((await app.post(path, body, headers)).status, 202);
     assert.equal((await app.post(path, body.replace('1499', '1498'), headers)).status, 401);
   });
-
-  test('is decoded like any form', async (t) => {
-    const app = await startApp(t, { readSecrets });
-    const token = { ...type, 'X-Gogs-Event': 'push', Authorization: 'Bearer token' };
-    const ref = async (text: string) => (await app.post(path, text, token)).body.ref;
-    assert.equal(await ref('a=%zz&payload=%7b%22ref%22:+%22refs%2Ftags%2Fv1%22%7d&payload=x&b'), 'refs/tags/v1');
-    assert.equal(await ref('xpayload=%7B%7D&payload=%7B%22ref%22%3A%22refs/tags/v2%22%7D'), 'refs/tags/v2');
-  });
 });
 
 suite('a malformed request', () => {
   test("gets 400 if the body isn't a JSON object", async (t) => {
     const app = await startApp(t);
-    for (const body of ['', '[]', '"v1"', 'null', '1', '{', 'ref=v1', Buffer.from([0x7b, 0xff, 0x7d])]) {
+    for (const body of ['', '[]', Buffer.from([0x7b, 0xff, 0x7d])]) {
       const answer = await app.post(path, body);
       assert.equal(answer.status, 400, String(body));
       assert.equal(answer.body.accepted, false);
@@ -385,43 +336,31 @@ suite('a malformed request', () => {
 
   test("gets 400 if the ref isn't a git ref", async (t) => {
     const app = await startApp(t);
-    for (const ref of ['', '-x', 'a b', 'a..b', 42, [], {}]) {
-      assert.equal((await app.post(path, JSON.stringify({ ref }))).status, 400, JSON.stringify(ref));
-    }
+    assert.equal((await app.post(path, '{"ref":"a b"}')).status, 400);
     assert.deepEqual(app.stored, []);
   });
 
   test('gets 404 if the path names an impossible resource, after authentication', async (t) => {
     const app = await startApp(t);
-    for (const bad of [
-      '/webhook/TEAM/demo',
-      '/webhook/team/a%2Fb',
-      '/webhook/team/a_b',
-      '/webhook/a.b/demo',
-      `/webhook/team/${'x'.repeat(254)}`,
-    ]) {
-      const answer = await app.post(bad, '{"ref":"v1"}');
-      assert.equal(answer.status, 404, bad);
-      assert.equal(answer.body.accepted, false);
+    for (const bad of ['/webhook/TEAM/demo', '/webhook/team/a%2Fb', '/webhook/team%2Fdemo/x']) {
+      const { status, body } = await app.post(bad, '{"ref":"v1"}');
+      assert.deepEqual([status, body.reason], [404, 'NotFound'], bad);
     }
     assert.deepEqual(app.stored, []);
   });
 
   test('gets 404 on every other path, without an echo of it', async (t) => {
     const app = await startApp(t);
-    for (const other of ['/', '/webhook', '/webhook/team', '/webhook/team/demo/more', '/healthz', '/%3Cscript%3E']) {
-      const answer = await app.post(other, '{"ref":"v1"}');
-      assert.equal(answer.status, 404, other);
-      assert.equal(
-        answer.text,
-        '{"accepted":false,"reason":"NoSuchPath","error":"not found; use the path /webhook/NAMESPACE/NAME"}',
-      );
+    for (const other of ['/', '/webhook/team', '/webhook/team/demo/more', '/%3Cscript%3E']) {
+      const { status, body, text } = await app.post(other, '{"ref":"v1"}');
+      assert.deepEqual([status, body.reason], [404, 'NoSuchPath'], other);
+      assert.ok(!text.includes('script'));
     }
   });
 
   test('gets 405 with the allowed method', async (t) => {
     const app = await startApp(t);
-    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
       const answer = await app.send({ method, path });
       assert.equal(answer.status, 405, method);
       assert.equal(answer.headers.allow, 'POST');
@@ -431,25 +370,11 @@ suite('a malformed request', () => {
   test("gets 415 if its media type isn't JSON", async (t) => {
     const app = await startApp(t);
     const token = { Authorization: 'Bearer token' };
-    for (const type of [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'application/jsonx',
-      'text/json',
-      'application/json5',
-      '',
-    ]) {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', ''])
       assert.equal((await app.post(path, '{"ref":"v1"}', { ...token, 'Content-Type': type })).status, 415, type);
-    }
     assert.equal((await app.post(path, '{"ref":"v1"}', token)).status, 415);
-    for (const type of [
-      'application/json',
-      'Application/JSON; charset=utf-8',
-      'application/vnd.x.v1+json',
-      'application/cloudevents+json;x=y',
-    ]) {
+    for (const type of ['Application/JSON; charset=utf-8', 'application/cloudevents+json;x=y'])
       assert.equal((await app.post(path, '{"ref":"v1"}', { ...token, 'Content-Type': type })).status, 202, type);
-    }
   });
 
   test('with an invalid percent escape gets 400 without an echo', async (t) => {
@@ -475,59 +400,30 @@ suite('the resource in the path of a delivery', () => {
       assert.deepEqual(app.stored[0]?.target, asked[0]);
     });
   }
-
-  test('is invalid if a slash is escaped', async (t) => {
-    const app = await startApp(t);
-    const { status, body } = await app.post('/webhook/team%2Fdemo/x', '{"ref":"v1"}');
-    assert.deepEqual([status, body.reason], [404, 'NotFound']);
-  });
 });
 
-suite('an encoded body', () => {
-  test('gets 415, even if the media type is right', async (t) => {
-    const app = await startApp(t);
-    for (const encoding of ['gzip', 'br', 'identity, gzip']) {
-      const { status, body } = await app.post(path, gzipSync('{"ref":"v1"}'), {
-        ...authorized,
-        'Content-Encoding': encoding,
-      });
-      assert.deepEqual([status, body.reason], [415, 'EncodedBody'], encoding);
-    }
-    const plain = await app.post(path, '{"ref":"v1"}', { ...authorized, 'Content-Encoding': 'identity' });
-    assert.equal(plain.status, 202);
-  });
+test('an encoded body gets 415, even if the media type is right', async (t) => {
+  const app = await startApp(t);
+  const post = (encoding: string, body: string | Buffer) =>
+    app.post(path, body, { ...authorized, 'Content-Encoding': encoding });
+  const { status, body } = await post('identity, gzip', gzipSync('{"ref":"v1"}'));
+  assert.deepEqual([status, body.reason], [415, 'EncodedBody']);
+  assert.equal((await post('identity', '{"ref":"v1"}')).status, 202);
 });
 
 suite('a delivery for another repository', () => {
   const readSecrets = createReadSecrets({ hmac: { value: 'key' } });
-  const post = (body: string) => {
-    const time = Math.floor(Date.now() / 1000);
-    const signature = createHmac('sha256', 'key').update(`msg_1.${time}.${body}`).digest('base64');
-    const event = { 'X-GitHub-Event': 'push', ...JSON_TYPE };
-    return {
-      ...event,
-      'webhook-id': 'msg_1',
-      'webhook-timestamp': String(time),
-      'webhook-signature': `v1,${signature}`,
-    };
-  };
   const push = '{"ref":"refs/tags/v1","repository":{"full_name":"Team/Other"}}';
 
   test('gets 200 with the repository, and is accepted when it is sent again after an edit', async (t) => {
     let result: StoreResult = { kind: 'foreign' };
     const app = await startApp(t, { readSecrets, enqueue: async () => result });
-    const headers = post(push);
+    const headers = { ...sign('msg_1', Math.floor(Date.now() / 1000), push), 'X-GitHub-Event': 'push' };
     const { status, body } = await app.post(path, push, headers);
     const { requestId } = body;
     assert.equal(status, 200);
-    const answer = {
-      accepted: false,
-      reason: 'OtherRepository',
-      source: 'github',
-      repository: 'team/other',
-      requestId,
-    };
-    assert.deepEqual(body, answer);
+    const answer = { accepted: false, reason: 'OtherRepository', source: 'github', repository: 'team/other' };
+    assert.deepEqual(body, { ...answer, requestId });
     result = { kind: 'stored', superseded: false };
     assert.equal((await app.post(path, push, headers)).status, 202);
     assert.equal((await app.post(path, push, headers)).body.reason, 'Replayed');
@@ -552,14 +448,6 @@ suite('a delivery for another repository', () => {
     );
     const foreign = await app.post(path, JSON.stringify({ commits: [commits[0], commits[2]] }));
     assert.deepEqual([foreign.status, foreign.body.accepted, foreign.body.reason], [200, false, 'OtherRepository']);
-  });
-});
-
-suite('a rejection by the API server', () => {
-  test("that is permanent results in 500 without Retry-After, so that the sender doesn't retry", async (t) => {
-    const app = await startApp(t, { result: { kind: 'failed', reason: 'ApiServerRefused' } });
-    const { status, headers, body } = await app.post(path, '{"ref":"v1"}');
-    assert.deepEqual([status, headers['retry-after'], body.reason], [500, undefined, 'ApiServerRefused']);
   });
 });
 
@@ -636,81 +524,32 @@ suite('a replayed delivery', () => {
   });
 });
 
-suite('any JSON body', () => {
-  const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-  const cases: [string, Record<string, string>, string][] = [
-    ['an object with a method of its own', { 'X-Gitlab-Event': 'Release Hook' }, gitlabRelease({ toString: 1 })],
-    ['a list where a date is expected', { 'X-Gitlab-Event': 'Release Hook' }, gitlabRelease([[]])],
-    ['20,000 nested lists', {}, `{"ref":${nested}}`],
-    ['20,000 nested lists in a list', { 'X-Event-Key': 'repo:push' }, `{"push":{"changes":[${nested}]}}`],
-    ['a list where a name is expected', { 'X-GitHub-Event': 'create' }, '{"ref":["v1"],"ref_type":"tag"}'],
-    [
-      'an object where a name is expected',
-      { 'X-Event-Key': 'repo:push' },
-      '{"push":{"changes":[{"new":{"type":"tag","name":{"valueOf":1},"date":{"toString":1}}}]}}',
-    ],
-    [
-      'an object where a time is expected',
-      { 'X-Event-Key': 'repo:refs_changed' },
-      '{"changes":[{"refId":"refs/tags/v1","toCommit":{"committerTimestamp":{"valueOf":1}}}]}',
-    ],
-    ['a million lists', {}, `{"ref":"v1","x":[${Array(1_000_000).fill('[]').join()}]}`],
-  ];
-  for (const [name, headers, body] of cases) {
-    test(`gets 2xx or 4xx, and is counted: ${name}`, async (t) => {
-      const app = await startApp(t, { limits: { maxBytes: 4_000_000, budgetBytes: 8_000_000 } });
-      const { status } = await app.post(path, body, { ...authorized, ...headers });
-      assert.ok(status < 500, String(status));
-      assert.equal(app.records.length, 1);
-    });
-  }
-});
-
 suite('the log entry of a request', () => {
-  test('contains the time since it arrived', async (t) => {
-    const readSecrets = async (target: Target) => {
-      await sleep(50);
-      return await readToken(target);
-    };
-    const app = await startApp(t, { readSecrets });
-    await app.post(path, '{"ref":"v1"}');
-    const [record] = app.records;
-    assert.ok(Number(record?.seconds) > 0.04, `${record?.seconds}`);
-  });
-
-  test('exists for every response, even outside all routes', async (t) => {
-    const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('x')) });
-    await app.post('/', '{}');
-    await app.post('/webhook/team/%zz', '{}');
-    await app.send({ method: 'DELETE', path });
-    await app.post(path, '{}');
-    assert.deepEqual(
-      app.records.map(({ outcome }) => reasonOf(outcome)),
-      ['NoSuchPath', 'MalformedRequest', 'MethodNotAllowed', 'InternalError'],
-    );
-  });
-
-  test('contains its outcome and its reason', async (t) => {
+  test('exists for every response, even outside all routes, with its outcome and its reason', async (t) => {
     const app = await startApp(t);
     await app.post(path, '{"ref":"v1"}');
     await app.post(path, '{"ref":"v1"}', JSON_TYPE);
     await app.post(path, '{"commits":[]}');
-    await app.send({ method: 'GET', path });
+    await app.post('/', '{}');
+    await app.post('/webhook/team/%zz', '{}');
+    await app.send({ method: 'DELETE', path });
     assert.deepEqual(
-      app.records.map(({ outcome }) => [outcome.kind, reasonOf(outcome)]),
+      app.records.map(({ outcome }) => `${outcome.kind} ${reasonOf(outcome)}`),
       [
-        ['stored', ''],
-        ['refused', 'Unauthorized'],
-        ['ignored', 'NoRef'],
-        ['refused', 'MethodNotAllowed'],
+        ...['stored ', 'refused Unauthorized', 'ignored NoRef', 'refused NoSuchPath', 'refused MalformedRequest'],
+        'refused MethodNotAllowed',
       ],
     );
   });
 
   test('is an internal error without details if the program is at fault', async (t) => {
     const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('secret detail')) });
-    const answer = await app.post(path, '{"ref":"v1"}');
-    assert.equal(answer.status, 500);
-    assert.equal(answer.text, '{"accepted":false,"reason":"InternalError","error":"internal error"}');
+    const { status, text } = await app.post(path, '{"ref":"v1"}');
+    assert.equal(status, 500);
+    assert.equal(text, '{"accepted":false,"reason":"InternalError","error":"internal error"}');
+    assert.deepEqual(
+      app.records.map(({ outcome }) => reasonOf(outcome)),
+      ['InternalError'],
+    );
   });
 });

@@ -78,11 +78,6 @@ test('a file takes precedence over the value beside it', () => {
   assert.deepEqual(secrets, { hmac: { file: '/s/hmac' }, bearer: { file: '/s/token' } });
 });
 
-test('half a TLS pair is rejected', () => {
-  assert.deepEqual(problemsOf({ TLS_CERT_FILE: '/c' }), ['TLS_KEY_FILE: must be set together with TLS_CERT_FILE']);
-  assert.deepEqual(problemsOf({ TLS_KEY_FILE: '/k' }), ['TLS_CERT_FILE: must be set together with TLS_KEY_FILE']);
-});
-
 test("all problems of the receiver's configuration are reported at once", () => {
   const problems = problemsOf({
     RECEIVER_PORT: '0',

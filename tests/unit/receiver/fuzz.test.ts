@@ -45,24 +45,9 @@ const headerValue = fc.oneof(
   latin1,
 );
 const headerName = fc.constantFrom(
-  ...[
-    'Authorization',
-    'X-Hub-Signature-256',
-    'X-Hub-Signature',
-    'X-Gitea-Signature',
-    'X-Gitlab-Token',
-    'X-Forwarded-For',
-  ],
+  ...['Authorization', 'X-Hub-Signature-256', 'X-Hub-Signature', 'X-Gitea-Signature', 'X-Gitlab-Token', 'Cookie'],
   ...['X-GitHub-Event', 'X-Gitlab-Event', 'X-Gitea-Event', 'X-Event-Key', 'Content-Type', 'Content-Encoding', 'Expect'],
-  ...[
-    'webhook-id',
-    'webhook-timestamp',
-    'webhook-signature',
-    'Transfer-Encoding',
-    'Cookie',
-    '__proto__',
-    'constructor',
-  ],
+  ...['webhook-id', 'webhook-timestamp', 'webhook-signature', 'Transfer-Encoding', 'X-Forwarded-For', '__proto__'],
 );
 const headers = fc.array(fc.tuple(headerName, headerValue), { maxLength: 6 });
 const segment = fc.oneof(
@@ -86,13 +71,7 @@ const segment = fc.oneof(
 const path = fc.oneof(
   fc.tuple(segment, segment).map((parts) => `/webhook/${parts.join('/')}`),
   fc.array(segment, { maxLength: 5 }).map((parts) => `/${parts.join('/')}`),
-  fc.constantFrom(
-    '*',
-    'http://x/webhook/team/demo',
-    '//webhook//team//demo',
-    '/webhook/team/demo?a=%zz',
-    '/webhook/team/demo#x',
-  ),
+  fc.constantFrom('*', 'http://x/webhook/team/demo', '//webhook//team//demo', '/webhook/team/demo?a=%zz'),
 );
 const ref = fc.oneof(
   fc.constantFrom('v1', 'refs/heads/main', 'refs/tags/v1', '-x', '', 'a..b', '\ud800'),
@@ -172,18 +151,14 @@ test('every authentic delivery gets a response, and only valid git refs are stor
     fc.asyncProperty(headers, eventHeader, body, async (others, named, content) => {
       const mac = createHmac('sha256', key).update(content).digest('hex');
       const usable = others.filter(([name]) => !/^(content|transfer|expect|x-hub-signature-256)/i.test(name));
-      const own: [string, string][] = [
+      const own: Raw['headers'] = [
         ['X-Hub-Signature-256', `sha256=${mac}`],
         ['Content-Type', 'application/json'],
         named,
       ];
       const withoutControls = usable.filter(([, value]) => !/[^ -~\x80-\xff]/.test(value));
-      const status = await send(app, {
-        method: 'POST',
-        path: '/webhook/team/demo',
-        headers: [...own, ...withoutControls],
-        body: content,
-      });
+      const all = [...own, ...withoutControls];
+      const status = await send(app, { method: 'POST', path: '/webhook/team/demo', headers: all, body: content });
       seen.add(status);
       assert.ok([200, 202, 400].includes(status), `answered ${status}`);
       for (const { annotations } of app.stored) {

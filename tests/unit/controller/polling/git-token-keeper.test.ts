@@ -77,6 +77,15 @@ const answerWithToken: RequestListener = (_, response) => {
   response.writeHead(201).end(JSON.stringify({ token: 'token', expires_at: expires }));
 };
 
+/** A keeper that has written a token for the resource `a`. */
+async function arrangeToken(t: TestContext) {
+  const world = await arrange(t, answerWithToken);
+  await world.supply('a');
+  await until(() => world.enqueued.length === 1, { describe: 'enqueued of the token' });
+  await world.supply('a');
+  return world;
+}
+
 suite('the store of GitHub App tokens', () => {
   test('waits for no API, and enqueues the resource when there is a token', async (t) => {
     const { supply, secrets, enqueued, calls } = await arrange(t, answerWithToken);
@@ -89,10 +98,7 @@ suite('the store of GitHub App tokens', () => {
   });
 
   test('writes a token again if its Secret was deleted or recreated', async (t) => {
-    const { supply, secrets, there, enqueued, calls } = await arrange(t, answerWithToken);
-    await supply('a');
-    await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
-    await supply('a');
+    const { supply, secrets, there, calls } = await arrangeToken(t);
     await supply('a');
     assert.equal(secrets.length, 1);
     there.clear();
@@ -105,10 +111,7 @@ suite('the store of GitHub App tokens', () => {
   });
 
   test('writes a token again after a restore of the cluster, but not because of a label', async (t) => {
-    const { supply, secrets, there, enqueued } = await arrange(t, answerWithToken);
-    await supply('a');
-    await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
-    await supply('a');
+    const { supply, secrets, there } = await arrangeToken(t);
     for (const metadata of there.values()) metadata.resourceVersion = '1000';
     await supply('a');
     assert.equal(secrets.length, 1);
@@ -118,10 +121,7 @@ suite('the store of GitHub App tokens', () => {
   });
 
   test("assumes that a Secret exists while the API server can't tell", async (t) => {
-    const { supply, secrets, there, apiServer, enqueued } = await arrange(t, answerWithToken);
-    await supply('a');
-    await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
-    await supply('a');
+    const { supply, secrets, there, apiServer } = await arrangeToken(t);
     apiServer.isFailing = true;
     there.clear();
     assert.ok(((await supply('a')) ?? 0) > 0);

@@ -12,11 +12,6 @@ const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
 
-/** Lifetime of a token (ms) whose response has this expiry. */
-async function lifetimeOf(expiresAt: string): Promise<number> {
-  return (await tokenWith(key, expiresAt)).expiresAt - Date.now();
-}
-
 /** The key is the content of the Secret, in base64. */
 function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
   return tokenOf(secret, { status: 201, body: { token: 'token', expires_at: expiresAt } });
@@ -34,17 +29,14 @@ function tokenOf(secret: string, answer: { status: number; headers?: Record<stri
 }
 
 suite('a token of a GitHub App', () => {
-  test('is valid as long as the response says', async () => {
-    const lifetime = await lifetimeOf(new Date(Date.now() + HOUR_MS / 2).toISOString());
-    assert.ok(lifetime > HOUR_MS / 2 - 30_000 && lifetime <= HOUR_MS / 2, String(lifetime));
-  });
-
-  for (const expiresAt of ['2126-01-01T00:00:00Z', '+275760-09-13T00:00:00.000Z']) {
-    test(`is renewed within an hour, although the response says ${expiresAt}`, async () => {
-      const lifetime = await lifetimeOf(expiresAt);
-      assert.ok(lifetime > HOUR_MS - 30_000 && lifetime <= HOUR_MS, String(lifetime));
+  for (const [what, given, ms] of [
+    ['as long as the response says', () => new Date(Date.now() + HOUR_MS / 2).toISOString(), HOUR_MS / 2],
+    ['an hour, although the response says more', () => '+275760-09-13T00:00:00.000Z', HOUR_MS],
+  ] as const)
+    test(`is valid ${what}`, async () => {
+      const lifetime = (await tokenWith(key, given())).expiresAt - Date.now();
+      assert.ok(lifetime > ms - 30_000 && lifetime <= ms, String(lifetime));
     });
-  }
 });
 
 suite('after a refusal, GitHub', () => {
@@ -53,23 +45,18 @@ suite('after a refusal, GitHub', () => {
   const inAMinute = () => String(Math.floor(Date.now() / 1000) + 60);
   const usedUp = () => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute() });
   const cases = [
-    { status: 429, headersOf: inSeconds, reason: 'GitRateLimited', waitMs: 90_000 },
     { status: 403, headersOf: inSeconds, reason: 'GitRateLimited', waitMs: 90_000 },
     { status: 403, headersOf: asDate, reason: 'GitRateLimited', waitMs: 90_000 },
     { status: 403, headersOf: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
     { status: 503, headersOf: inSeconds, reason: 'GitUnreachable', waitMs: 90_000 },
-    { status: 429, headersOf: () => ({}), reason: 'GitRateLimited', waitMs: undefined },
   ];
   for (const { status, headersOf, reason, waitMs } of cases) {
     test(`isn't queried for the requested time: ${status} ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
       await assert.rejects(tokenOf(key, { status, headers: headersOf() }), (error) => {
         assert.ok(error instanceof TransientError, String(error));
         assert.equal(error.reason, reason);
-        if (waitMs === undefined) assert.equal(error.retryAfterMs, undefined);
-        else {
-          const asked = error.retryAfterMs ?? 0;
-          assert.ok(asked > waitMs - 30_000 && asked <= waitMs + 1_000, String(asked));
-        }
+        const asked = error.retryAfterMs ?? 0;
+        assert.ok(asked > waitMs - 30_000 && asked <= waitMs + 1_000, String(asked));
         return true;
       });
     });
@@ -132,31 +119,23 @@ suite('the key of a GitHub App', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const bodyOf = (text: string) => text.replace(/-----.*-----/g, '').trim();
   const reformatted: [what: string, text: string][] = [
-    ['with escapes for line feeds', pem.replaceAll('\n', '\\n')],
     ['with escapes of Windows', pem.replaceAll('\n', '\\r\\n')],
     ['in quotes, with escapes', JSON.stringify(pem)],
-    ['in single quotes', `'${pem}'`],
     ['in base64', base64(pem)],
-    ['in base64 with line feeds', `${base64(pem).replace(/.{76}/g, '$&\n')}\n`],
-    ['in one line', pem.replaceAll('\n', ' ')],
     ['in one line without blanks', pkcs8.replaceAll('\n', '')],
     ['indented', pem.replace(/^/gm, '    ')],
     ['with a byte order mark and line ends of Windows', `\ufeff${pkcs8.replaceAll('\n', '\r\n')}`],
     ['as the body only', bodyOf(pem)],
-    ['as the body only, of the other form', bodyOf(pkcs8).replaceAll('\n', '')],
     ['after other text', `key:\n${pem}`],
-    ['before its public key', `${pem}${createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })}`],
   ];
   for (const [what, text] of reformatted)
     test(`is accepted ${what}`, async () => assert.equal((await tokenWith(base64(text))).token, 'token'));
 
   const encrypted = { cipher: 'aes-256-cbc', passphrase: 'x', format: 'pem' } as const;
   const unusable: [what: string, text: string | Buffer, words: RegExp][] = [
-    ['a public key', createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }), /is a public key/],
     ['a public key of ssh', `ssh-rsa AAAAB3NzaC1yc2E= me@host`, /is a public key/],
     ['a key of ssh', '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n', /is an SSH key/],
     ['encrypted', privateKey.export({ type: 'pkcs8', ...encrypted }), /has a passphrase/],
-    ['encrypted in the old form', privateKey.export({ type: 'pkcs1', ...encrypted }), /has a passphrase/],
     ['a certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----', /is a certificate/],
     ['a fingerprint', `SHA256:${'A'.repeat(43)}=`, /is the fingerprint/],
     ['empty', ' \n', /is empty/],
@@ -175,14 +154,11 @@ suite('the key of a GitHub App', () => {
     });
 
   const costly: [what: string, secret: string, words: RegExp][] = [
-    ['of 10,240 bits', keyOf({ n: 1_280 }), /has 10233 bits, at most 8192/],
     ['of 32,768 bits', keyOf({ n: 4_096 }), /more than 16384 characters/],
     ['of a megabyte', Buffer.alloc(1_000_000, 'k').toString('base64'), /more than 16384 characters/],
     [
       'of another kind',
-      Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })).toString(
-        'base64',
-      ),
+      base64(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
       /isn't an RSA key/,
     ],
   ];
@@ -245,15 +221,13 @@ suite('the request to GitHub for a token', () => {
     assert.ok(iat >= began - 60 && iat <= began - 59 + 30, `${iat}`);
   });
 
-  test('goes to the server that the resource names, for its repository', async () => {
+  test('goes to the server that the resource names', async () => {
     const { apps, calls } = appsWith(good);
     const git = gitOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3/' });
     await apps.token({ namespace: 'ns', git });
     assert.equal(calls[0]?.url, 'https://ghe.test/api/v3/app/installations/23/access_tokens');
-    assert.deepEqual(calls[0]?.body, { repositories: ['config'], permissions: { contents: 'read' } });
     assert.equal(tokenHostOf({ namespace: 'ns', git }), 'ghe.test');
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://github.com/a/b') }), 'api.github.com');
-    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://acme.ghe.com/a/b') }), 'api.acme.ghe.com');
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
   });
 
@@ -264,7 +238,6 @@ suite('the request to GitHub for a token', () => {
   });
 
   const withoutApi: [repo: string, apiBaseURL?: string][] = [
-    ['https://ghe.example.com/plant/config'],
     ['https://gitlab.com/plant/config'],
     ['https://github.com.evil.test/plant/config'],
     ['https://ghe.com/plant/config'],
@@ -277,16 +250,11 @@ suite('the request to GitHub for a token', () => {
     test(`isn't sent for ${repo} if the API is ${apiBaseURL ?? 'not specified'}`, async () => {
       const { apps, calls } = appsWith(good);
       const asked = apps.token({ namespace: 'ns', git: gitOf(repo, apiBaseURL === undefined ? {} : { apiBaseURL }) });
-      const host = new URL(repo).hostname;
-      await assert.rejects(asked, (error: TerminalError) => {
-        assert.deepEqual([error.code, error.reason], ['githubApp.apiUnknown', 'GitHubAPIUnknown']);
-        assert.ok(error.message.includes(`githubApp.apiBaseURL, for example https://${host}/api/v3`), error.message);
-        return true;
-      });
+      await assert.rejects(asked, { code: 'githubApp.apiUnknown', reason: 'GitHubAPIUnknown' });
       assert.deepEqual(calls, []);
     });
 
-  const spellings = ['', '/', '//', '.git', '.git/', '.GIT', '.git//', '%2Egit', '%2egit/'];
+  const spellings = ['', '//', '.GIT', '.git//', '%2egit/'];
   test('names the same repository however its URL is written, and shares its token', async () => {
     const { apps, calls } = appsWith(good);
     for (const ending of spellings)
@@ -301,7 +269,7 @@ suite('the request to GitHub for a token', () => {
     );
   });
 
-  for (const repo of ['https://github.com/plant/..%2F', 'https://github.com/.git', 'https://github.com/plant/%ff'])
+  for (const repo of ['https://github.com/plant/..%2F', 'https://github.com/plant/%ff'])
     test(`isn't sent for ${repo}, which names no repository`, async () => {
       const { apps, calls } = appsWith(good);
       await assert.rejects(apps.token({ namespace: 'ns', git: gitOf(repo) }), { reason: 'InvalidRepository' });
@@ -321,14 +289,6 @@ suite('the request to GitHub for a token', () => {
       calls.map(({ body }) => (body as { repositories: string[] }).repositories),
       [['config', 'lib'], ['config'], ['config']],
     );
-  });
-
-  test('has errors that name the address', async () => {
-    for (const status of [404, 422, 429, 503]) {
-      const git = gitOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3' });
-      const asked = appsWith(() => ({ status })).apps.token({ namespace: 'ns', git });
-      await assert.rejects(asked, { message: /https:\/\/ghe\.test\/api\/v3/ });
-    }
   });
 
   test("has errors of a connection that don't blame the repository", async () => {
@@ -388,11 +348,10 @@ suite('the request to GitHub for a token', () => {
   const answers: [what: string, answer: { status: number; body?: object | string }, error: object | undefined][] = [
     ['too many', { status: 429 }, { code: 'githubApp.rateLimited', reason: 'GitRateLimited' }],
     ['out of order', { status: 500 }, unavailable],
-    ['not found', { status: 404 }, { ...refused, message: /GitHub returned 404; check appId,.* with contents: read$/ }],
+    ['not found', { status: 404 }, refused],
     ['the longest below that', { status: 499 }, refused],
     ['another success', { status: 200, body: { token: 't', expires_at } }, refused],
-    ['no JSON', { status: 201, body: 'hello' }, { ...refused, message: /the response contains no token/ }],
-    ['no token', { status: 201, body: { expires_at } }, refused],
+    ['no JSON', { status: 201, body: 'hello' }, refused],
     ['an empty one', { status: 201, body: { token: '', expires_at } }, refused],
     ['the longest', { status: 201, body: { token: 't'.repeat(4_096), expires_at } }, undefined],
     ['a longer one', { status: 201, body: { token: 't'.repeat(4_097), expires_at } }, refused],

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { slow } from '../../../support/depth.ts';
-import { ADVERTISEMENT, clientFor, queryTools, SERVICE, startHost, VERSION_2 } from './query-world.ts';
+import { ADVERTISEMENT, queryTools, SERVICE, startHost, VERSION_2 } from './query-world.ts';
 
 const run = promisify(execFile);
 const wanted = 'f'.repeat(40);
@@ -84,13 +84,4 @@ test('the API of a git server can send at most 64 KiB', async (t) => {
   t.after(() => http.close());
   const answer = http.postJson(url, {}, { signal: AbortSignal.timeout(10_000) });
   await assert.rejects(answer, { name: 'TransientError', reason: 'GitAnswerTooLarge', message: /exceeds 64 KiB/ });
-});
-
-test('a server that asks for a pause of years is queried again after an hour', async (t) => {
-  const url = await startHost(
-    t,
-    (_, response) => void response.writeHead(429, { 'Retry-After': '1000000000000' }).end(),
-  );
-  const query = clientFor(t, url).query({ prefixes: ['HEAD'] });
-  await assert.rejects(query, { name: 'TransientError', reason: 'GitRateLimited', retryAfterMs: 3_600_000 });
 });

@@ -32,19 +32,12 @@ suite('an incomplete response is retried if', () => {
     ['it has no bytes', ''],
     ['it is cut off between two packets', ref],
     ['it is cut off in a packet', ref.slice(0, -3)],
-    ['it is cut off in the length of a packet', `${ref}00`],
-    ['it is an error', packet('ERR secret words')],
     ['an error comes after refs', `${ref}${packet('ERR access denied or repository not exported')}0000`],
     ['it says that there is no such ref, by an error', packet('ERR upload-pack: not our ref')],
     ['it is a page', '<html>secret words</html>'],
     ['a line is no ref', `${ref}${packet('secret words\n')}0000`],
-    ...['\x1b[2Jsecret words', '--upload-pack=x', 'A'.repeat(40)].flatMap((hash) => [
-      [`a hash is ${JSON.stringify(hash)}`, `${packet(`${hash.padEnd(40, '0')} refs/heads/main\n`)}0000`] as const,
-      [
-        `a peeled hash is ${JSON.stringify(hash)}`,
-        `${packet(`${first} refs/heads/main peeled:${hash.padEnd(40, '0')}\n`)}0000`,
-      ] as const,
-    ]),
+    ['a hash is an option', `${packet(`${'--upload-pack=x'.padEnd(40, '0')} refs/heads/main\n`)}0000`],
+    ['a peeled hash is none', `${packet(`${first} refs/heads/main peeled:${'A'.repeat(40)}\n`)}0000`],
     ['a peeled hash is cut off', `${packet(`${first} refs/heads/main peeled:${second.slice(1)}`)}0000`],
   ] as const) {
     test(`the refs are requested and ${name}`, async (t) => {
@@ -53,14 +46,11 @@ suite('an incomplete response is retried if', () => {
   }
 
   for (const [name, answer] of [
-    ['has no bytes', ''],
     ['is cut off after the name of the service', SERVICE],
     ['is cut off between two packets', VERSION_2.slice(0, -4)],
-    ['is cut off in a packet', VERSION_2.slice(0, -9)],
     ['of an old host is cut off between two packets', version0(`${first} refs/heads/other\0agent=git`).slice(0, -4)],
     ['of an old host has a hash that is none', version0(`${'Z'.repeat(40)} refs/heads/main\0agent=git`)],
     ['is an error', `${packet('ERR secret words')}`],
-    ['is an error after the name of the service', `${SERVICE}${packet('ERR repository not exported')}`],
   ] as const) {
     test(`the advertisement ${name}`, async (t) => {
       const url = await startHost(t, (_, response) => {
@@ -70,17 +60,13 @@ suite('an incomplete response is retried if', () => {
     });
   }
 
-  for (const [name, answer] of [
-    ['nothing', ''],
-    ['an error of its own', packet('ERR secret words')],
-    ['half a packet', '00'],
-  ] as const) {
+  for (const [name, answer] of [['an error of its own', packet('ERR secret words')]] as const) {
     test(`a commit is requested and the server says ${name}`, async (t) => {
       await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query({ prefixes: [], commit: first }));
     });
   }
 
-  for (const answer of ['', '000', packet('ERR secret words'), `003e${first} HEAD\0x`]) {
+  for (const answer of ['', packet('ERR secret words'), `003e${first} HEAD\0x`]) {
     test(`a server with git:// says ${JSON.stringify(answer.slice(0, 12))}`, async (t) => {
       await assertTriedAgain(clientFor(t, await startGitHost(t, answer)).query(main));
     });
@@ -88,44 +74,29 @@ suite('an incomplete response is retried if', () => {
 });
 
 suite('a git server', () => {
-  test('is believed if it lists no such ref, once its response is complete', async (t) => {
-    const refs = await clientFor(t, await startLyingHost(t, '0000')).query(main);
-    assert.equal(refs.size, 0);
-  });
-
-  test('is queried by the protocol, at the place that it redirects to', async (t) => {
+  test('is queried at the place that it redirects to', async (t) => {
     const asked: string[] = [];
     const url = await startHost(t, async (request, response) => {
       const body = await text(request);
-      asked.push(`${request.method} ${request.url} ${request.headers['git-protocol']} ${body}`);
+      asked.push(`${request.method} ${request.url}`);
       if (request.url === '/app.git/info/refs?service=git-upload-pack')
         return response.writeHead(302, { Location: '/moved.git/info/refs?service=git-upload-pack' }).end();
       if (request.method === 'GET') {
         response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
-        return response.end(
-          VERSION_2.replace(packet('ls-refs\n'), packet('ls-refs\n') + packet('object-format=sha256\n')),
-        );
+        const formats = packet('ls-refs\n') + packet('object-format=sha256\n');
+        return response.end(VERSION_2.replace(packet('ls-refs\n'), formats));
       }
+      assert.ok(body.includes('object-format=sha256'));
       response.writeHead(200, { 'Content-Type': 'application/x-git-upload-pack-result' });
       return response.end(body.includes('ls-refs') ? '0000' : packet('packfile\n'));
     });
     const commit = 'a'.repeat(64);
     const refs = await clientFor(t, url).query({ prefixes: ['refs/heads/main', 'refs/tags/'], commit });
     assert.equal(refs.get(commit), commit);
-    const upload = (command: string, ...lines: string[]) => {
-      const head = ['agent=git/2-stoker-operator\n', 'object-format=sha256'].map(packet).join('');
-      return `POST /moved.git/git-upload-pack version=2 ${packet(command)}${head}0001${lines.map(packet).join('')}0000`;
-    };
-    assert.deepEqual(asked, [
-      'GET /app.git/info/refs?service=git-upload-pack version=2 ',
-      'GET /moved.git/info/refs?service=git-upload-pack version=2 ',
-      upload('command=ls-refs\n', 'peel\n', 'ref-prefix refs/heads/main\n', 'ref-prefix refs/tags/\n'),
-      upload('command=fetch\n', 'no-progress\n', `want ${commit}\n`, 'deepen 1\n', 'done\n'),
-    ]);
+    assert.deepEqual(new Set(asked.slice(2)), new Set(['POST /moved.git/git-upload-pack']));
   });
 
   for (const [what, line, refs] of [
-    ['of a branch', `${first} refs/heads/main`, { 'refs/heads/main': first }],
     ['of an annotated tag', `${first} refs/heads/main peeled:${second}`, { 'refs/heads/main': second }],
     ['with something else', `${first} refs/heads/main symref-target:x peeled:${second}`, { 'refs/heads/main': second }],
     ['that only points elsewhere', `${first} refs/heads/main symref-target:refs/heads/x`, { 'refs/heads/main': first }],
@@ -137,15 +108,11 @@ suite('a git server', () => {
       assert.deepEqual(Object.fromEntries(answer), refs);
     });
 
-  test('has a commit if it begins to send it in any way', async (t) => {
-    for (const section of ['packfile', 'shallow-info', 'acknowledgments', 'wanted-refs']) {
+  for (const section of ['packfile', 'shallow-info', 'acknowledgments', 'wanted-refs'])
+    test(`has a commit if it begins to send it: ${section}`, async (t) => {
       const client = clientFor(t, await startLyingHost(t, packet(`${section}\n`)));
-      assert.equal((await client.query({ prefixes: [], commit: first })).get(first), first, section);
-    }
-    const unadvertised = packet(`ERR upload-pack: Server does not allow request for unadvertised object ${first}`);
-    const client = clientFor(t, await startLyingHost(t, unadvertised));
-    assert.equal((await client.query({ prefixes: [], commit: first })).size, 0);
-  });
+      assert.equal((await client.query({ prefixes: [], commit: first })).get(first), first);
+    });
 
   test("isn't read beyond the end of its response", { timeout: 30_000 }, async (t) => {
     const { url, sent } = await startFlood(t, '0000');
@@ -161,12 +128,15 @@ suite('a git server', () => {
     await assertTriedAgain(clientFor(t, url).query(main));
   });
 
-  test("is believed if it says that it doesn't serve a commit", async (t) => {
-    for (const words of [`upload-pack: not our ref ${first}`, `want ${first} not valid`]) {
+  for (const words of [
+    `upload-pack: not our ref ${first}`,
+    `want ${first} not valid`,
+    `upload-pack: Server does not allow request for unadvertised object ${first}`,
+  ])
+    test(`is believed if it says that it doesn't serve a commit: ${words}`, async (t) => {
       const client = clientFor(t, await startLyingHost(t, packet(`ERR ${words}`)));
       assert.equal((await client.query({ prefixes: [], commit: first })).size, 0);
-    }
-  });
+    });
 
   test("has no commit with an ID of another hash, and isn't queried for it", async (t) => {
     for (const [format, ids] of [

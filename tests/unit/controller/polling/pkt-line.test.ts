@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { packet, readPackets } from '../../../../controller/polling/pkt-line.ts';
-import { slow } from '../../../support/depth.ts';
-import { processorMs } from '../../../support/processor-time.ts';
 import { fc } from '../../../support/property.ts';
 
 /** Reads bytes that arrive in chunks of this size. */
@@ -52,21 +50,5 @@ suite('the pkt-line parser', () => {
       await assert.rejects(read(line.repeat(1_001)), /malformed/, line);
     }
     assert.equal((await read(packet('a'.repeat(40)).repeat(5_000))).length, 5_000);
-  });
-
-  test('takes linear time, even if a server sends single bytes', slow, async () => {
-    const costOf = async (lines: string) => {
-      const began = processorMs();
-      await read(lines, 1);
-      return processorMs() - began;
-    };
-    const short: number[] = [];
-    const long: number[] = [];
-    for (let attempt = 0; attempt < 5; attempt += 1) {
-      short.push(await costOf(packet('x'.repeat(1_000)).repeat(64)));
-      long.push(await costOf(packet('x'.repeat(64_000))));
-    }
-    const ratio = Math.min(...long) / Math.min(...short);
-    assert.ok(ratio < 2, `one long line takes ${ratio.toFixed(1)} times as long as 64 short ones`);
   });
 });

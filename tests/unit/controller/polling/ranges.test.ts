@@ -116,7 +116,6 @@ suite('a query for ranges', () => {
   });
 
   const floods: Record<string, (n: number, url: string) => Parameters<World['query']>> = {
-    'pushes to a branch': (n) => ['a/range', { range: '~1', event: `${n}` }],
     'different ranges': (n) => ['a/range', { range: `~1.${n}` }],
     'different ranges of recreated resources': (n) => [`a/range-${n}`, { range: `~1.${n}` }],
     'different users in the URL': (n, url) => [`a/range-${n}`, { range: '~1', repo: url.replace('//', `//user${n}@`) }],
@@ -137,15 +136,11 @@ suite('a query for ranges', () => {
       }
       assert.ok(lists() >= 2 && lists() <= 6, `${lists()} lists`);
       assert.ok(waits.length > 0 && waits.every((waitMs) => waitMs > 0 && waitMs <= 60_000), waits.join());
-      assert.equal(
-        (
-          await until(() => query('b/range', { range: '~1' }), {
-            describe: 'another namespace',
-            accept: ({ kind }) => kind !== 'querying',
-          })
-        ).kind,
-        'refs',
-      );
+      const other = await until(() => query('b/range', { range: '~1' }), {
+        describe: 'another namespace',
+        accept: ({ kind }) => kind !== 'querying',
+      });
+      assert.equal(other.kind, 'refs');
     });
 
   test('has the same budget for events of resources without a range', slow, async (t) => {
@@ -192,12 +187,10 @@ suite('a query for ranges', () => {
     assert.equal(commitOf(answer, 'refs/tags/v1.0.24999'), first);
     const failed = async (event?: string) => {
       const result = await untilAnswered('a/heavy', { range: heavy, ...(event && { event }) });
-      return result.kind === 'error' ? [result.error.reason, result.error.message, result.lastGood] : [];
+      return result.kind === 'error' ? [result.error.reason, result.lastGood] : [];
     };
-    const [reason, message, lastGood] = await failed();
-    assert.deepEqual([reason, lastGood], ['GitAnswerTooLarge', undefined]);
-    assert.match(`${message}`, /takes too long to compare with the 25000 tags/);
+    assert.deepEqual(await failed(), ['GitAnswerTooLarge', undefined]);
     server.fault = { status: 503 };
-    assert.deepEqual((await failed('push')).slice(2), [undefined]);
+    assert.equal((await failed('push'))[1], undefined);
   });
 });

@@ -22,7 +22,6 @@ suite('a Secret with credentials', () => {
     ['is not there', refuse(404, 'NotFound')],
     ['may not be read', refuse(403, 'Forbidden')],
     ['has no such key', async () => ({ data: { other: '' } })],
-    ['has no data', async () => ({})],
   ] as const) {
     test(`that ${what} has to be fixed by a user`, async () => {
       const error = { name: 'TerminalError', reason: 'SecretNotFound', message: /plant\/git/ };
@@ -31,16 +30,11 @@ suite('a Secret with credentials', () => {
   }
 
   for (const [what, get] of [
-    ['fails', refuse(500, 'InternalError')],
     ['is busy', refuse(429, 'TooManyRequests')],
     ['cannot be reached', () => Promise.reject(codedError('ECONNREFUSED', 'connect'))],
   ] as const) {
-    test(`is read again if the API server ${what}, whose message is left out`, async () => {
-      await assert.rejects(readFrom(get), {
-        name: 'TransientError',
-        reason: 'SecretUnavailable',
-        message: "the API server didn't return Secret plant/git; retrying",
-      });
+    test(`is read again if the API server ${what}`, async () => {
+      await assert.rejects(readFrom(get), { name: 'TransientError', reason: 'SecretUnavailable' });
     });
   }
 });

@@ -45,6 +45,14 @@ async function directoryOf(t: TestContext, files: Record<string, string>): Promi
   return directory;
 }
 
+/** A volume of a Secret with a token, as the kubelet makes it. */
+async function mountedToken(t: TestContext, files: { token: string }) {
+  const volume = await directoryOf(t, {});
+  await symlink(await directoryOf(t, files), join(volume, '..data'));
+  await symlink('..data/token', join(volume, 'token'));
+  return { volume, readSecrets: createReadSecrets({ bearer: { file: join(volume, 'token') } }) };
+}
+
 suite('the secrets in a file', { concurrency: true }, () => {
   test('are its lines, without white space around them', async (t) => {
     const directory = await directoryOf(t, { key: ' new \r\n\n\told\n' });
@@ -52,22 +60,9 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual(await readSecrets(demo), { hmac: ['new', 'old'], bearer: undefined });
   });
 
-  test('follow the file when it changes', slow, async (t) => {
-    const directory = await directoryOf(t, { token: 'one' });
-    const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
-    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
-    await writeFile(join(directory, 'token'), 'two');
-    await untilRead();
-    assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
-  });
-
   test('follow a mounted Secret, whose files are links that change all at once', slow, async (t) => {
-    const first = await directoryOf(t, { token: 'one' });
+    const { volume, readSecrets } = await mountedToken(t, { token: 'one' });
     const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
-    const volume = await directoryOf(t, {});
-    await symlink(first, join(volume, '..data'));
-    await symlink('..data/token', join(volume, 'token'));
-    const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
     await changeData(volume, second);
     await symlink('..data/team.demo', join(volume, 'team.demo'));
@@ -77,12 +72,8 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are all known once its data change, before each file has its link', slow, async (t) => {
-    const first = await directoryOf(t, { token: 'one' });
+    const { volume, readSecrets } = await mountedToken(t, { token: 'one' });
     const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
-    const volume = await directoryOf(t, {});
-    await symlink(first, join(volume, '..data'));
-    await symlink('..data/token', join(volume, 'token'));
-    const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
     await changeData(volume, second);
     await untilRead();
@@ -93,12 +84,8 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are read again if a first attempt failed', slow, async (t) => {
-    const first = await directoryOf(t, { token: 'one' });
+    const { volume, readSecrets } = await mountedToken(t, { token: 'one' });
     const second = await directoryOf(t, {});
-    const volume = await directoryOf(t, {});
-    await symlink(first, join(volume, '..data'));
-    await symlink('..data/token', join(volume, 'token'));
-    const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
     // A link to itself stands for a file that cannot be opened just now, which as root no mode brings about.
     await symlink('token', join(second, 'token'));
@@ -136,19 +123,6 @@ suite('the secrets in a file', { concurrency: true }, () => {
     await changeData(volume, second);
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
-    assert.deepEqual((await readSecrets(other)).hmac, []);
-  });
-
-  test('of a mounted Secret are removed with the last of its keys', slow, async (t) => {
-    const first = await directoryOf(t, { key: 'global', 'team.demo': 'leaked' });
-    const second = await directoryOf(t, {});
-    const volume = await directoryOf(t, {});
-    await symlink(first, join(volume, '..data'));
-    const readSecrets = createReadSecrets({ hmac: { file: join(volume, 'key') } });
-    assert.deepEqual((await readSecrets(demo)).hmac, ['leaked']);
-    await changeData(volume, second);
-    await untilRead();
-    assert.deepEqual((await readSecrets(demo)).hmac, []);
     assert.deepEqual((await readSecrets(other)).hmac, []);
   });
 

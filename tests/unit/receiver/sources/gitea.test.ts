@@ -41,13 +41,10 @@ const cases: [string, string, JsonObject, Delivery][] = [
     { kind: 'request', ref: 'v1.0.0', source },
   ],
   ['a deleted tag', 'delete', { ref: 'v1', ref_type: 'tag', pusher_type: 'user' }, ignored('Deleted')],
-  ['a release', 'release', { action: 'published', release }, { kind: 'request', ref: 'v1.0.0', source }],
   ['an edited release', 'release', { action: 'updated', release }, ignored('NotPublished')],
-  ['a deleted release', 'release', { action: 'deleted', release }, ignored('NotPublished')],
   ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, ignored('Draft')],
   ['a release without a tag', 'release', { action: 'published' }, ignored('NoRef')],
   ['a package', 'package', { action: 'created', package: { version: '1' } }, ignored('EventIgnored')],
-  ['a pull request', 'pull_request', { action: 'opened', number: 1 }, ignored('EventIgnored')],
 ];
 
 for (const header of ['x-gitea-event', 'x-forgejo-event', 'x-gogs-event']) {
@@ -65,9 +62,6 @@ test("an event without a header of Gitea, Forgejo, or Gogs isn't from them", () 
 });
 
 test('an event of Gogs with an invalid ref is invalid', () => {
-  assert.equal(
-    readGiteaEvent({ 'x-gogs-event': 'create' }, { sha: commit, ref: '..', ref_type: 'tag' })?.kind,
-    'invalid',
-  );
-  assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { sha: commit, ref: 7, ref_type: 'tag' })?.kind, 'invalid');
+  for (const ref of ['..', 7])
+    assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { sha: commit, ref, ref_type: 'tag' })?.kind, 'invalid');
 });

@@ -40,21 +40,7 @@ const events: [string, string, JsonObject, Delivery][] = [
     { action: 'released', release: { ...release, published_at: '2020-11-02T12:55:12Z' } },
     request('v1.2.3'),
   ],
-  [
-    'a push, whatever the times of its commits',
-    'push',
-    {
-      ref: 'refs/tags/v1',
-      after: 'a'.repeat(40),
-      head_commit: { timestamp: '2020-11-02T12:55:12Z' },
-      repository: { pushed_at: 1_604_321_712 },
-    },
-    request('refs/tags/v1'),
-  ],
   ['a release that was only created', 'release', { action: 'created', release }, ignored('NotPublished')],
-  ['an edited release', 'release', { action: 'edited', release }, ignored('NotPublished')],
-  ['a deleted release', 'release', { action: 'deleted', release }, ignored('NotPublished')],
-  ['an unpublished release', 'release', { action: 'unpublished', release }, ignored('NotPublished')],
   [
     'a pre-release announced beside its publication',
     'release',
@@ -67,20 +53,11 @@ const events: [string, string, JsonObject, Delivery][] = [
     { action: ['published'], release },
     invalid('action: string is expected'),
   ],
-  [
-    "a tag that isn't a string",
-    'release',
-    { action: 'published', release: { tag_name: ['v1'] } },
-    invalid('release.tag_name: string is expected'),
-  ],
   ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, ignored('Draft')],
   ['a release event without a release', 'release', { action: 'published' }, ignored('NoRef')],
-  ['a release event whose release is null', 'release', { action: 'published', release: null }, ignored('NoRef')],
   ['a push to a branch', 'push', { ref: 'refs/heads/main', after: 'a'.repeat(40) }, push('refs/heads/main')],
-  ['a push to a branch with a slash', 'push', { ref: 'refs/heads/feature/x' }, push('refs/heads/feature/x')],
   ['a pushed tag', 'push', { ref: 'refs/tags/v1' }, request('refs/tags/v1')],
   ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, ignored('Deleted')],
-  ['a deleted tag', 'push', { ref: 'refs/tags/v1', deleted: true, after: nullCommit }, ignored('Deleted')],
   [
     'a branch that now points to the null commit',
     'push',
@@ -88,7 +65,6 @@ const events: [string, string, JsonObject, Delivery][] = [
     ignored('Deleted'),
   ],
   ['a push to a pull request', 'push', { ref: 'refs/pull/1/head' }, ignored('NotABranchOrTag')],
-  ['a push to notes', 'push', { ref: 'refs/notes/commits' }, ignored('NotABranchOrTag')],
   ['a push without a ref', 'push', {}, ignored('NoRef')],
   ['a ping with any body', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, ignored('Ping')],
   ['the creation of a tag', 'create', { ref: 'v1', ref_type: 'tag', master_branch: 'main' }, request('refs/tags/v1')],
@@ -108,30 +84,12 @@ const events: [string, string, JsonObject, Delivery][] = [
     ignored('NoRef'),
   ],
   [
-    'a published image in its newer event',
-    'package',
-    { action: 'published', package: image('latest') },
-    ignored('NoRef'),
-  ],
-  [
     'a package of a release without a tag',
     'package',
     { action: 'published', package: { package_version: { release: { tag_name: '' } } } },
     ignored('NoRef'),
   ],
-  [
-    'a changed image',
-    'registry_package',
-    { action: 'updated', registry_package: image('v1') },
-    ignored('NotPublished'),
-  ],
   ['a package of a release', 'package', { action: 'published', package: npmPackage }, request('v2.0.0')],
-  [
-    'a package of a release in its earlier event',
-    'registry_package',
-    { action: 'published', registry_package: npmPackage },
-    request('v2.0.0'),
-  ],
   ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, ignored('NoRef')],
   ['an unknown event', 'telepathy', { ref: 'main' }, ignored('EventIgnored')],
   ['an event named like a property of every object', 'constructor', { ref: 'main' }, ignored('EventIgnored')],
@@ -144,9 +102,8 @@ suite('GitHub events', () => {
   }
 
   test('a push with an invalid ref is invalid', () => {
-    for (const ref of [42, {}, [], 'refs/heads/a..b', 'refs/heads/']) {
+    for (const ref of [42, 'refs/heads/a..b', 'refs/heads/'])
       assert.equal(readGitHubEvent({ 'x-github-event': 'push' }, { ref })?.kind, 'invalid', JSON.stringify(ref));
-    }
   });
 
   test("an event without the header isn't from GitHub", () => {
@@ -156,27 +113,19 @@ suite('GitHub events', () => {
 });
 
 suite('a body in the shape of a GitHub release', () => {
-  test('requests the tag', () => {
+  test('requests the tag, even without an action, unless the action is another one', () => {
     assert.deepEqual(readGitHubRelease({}, { action: 'published', release }), request('v1.2.3'));
-  });
-
-  test('requests the tag even without an action', () => {
     assert.deepEqual(readGitHubRelease({}, { release }), request('v1.2.3'));
-  });
-
-  test('is ignored if the action is another one', () => {
     assert.deepEqual(readGitHubRelease({}, { action: 'deleted', release }), ignored('NotPublished'));
   });
 
   test("is invalid if the tag isn't a ref", () => {
-    for (const tag of [1, {}, [], '', '-v1', 'v 1', 'v1\u0000', 'a..b', '@{0}']) {
+    for (const tag of [1, {}, '', '-v1'])
       assert.equal(readGitHubRelease({}, { release: { tag_name: tag } })?.kind, 'invalid', JSON.stringify(tag));
-    }
   });
 
   test("isn't found in bodies of other shapes", () => {
-    for (const given of [undefined, null, 'v1', 1, true, [], ['v1'], {}, { tag_name: null }]) {
+    for (const given of [undefined, null, 'v1', ['v1'], {}, { tag_name: null }])
       assert.equal(readGitHubRelease({}, { release: given }), undefined, JSON.stringify(given));
-    }
   });
 });

@@ -20,36 +20,17 @@ const release = {
   released_at: '2020-11-02 12:55:12 UTC',
 };
 const madeAt = Date.parse('2020-11-02T12:55:12Z');
-const newerRelease = {
-  ...release,
-  created_at: '2025-03-19T16:19:36.993+08:00',
-  released_at: '2025-03-19T16:19:36.993+08:00',
-};
 const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
 
 const cases: [string, string, JsonObject, Delivery][] = [
   ['a push', 'Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a pushed tag', 'Tag Push Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
-  ['a push of a system hook', 'System Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a pushed tag of a system hook', 'System Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
   ['the test of a tag push, which is a push,', 'Tag Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a deleted branch', 'Push Hook', { ...push, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
-  ['a deleted tag', 'Tag Push Hook', { ...tagPush, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
   ['a release', 'Release Hook', release, { kind: 'request', ref: 'v1.1', source, madeAt }],
-  [
-    'a release of a newer version',
-    'Release Hook',
-    newerRelease,
-    { kind: 'request', ref: 'v1.1', source, madeAt: Date.parse('2025-03-19T08:19:36.993Z') },
-  ],
   ['an edited release', 'Release Hook', { ...release, action: 'update' }, ignored('NotPublished')],
   ['a deleted release', 'Release Hook', { ...release, action: 'delete' }, ignored('Deleted')],
-  [
-    'a release for next year',
-    'Release Hook',
-    { ...release, released_at: '2021-11-02 12:55:12 UTC' },
-    ignored('NotPublished'),
-  ],
   [
     'a release dated a minute after it was created',
     'Release Hook',
@@ -69,12 +50,6 @@ const cases: [string, string, JsonObject, Delivery][] = [
     { kind: 'request', ref: 'refs/tags/v1.0.0', source },
   ],
   [
-    'a release of the past',
-    'Release Hook',
-    { ...release, released_at: '2019-01-01 00:00:00 UTC' },
-    { kind: 'request', ref: 'v1.1', source, madeAt },
-  ],
-  [
     'a release whose date is an object',
     'Release Hook',
     { ...release, created_at: { toString: 1 } },
@@ -82,8 +57,6 @@ const cases: [string, string, JsonObject, Delivery][] = [
   ],
   ['a release without a tag', 'Release Hook', { ...release, tag: null }, ignored('NoRef')],
   ['a merge request', 'Merge Request Hook', { object_kind: 'merge_request', ref: 'x' }, ignored('EventIgnored')],
-  ['a pipeline with a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, ignored('EventIgnored')],
-  ['a new project', 'System Hook', { event_name: 'project_create' }, ignored('EventIgnored')],
   ['an event without a kind', 'Push Hook', { ref: 'refs/heads/main' }, ignored('EventIgnored')],
 ];
 

@@ -4,24 +4,8 @@ import { fieldOf, parseJsonObject } from '../../../../receiver/sources/json-obje
 import { processorMs } from '../../../support/processor-time.ts';
 
 test("bytes that aren't a JSON object are rejected", () => {
-  for (const text of [
-    '',
-    ' ',
-    'null',
-    '1',
-    '"ref"',
-    'true',
-    '[]',
-    '[{"ref":"v1"}]',
-    '{',
-    '{"ref":}',
-    "{'ref':1}",
-    'ref=v1',
-    '{}x',
-    '{"a":NaN}',
-  ]) {
+  for (const text of ['', 'null', '"ref"', '[{"ref":"v1"}]', '{', "{'ref':1}", '{}x', '{"a":NaN}'])
     assert.equal(parseJsonObject(Buffer.from(text)), undefined, text);
-  }
 });
 
 test("bytes that aren't UTF-8 are rejected", () => {

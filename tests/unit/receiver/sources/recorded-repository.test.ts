@@ -13,7 +13,6 @@ suite('the recorded repository of a delivery', () => {
     ],
     ['its URL alone', { url: 'git@git.test:org/repo.git' }, 'org/repo'],
     ['nothing', {}, '-'],
-    ['nothing of empty names', { fullName: '', url: '/' }, '-'],
     ['no space of a name', { fullName: 'org/my repo\n' }, 'org/my%20repo%0a'],
     [
       'the name alone if both are too long',

@@ -7,17 +7,11 @@ suite('the message about an invalid ref explains', () => {
   const invalid = "isn't a valid git ref name";
   for (const [ref, message] of [
     ['v2.0.0\n', String.raw`the ref "v2.0.0\n" ${invalid}: remove the surrounding white space`],
-    ['\r\nv2', String.raw`the ref "\r\nv2" ${invalid}: remove the surrounding white space`],
-    [' v2.0.0', `the ref " v2.0.0" ${invalid}: remove the surrounding white space`],
-    ['\tv2', String.raw`the ref "\tv2" ${invalid}: remove the surrounding white space`],
     ['v2 \u00a0', String.raw`the ref "v2 \u00a0" ${invalid}: remove the surrounding white space`],
     ['v 2', `the ref "v 2" ${invalid}: it contains white space`],
-    ['   ', `the ref "   " ${invalid}: remove the surrounding white space`],
     ['', `the ref ${invalid}: it's empty`],
     ['a..b', `the ref "a..b" ${invalid}`],
-    ['\u001b[2Jx', String.raw`the ref "\u001b[2Jx" ${invalid}`],
     ['grün\u202ex..', String.raw`the ref "grün\u202ex.." ${invalid}`],
-    ['\ud800', String.raw`the ref "\ud800" ${invalid}`],
     ['\u{e0001}..', String.raw`the ref "\udb40\udc01.." ${invalid}`],
     ['"..', String.raw`the ref "\".." ${invalid}`],
     ['x'.repeat(300), `the ref "${'x'.repeat(80)}"… ${invalid}: it has more than 255 bytes`],

@@ -66,24 +66,11 @@ test('a GitLab server below a path is recorded with both of its paths, even with
     assert.equal(repositoryOf(headers, { object_kind: 'push', ...body }), 'team/site gitlab/team/site');
 });
 
-test('a push and a release in one delivery have the same repository', () => {
-  const changes = [{ new: { type: 'tag', name: 'v1' } }, { new: { type: 'branch', name: 'main' } }];
-  const body = { push: { changes }, repository: { full_name: 'org/repo' } };
-  assert.deepEqual(classify({ 'x-event-key': 'repo:push' }, body), {
-    kind: 'request',
-    ref: 'refs/tags/v1',
-    pushedRef: 'refs/heads/main',
-    source: 'bitbucket',
-    repository: 'org/repo',
-  });
-});
-
 test('senders and payloads without a repository have none recorded', () => {
   const app = { metadata: { annotations: { 'git.ref': 'v1' } }, spec: { source: { repoURL: 'https://git.test/x/y' } } };
   for (const body of [
     { app },
     { ref: 'v1' },
-    { ref: 'v1', repository: 'repo' },
     { ref: 'v1', repository: ' ' },
     { freight: { commits: [{ tag: 'v1' }] } },
   ])
@@ -91,9 +78,7 @@ test('senders and payloads without a repository have none recorded', () => {
   for (const repository of [
     undefined,
     null,
-    5,
     [],
-    {},
     { full_name: null, clone_url: '' },
     { full_name: 7 },
     { full_name: '/' },
