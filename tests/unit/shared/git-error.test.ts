@@ -22,167 +22,92 @@ const COULD_NOT_READ =
 suite("an SSH server that doesn't serve a repository", () => {
   for (const [server, words, reason] of [
     ['GitHub', 'ERROR: Repository not found.', 'RepositoryNotFound'],
-    [
-      'GitLab',
-      "remote: \nremote: ERROR: The project you were looking for could not be found or you don't have permission to view it.\n\nremote: ",
-      'RepositoryNotFound',
-    ],
+    ['GitLab', 'remote: ERROR: The project you were looking for could not be found or …', 'RepositoryNotFound'],
     ['Gitea', 'Gitea: Repository does not exist\nCannot find repository: a/b', 'RepositoryNotFound'],
     ['Forgejo', 'Forgejo: Cannot find repository: a/b', 'RepositoryNotFound'],
-    ['Gogs', 'Gogs: Repository does not exist or you do not have access', 'RepositoryNotFound'],
-    ['Bitbucket Cloud', 'conq: repository does not exist.', 'RepositoryNotFound'],
-    ['Bitbucket Data Center', 'Repository not found\nThe requested repository does not exist', 'RepositoryNotFound'],
-    [
-      'Azure DevOps',
-      'remote: TF401019: The Git repository with name or identifier b does not exist or you do not have permissions for the operation you are attempting.',
-      'RepositoryNotFound',
-    ],
+    ['Azure DevOps', 'remote: TF401019: The Git repository with name b does not exist or …', 'RepositoryNotFound'],
     ['Gerrit', 'fatal: project a/b not found', 'RepositoryNotFound'],
     ['Gitolite', 'FATAL: R any b user DENIED by fallthru\n(or you mis-spelled the reponame)', 'RepositoryNotFound'],
     ['GitLab, for a deploy key', 'remote: ERROR: You are not allowed to download code.', 'AuthenticationFailed'],
     ['GitHub with SAML', "ERROR: The 'a' organization has enabled or enforced SAML SSO.", 'AuthenticationFailed'],
     ['Bitbucket Cloud, for another key', 'Repository access denied.', 'AuthenticationFailed'],
     ['OpenSSH', 'Received disconnect from ::1 port 22:2: Too many authentication failures', 'AuthenticationFailed'],
+    ['a server with another problem', 'remote: ERROR: Internal API unreachable', 'GitUnreachable'],
+    ['a server that is none', 'kex_exchange_identification: banner line contains invalid characters', 'GitUnreachable'],
   ] as const)
     test(`is recognized: ${server}`, () => {
-      const error = gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' });
-      assert.equal(error.reason, reason);
-      assert.match(error.message, /spec\.git\.auth/);
+      assert.equal(gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' }).reason, reason);
     });
-
-  for (const words of [
-    'This account is currently not available.',
-    'remote: ERROR: Internal API unreachable',
-    "fatal: detected dubious ownership in repository at '/srv/x.git'",
-    'kex_exchange_identification: banner line contains invalid characters',
-  ])
-    test(`isn't reported as unreachable: ${words}`, () => {
-      const error = gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' });
-      assert.equal(error.reason, 'GitUnreachable');
-      assert.match(
-        error.message,
-        /^the git server ended the connection without serving the repository; check the host/,
-      );
-    });
-
-  test("isn't reported as unreachable if it answers with text", () => {
-    const { message } = gitErrorOf('fatal: protocol error: bad line length character: This', { credentials: 'sshKey' });
-    assert.match(message, /^the git server reported an error instead of serving the repository; check spec\.git\.repo/);
-  });
 
   test('is distinguished from one that known_hosts lacks', () => {
     const printed = 'No ED25519 host key is known for [::1]:2222 and you have requested strict checking.\r\n';
     const { message, reason } = gitErrorOf(`${printed}Host key verification failed.\r\n${COULD_NOT_READ}`);
     assert.equal(reason, 'HostKeyVerificationFailed');
-    assert.match(message, /^known_hosts has no host key of the git server; .* \[NAME\]:PORT if the port isn't 22/);
+    assert.match(message, /^known_hosts has no host key of the git server/);
   });
 });
 
 suite('the code of a git error', () => {
+  const access = (words: string) => `fatal: unable to access 'https://git.test/': ${words}`;
   const cases: [stderr: string, ...meaning: string[]][] = [
     ['fatal: cannot write: No space left on device', 'git.noSpace', 'CloneUnusable'],
+    ['error: unable to create temporary file: No space left on device\nfatal: x', 'git.noSpace', 'CloneUnusable'],
     ['fatal: write error (Disk quota exceeded)', 'git.noSpace', 'CloneUnusable'],
     ["fatal: Authentication failed for 'https://git.test/a.git/'", 'git.authentication', 'AuthenticationFailed'],
     ['remote: HTTP Basic: Access denied', 'git.authentication', 'AuthenticationFailed'],
     ['error: The requested URL returned error: 403', 'git.authentication', 'AuthenticationFailed'],
     ['git@git.test: Permission denied (publickey).', 'git.authentication', 'AuthenticationFailed'],
-    ['Host key verification failed.', 'git.hostKey', 'HostKeyVerificationFailed'],
+    ['Host key verification failed.\r\nfatal: x', 'git.hostKey', 'HostKeyVerificationFailed'],
     ['fatal: remote error: upload-pack: not our ref 0123', 'git.refNotFound', 'RefNotFound'],
     ["fatal: couldn't find remote ref refs/heads/x", 'git.refNotFound', 'RefNotFound'],
     ["fatal: repository 'https://git.test/a.git/' not found", 'git.repositoryNotFound', 'RepositoryNotFound'],
     ['remote: ERROR: access denied or repository not exported: /x', 'git.repositoryNotFound', 'RepositoryNotFound'],
     ['error: The requested URL returned error: 301', 'git.redirect', 'UnexpectedRedirect'],
-    ['fatal: fsck error in packed object', 'git.unsafeObject', 'UnsafeContent'],
-    [
-      "fatal: unable to access 'https://git.test/': server certificate verification failed. CAfile: none",
-      ...['git.certificate', 'CertificateNotTrusted'],
-    ],
-    // As curl 8.14 has it, and 8.23.
-    [
-      "fatal: unable to access 'https://git.test/': server verification failed: certificate signer not trusted. (CAfile: x CRLfile: none)",
-      ...['git.certificate', 'CertificateNotTrusted'],
-    ],
-    [
-      "fatal: unable to access 'https://git.test/': SSL certificate verification failed: certificate has expired. (CAfile: x CRLfile: none)",
-      ...['git.certificate', 'CertificateNotTrusted'],
-    ],
-    [
-      "warning: filtering not recognized by server, ignoring\nfatal: unable to access 'https://git.test/': SSL: no match",
-      ...['git.certificate', 'CertificateNotTrusted'],
-    ],
-    [
-      'No ED25519 host key is known\r\nHost key verification failed.\r\nfatal: x',
-      'git.hostKey',
-      'HostKeyVerificationFailed',
-    ],
-    ['error: unable to create temporary file: No space left on device\nfatal: x', 'git.noSpace', 'CloneUnusable'],
-    [
-      "fatal: unable to access 'https://git.test/': The requested URL returned error: 301",
-      'git.redirect',
-      'UnexpectedRedirect',
-    ],
+    [access('The requested URL returned error: 301'), 'git.redirect', 'UnexpectedRedirect'],
     ['error: RPC failed; HTTP 302 curl 22 The requested URL returned error: 302', 'git.redirect', 'UnexpectedRedirect'],
+    ['fatal: fsck error in packed object', 'git.unsafeObject', 'UnsafeContent'],
+    [access('server certificate verification failed. CAfile: none'), 'git.certificate', 'CertificateNotTrusted'],
+    // As curl 8.23 has it.
+    [access('server verification failed: certificate signer not trusted.'), 'git.certificate', 'CertificateNotTrusted'],
+    [access('SSL certificate problem: unable to get local issuer'), 'git.certificate', 'CertificateNotTrusted'],
+    [access('error adding trust anchors from file: /x/ca.crt'), 'git.certificate', 'CertificateNotTrusted'],
+    [
+      `warning: filtering not recognized by server, ignoring\n${access('SSL: no match')}`,
+      ...['git.certificate', 'CertificateNotTrusted'],
+    ],
     ["fatal: transport 'file' not allowed", 'git.transport', 'TransportNotAllowed'],
     ["fatal: protocol 'foo' is not supported", 'git.transport', 'TransportNotAllowed'],
     ['remote: whatever', 'git.unreachable'],
     ['ssh: Could not resolve hostname git.test: Name or service not known', 'git.unknownName'],
-    ["fatal: unable to access 'https://git.test/': Could not resolve host: git.test", 'git.unknownName'],
+    [access('Could not resolve host: git.test'), 'git.unknownName'],
     ['fatal: unable to look up git.test (port 9418)', 'git.unknownName'],
     ['ssh: git.test: Temporary failure in name resolution', 'git.noNameServer'],
     ['ssh: connect to host git.test port 22: Connection refused', 'git.refused'],
     ['ssh: connect to host git.test port 22: Connection timed out', 'git.noConnection'],
     ['ssh: connect to host git.test port 22: No route to host', 'git.noRoute'],
-    ['ssh: connect to host git.test port 22: Operation not permitted', 'git.noRoute'],
-    ['socket: Address family not supported by protocol\nssh: connect to host git.test port 22: failure', 'git.noRoute'],
     ['git.test[0: ::1]: errno=Cannot assign requested address', 'git.noRoute'],
-    [
-      "fatal: unable to access 'https://git.test/': SSL certificate problem: unable to get local issuer certificate",
-      ...['git.certificate', 'CertificateNotTrusted'],
-    ],
-    [
-      "fatal: unable to access 'https://git.test/': error adding trust anchors from file: /x/ca.crt",
-      ...['git.certificate', 'CertificateNotTrusted'],
-    ],
-    ["fatal: unable to access 'https://git.test/': TLS connect error: wrong version number", 'git.noTls'],
-    [
-      "fatal: unable to access 'https://git.test/': OpenSSL/3.0.19: error:0A000152:SSL routines::unsafe legacy renegotiation disabled",
-      'git.noTls',
-    ],
-    ["fatal: unable to access 'https://git.test/': error:0A000102:SSL routines::unsupported protocol", 'git.noTls'],
-    [
-      "fatal: unable to access 'https://git.test/': GnuTLS recv error (-110): The TLS connection was non-properly terminated.",
-      'git.brokeOff',
-    ],
-    ...['An unexpected TLS packet was received.', 'Handshake failed', 'A TLS fatal alert has been received.'].map(
-      (words): [stderr: string, code: string] => [
-        `fatal: unable to access 'https://git.test/': gnutls_handshake() failed: ${words}`,
-        'git.noTls',
-      ],
-    ),
-    [
-      "fatal: unable to access 'https://git.test/': GnuTLS, handshake failed: An unexpected TLS packet was received.",
-      'git.noTls',
-    ],
+    [access('TLS connect error: wrong version number'), 'git.noTls'],
+    [access('error:0A000102:SSL routines::unsupported protocol'), 'git.noTls'],
+    [access('GnuTLS recv error (-110): The TLS connection was non-properly terminated.'), 'git.brokeOff'],
+    [access('gnutls_handshake() failed: An unexpected TLS packet was received.'), 'git.noTls'],
+    [access('GnuTLS, handshake failed: An unexpected TLS packet was received.'), 'git.noTls'],
     ...[
       'CONNECT tunnel failed, response 407',
       'Received HTTP code 503 from proxy after CONNECT',
       'Proxy CONNECT aborted',
       'Could not resolve proxy: proxy.invalid',
       'The requested URL returned error: 407',
-    ].map((words): [stderr: string, code: string] => [
-      `fatal: unable to access 'https://git.test/': ${words}`,
-      'git.proxy',
-    ]),
+    ].map((words): [stderr: string, code: string] => [access(words), 'git.proxy']),
     ['error: RPC failed; HTTP 429 curl 22 The requested URL returned error: 429', 'git.http429'],
-    ["fatal: unable to access 'https://git.test/': OpenSSL SSL_read: SSL_ERROR_SYSCALL, errno 0", 'git.unreachable'],
-    ["fatal: unable to access 'https://git.test/': SSL connection timed out", 'git.noConnection'],
+    ['error: RPC failed; The requested URL returned error: 503', 'git.http503'],
+    [access('OpenSSL SSL_read: SSL_ERROR_SYSCALL, errno 0'), 'git.unreachable'],
+    [access('SSL connection timed out'), 'git.noConnection'],
     ['error: RPC failed; curl 56 GnuTLS recv error (-54): Error in the pull function.', 'git.unreachable'],
     ['fatal: the remote end hung up unexpectedly', 'git.brokeOff'],
     ['fatal: early EOF', 'git.brokeOff'],
     ['Connection closed by 192.0.2.1 port 22', 'git.brokeOff'],
-    ['error: RPC failed; The requested URL returned error: 503', 'git.http503'],
-    // Where the connection ends, git counts what did not come.
-    ...[401, 403, 404, 4012, 40300, 507].map((bytes): [stderr: string, code: string] => [
+    // If a connection ends, git counts the missing bytes.
+    ...[401, 404, 507].map((bytes): [stderr: string, code: string] => [
       `error: RPC failed; curl 18 transfer closed\nerror: ${bytes} bytes of body are still expected\nfatal: early EOF`,
       'git.brokeOff',
     ]),
@@ -195,68 +120,47 @@ suite('the code of a git error', () => {
     });
   }
 
-  const ofHosts: [words: string, code: string][] = [
-    ['remote: Host key verification failed.', 'git.unreachable'],
-    ['remote: No space left on device', 'git.unreachable'],
-    ['remote: certificate', 'git.unreachable'],
-    ['fatal: remote error: x\nfsck error\nSSL', 'git.unreachable'],
-    ["fatal: invalid server response; got 'x\nNo space left on device\n'", 'git.unreachable'],
-    ["fatal: protocol error: expected sha/ref, got 'x\nNo space left on device\n'", 'git.unreachable'],
-    ["fatal: git fetch-pack: expected ACK/NAK, got 'x\nfsck error'", 'git.unreachable'],
-    ["fatal: expected 'packfile', received 'x\nHost key verification failed'", 'git.unreachable'],
-    ['fatal: malformed response in ref list: x: No space left on device', 'git.unreachable'],
-    ['fatal: invalid ls-refs response: x\nHost key verification failed.', 'git.unreachable'],
-    ['remote: x\nHost key verification failed.', 'git.unreachable'],
-    ["remote: x\nfatal: unable to access 'x': SSL", 'git.unreachable'],
-    ['remote: x\nfatal: write error: No space left on device', 'git.unreachable'],
-    ['remote: x\nfatal: fsck error in packed object\nfatal: early EOF', 'git.unreachable'],
-    ['remote: invalid credentials', 'git.authentication'],
-    ...['\r', '\u2028', '\u2029'].flatMap((end): [words: string, code: string][] =>
-      ['remote: x', 'fatal: remote error: x', "fatal: expected 'packfile', received 'x"].flatMap((first) =>
-        ['Host key verification failed.', "fatal: unable to access 'x': SSL certificate problem: x", 'error: 301'].map(
-          (words) => [`${first}${end}${words}\n`, 'git.unreachable'],
-        ),
-      ),
-    ),
-    ["remote: x\nfatal: transport 'x' not allowed", 'git.unreachable'],
-    ['remote: x\nerror: 301', 'git.unreachable'],
+  const ofHosts = [
+    ...['Host key verification failed.', 'No space left on device', 'certificate'].map((words) => `remote: ${words}`),
+    'fatal: remote error: x\nfsck error\nSSL',
+    "fatal: invalid server response; got 'x\nNo space left on device\n'",
+    "fatal: expected 'packfile', received 'x\nHost key verification failed'",
+    'fatal: malformed response in ref list: x: No space left on device',
+    'remote: x\nHost key verification failed.',
+    "remote: x\nfatal: unable to access 'x': SSL",
+    'remote: x\nfatal: write error: No space left on device',
+    'remote: x\nfatal: fsck error in packed object\nfatal: early EOF',
+    "remote: x\nfatal: transport 'x' not allowed",
+    'remote: x\nerror: 301',
+    ...['\r', '\u2028', '\u2029'].flatMap((end) => [
+      `remote: x${end}Host key verification failed.\n`,
+      `fatal: expected 'packfile', received 'x${end}fatal: unable to access 'x': SSL certificate problem: x\n`,
+    ]),
   ];
-  for (const [words, code] of ofHosts) {
-    test(`for ${JSON.stringify(words)}, sent by a server, is ${code}`, () =>
-      assert.equal(gitErrorOf(words).code, code));
-  }
+  for (const words of ofHosts)
+    test(`isn't taken from the text of a server: ${JSON.stringify(words)}`, () => {
+      assert.equal(gitErrorOf(words).code, 'git.unreachable');
+    });
 
   test('comes with the failed check of an object, and no more of its text', () => {
     const { message } = gitErrorOf(
       `error: object ${'a'.repeat(40)}: zeroPaddedFilemode: contains words\nfatal: fsck error in packed object\n`,
     );
-    assert.match(message, /^an object of the commit .* with git fsck \(zeroPaddedFilemode\)$/);
+    assert.match(message, /with git fsck \(zeroPaddedFilemode\)$/);
   });
 
   test("comes with the cause, or the beginning and end of git's output", () => {
     const cause = new Error('caught');
     assert.equal(gitErrorOf('x', { cause }).cause, cause);
     assert.equal(gitErrorOf('SSL', { cause }).cause, cause);
-    for (const text of ['x'.repeat(900), 'SSL'.repeat(300)]) {
-      const { message } = gitErrorOf(text).cause as Error;
-      assert.equal(message, `${text.slice(0, 300)} … ${text.slice(-300)}`);
-    }
+    const text = 'SSL'.repeat(300);
+    assert.equal((gitErrorOf(text).cause as Error).message, `${text.slice(0, 300)} … ${text.slice(-300)}`);
   });
 
   for (const words of [
-    "transport '",
-    "protocol '",
-    'repository ',
-    'repository not',
-    'access denied or',
-    'could not read ',
-    'fatal: ',
-    "fatal: x got '",
-    "fatal: unable to access '",
-    'fatal: unable to write: ',
-    'fatal: unable to write\n',
-    `error: object ${'a'.repeat(40)}: a: \n`,
-    'remote: x\n',
+    ...["transport '", 'repository ', 'repository not', 'access denied or', 'could not read ', 'fatal: '],
+    ...["fatal: x got '", "fatal: unable to access '", 'fatal: unable to write: ', 'fatal: unable to write\n'],
+    ...[`error: object ${'a'.repeat(40)}: a: \n`, 'remote: x\n'],
   ]) {
     test(`is found in time proportional to the server's output: ${words}…`, () => {
       assertLinear(20_000, (size) => words.repeat(size / words.length), gitErrorOf);
@@ -265,35 +169,31 @@ suite('the code of a git error', () => {
 });
 
 suite('a git server that fails to answer', () => {
-  type Case = [fields: { code?: string; syscall?: string }, code: string, words: RegExp];
-  const cases: Case[] = [
-    [{ code: 'ENOTFOUND', syscall: 'queryA' }, 'git.unknownName', /the git server's name can't be resolved/],
-    [{ code: 'ETIMEOUT', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
-    [{ code: 'ECONNREFUSED', syscall: 'queryA' }, 'git.noNameServer', /name servers/],
-    [{ code: 'ECONNREFUSED', syscall: 'connect' }, 'git.refused', /refused the connection/],
-    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'git.noTls', /TLS negotiation/],
-    [{ code: 'ETIMEDOUT' }, 'git.noConnection', /timed out/],
-    ...['ENOTFOUND', 'ENODATA'].map(
-      (code): Case => [{ code }, 'git.unknownName', /check spec\.git\.repo, and the DNS/],
-    ),
-    ...['EAI_AGAIN', 'ESERVFAIL', 'EREFUSED'].map(
-      (code): Case => [{ code }, 'git.noNameServer', /the DNS of the cluster/],
-    ),
-    [{ code: 'ERR_SOCKET_CONNECTION_TIMEOUT' }, 'git.noConnection', /NetworkPolicies/],
-    ...['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'].map((code): Case => [{ code }, 'git.noRoute', /no route/]),
-    [{ code: 'EPIPE' }, 'git.brokeOff', /; retrying$/],
-    [{ code: 'ECONNRESET' }, 'git.brokeOff', /closed the connection/],
-    [{ code: 'EPROTO' }, 'git.noTls', /TLS/],
-    [{ code: 'ERR_PROXY_TUNNEL' }, 'git.proxy', /HTTPS_PROXY/],
-    [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'git.noTls', /TLS/],
-    [{}, 'git.unreachable', /is unreachable/],
+  const cases: [fields: { code?: string; syscall?: string }, code: string][] = [
+    [{ code: 'ENOTFOUND' }, 'git.unknownName'],
+    [{ code: 'ENODATA' }, 'git.unknownName'],
+    [{ code: 'ETIMEOUT', syscall: 'queryA' }, 'git.noNameServer'],
+    [{ code: 'ECONNREFUSED', syscall: 'queryA' }, 'git.noNameServer'],
+    [{ code: 'EAI_AGAIN' }, 'git.noNameServer'],
+    [{ code: 'ESERVFAIL' }, 'git.noNameServer'],
+    [{ code: 'ECONNREFUSED', syscall: 'connect' }, 'git.refused'],
+    [{ code: 'ETIMEDOUT' }, 'git.noConnection'],
+    [{ code: 'ERR_SOCKET_CONNECTION_TIMEOUT' }, 'git.noConnection'],
+    [{ code: 'EHOSTUNREACH' }, 'git.noRoute'],
+    [{ code: 'EADDRNOTAVAIL' }, 'git.noRoute'],
+    [{ code: 'EPIPE' }, 'git.brokeOff'],
+    [{ code: 'ECONNRESET' }, 'git.brokeOff'],
+    [{ code: 'EPROTO' }, 'git.noTls'],
+    [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'git.noTls'],
+    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'git.noTls'],
+    [{ code: 'ERR_PROXY_TUNNEL' }, 'git.proxy'],
+    [{}, 'git.unreachable'],
   ];
-  for (const [fields, code, words] of cases) {
+  for (const [fields, code] of cases) {
     test(`by ${JSON.stringify(fields)} is described in our own words`, () => {
-      const error = connectionErrorOf(Object.assign(new Error('words of somebody else'), fields));
+      const error = connectionErrorOf(Object.assign(new Error('words of a library'), fields));
       assert.deepEqual([error.code, error.reason, error.name], [code, 'GitUnreachable', 'TransientError']);
-      assert.match(error.message, words);
-      assert.doesNotMatch(error.message, /somebody/);
+      assert.doesNotMatch(error.message, /library/);
     });
   }
 
@@ -304,20 +204,10 @@ suite('a git server that fails to answer', () => {
   });
 
   for (const [what, code, printed, words] of [
-    ['has expired', 'CERT_HAS_EXPIRED', 'SSL certificate verification failed: certificate has expired', /renew it/],
+    ['has expired', 'CERT_HAS_EXPIRED', 'SSL certificate problem: certificate has expired', /renew it/],
     ['begins later', 'CERT_NOT_YET_VALID', 'SSL certificate problem: certificate is not yet valid', /clock/],
-    [
-      'is for another name',
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      "SSL: no alternative certificate subject name matches 'x'",
-      /for another name/,
-    ],
-    [
-      'is for another name (GnuTLS)',
-      'HOSTNAME_MISMATCH',
-      "SSL: certificate subject name (x) does not match 'y'",
-      /for another name/,
-    ],
+    ['is for another name', 'ERR_TLS_CERT_ALTNAME_INVALID', 'SSL: no alternative certificate subject name', /name/],
+    ['has another name (GnuTLS)', 'HOSTNAME_MISMATCH', "SSL: certificate subject name (x) does not match 'y'", /name/],
     [
       'is from an unknown CA',
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
@@ -334,10 +224,7 @@ suite('a git server that fails to answer', () => {
   }
 
   test("has a CA bundle that git can't read", () => {
-    for (const printed of [
-      'Problem with the SSL CA cert (path? access rights?)',
-      'error adding trust anchors from file: x',
-    ]) {
+    for (const printed of ['Problem with the SSL CA cert (path? access rights?)', 'error adding trust anchors: x']) {
       const error = gitErrorOf(`fatal: unable to access 'https://git.test/': ${printed}`);
       assert.equal(error.reason, 'CertificateNotTrusted');
       assert.match(error.message, /check the certificates/);
