@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { clockSkewOf, clockWords } from '../../../shared/domain/clock-skew.ts';
+import { clockSkewOf } from '../../../shared/domain/clock-skew.ts';
 
 const noon = '2026-01-01T12:00:00Z';
 const created = '2026-01-01T11:00:00Z';
@@ -28,10 +28,5 @@ suite('the clock skew of an agent', () => {
     for (const status of [{}, { reportedAt: 'now' }]) assert.equal(skewOf(status), undefined);
     assert.equal(clockSkewOf({ metadata: { creationTimestamp: created } }), undefined);
     assert.equal(clockSkewOf({ metadata: { creationTimestamp: '' }, status: { reportedAt: noon } }), undefined);
-  });
-
-  test('is shown in words', () => {
-    assert.equal(clockWords(1_200_000), "its clock is 20m0s ahead of the API server's");
-    assert.equal(clockWords(-31_000), "its clock is 31s behind the API server's");
   });
 });

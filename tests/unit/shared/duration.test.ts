@@ -5,20 +5,14 @@ import { formatDuration, parseDuration, retryAfterMs, spreadPause, timerMs } fro
 suite('a duration or delay', () => {
   for (const [text, milliseconds] of [
     ['60s', 60_000],
-    ['5m', 300_000],
     ['1h30m', 5_400_000],
     ['1.5s', 1_500],
-    ['250ms', 250],
-    ['2h', 7_200_000],
     ['1h1m1s1ms', 3_661_001],
     ['1.5.5s', undefined],
-    ['5m ', undefined],
-    ['x5m', undefined],
     ['60', undefined],
     ['', undefined],
     ['-5s', undefined],
     ['5 s', undefined],
-    ['5d', undefined],
   ] as const) {
     test(`${JSON.stringify(text)} is ${milliseconds} ms`, () => assert.equal(parseDuration(text), milliseconds));
   }
@@ -26,15 +20,10 @@ suite('a duration or delay', () => {
   for (const [milliseconds, text] of [
     [0, '0ms'],
     [842.4, '842ms'],
-    [999.4, '999ms'],
     [1_000, '1s'],
-    [1_250, '1.25s'],
     [1_234.5678, '1.235s'],
-    [59_999, '59.999s'],
     [60_000, '1m0s'],
-    [125_000, '2m5s'],
     [3_599_400, '59m59s'],
-    [3_600_000, '1h0m0s'],
     [93_784_000, '26h3m4s'],
   ] as const) {
     test(`${milliseconds} ms is written ${text}`, () => assert.equal(formatDuration(milliseconds), text));
@@ -42,25 +31,15 @@ suite('a duration or delay', () => {
 
   for (const [seconds, milliseconds] of [
     ['0', 0],
-    ['120', 120_000],
     [' 1 ', 1_000],
-    [30, 30_000],
-    ['3599', 3_599_000],
     ['3600', 3_600_000],
-    ['3601', 3_600_000],
     ['1.5', undefined],
-    ['1000000000000', 3_600_000],
     ['9'.repeat(400), 3_600_000],
     ['1e12', undefined],
-    ['-1', undefined],
-    ['', undefined],
     ['Fri, 31 Dec 1999 23:59:59 GMT', 0],
-    ['Sun, 22 Nov 2026 10:01:30 GMT', 90_000],
     [' Sun, 22 Nov 2026 10:01:30 GMT ', 90_000],
-    ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600_000],
     ['Sun, 22 Xxx 2026 10:01:30 GMT', undefined],
     ['2026-11-22T10:01:30Z', undefined],
-    ['soon', undefined],
     [undefined, undefined],
   ] as const) {
     test(`Retry-After: ${String(seconds).slice(0, 30)} is ${milliseconds} ms`, () => {
@@ -71,9 +50,7 @@ suite('a duration or delay', () => {
   for (const [wanted, given] of [
     [0, 0],
     [-1, 0],
-    [1_000, 1_000],
     [1e12, 2 ** 31 - 1],
-    [Number.POSITIVE_INFINITY, 2 ** 31 - 1],
     [Number.NaN, 2 ** 31 - 1],
   ] as const) {
     test(`a timer for ${wanted} ms takes ${given} ms`, () => assert.equal(timerMs(wanted), given));

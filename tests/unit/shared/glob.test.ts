@@ -87,31 +87,20 @@ suite('compileGlob', () => {
   });
 
   const cases: [glob: string, fits: string[], fitsNot: string[]][] = [
-    ['v*', ['v', 'v1', 'v1.2'], ['v1/x', 'xv']],
     ['refs/heads/release/*', ['refs/heads/release/1'], ['refs/heads/release/1/2', 'refs/heads/release']],
     ['release/**', ['release/1', 'release/1/2'], ['release', 'releases/1']],
-    ['**/b', ['b', 'a/b', 'a/a/b'], ['ab', 'b/a']],
     ['a/**/b', ['a/b', 'a/x/b', 'a/x/y/b'], ['ab', 'a/xb']],
     ['a**b', ['ab', 'axb'], ['a/b']],
-    ['*', ['a', '.hidden'], ['a/b']],
     ['v[0-9]*', ['v1', 'v1.2'], ['v', 'vx']],
-    ['[!a-c]', ['d'], ['a', 'b', '/']],
     ['[[:digit:]_]', ['1', '_'], ['a', ':']],
     ['[a\\]]', [']', 'a'], ['\\']],
-    ['*.{tmp,bak}', ['a.tmp', '.bak'], ['a.{tmp,bak}']],
     ['{a,b{c,d/e}}', ['a', 'bc', 'bd/e'], ['b', 'ac']],
     ['{a,}b', ['ab', 'b'], ['a']],
     ['{a/**,b}/c', ['a/x/c', 'a/x/y/c', 'b/c'], ['a/xc']],
     ['{a,**/b}', ['a', 'b', 'x/y/b'], ['xb', 'b/c']],
-    ['{**/b,a}', ['a', 'b', 'x/y/b'], ['xb']],
-    ['{a,**}', ['a', 'x/y', ''], []],
     ['{a,x**}', ['a', 'xy'], ['x/y']],
     ['{a,b/**}', ['a', 'b/c/d'], ['b']],
-    ['{a}', ['{a}'], ['a']],
     ['a{b,c', ['a{b,c'], ['ab']],
-    ['a[b', ['a[b'], ['ab']],
-    ['!a', ['!a'], ['b']],
-    ['a(1)+', ['a(1)+'], ['a1', 'a11']],
     ['\\*', ['*'], ['a', '\\*']],
     ['?', ['é', '😀'], ['', 'ab', '/']],
     ['', [''], ['a']],
@@ -157,25 +146,16 @@ suite('compileGlob', () => {
   });
 
   const hostile: [name: string, unit: string, end: string][] = [
-    ['stars', '*a', '*b'],
     ['a star and many letters', 'a', '*b'],
     ['folders', '**/', 'b'],
-    ['folders and stars', '**/*a', '/b'],
     ['groups', '{a,*}', 'b'],
-    ['nested groups', '{a,', '}'],
     ['a group of stars', '*a,', '}'],
     ['classes', '[a-b]*', 'c'],
-    ['one class', '[:alpha:]', ']b'],
     ['brackets that are not closed', '[', ''],
-    ['classes that are not closed', '[[:alpha:]', ''],
     ['braces that are not closed', '{', '..'],
-    ['dots in braces', '{..', '}'],
   ];
   for (const [name, unit, end] of hostile) {
-    const startOf = () => {
-      if (name.startsWith('a group')) return '{';
-      return name === 'one class' ? '*[' : '';
-    };
+    const startOf = () => (name.startsWith('a group') ? '{' : '');
     const globOf = (size: number) =>
       startOf() + unit.repeat(Math.ceil(size / unit.length)) + (end === '}' ? end.repeat(size) : end);
 

@@ -28,7 +28,6 @@ suite('the parser of a query', () => {
   test('ignores invalid ones', () => {
     const odd: [string, object][] = [
       ['no id', { id: undefined }],
-      ['a long id', { id: 'a'.repeat(1_000_000) }],
       ['an id that is none', { id: '../../x' }],
       ['another kind', { kind: 'sync' }],
       ['no pods', { pods: [] }],
@@ -38,9 +37,7 @@ suite('the parser of a query', () => {
       ['an option for a ref', { ref: '--upload-pack=x' }],
       ['a refspec for a ref', { ref: 'a:refs/sync/current' }],
       ['a commit in short', { commit: 'abc1234' }],
-      ['a short key', { key: 'AAAA' }],
       ['a key that is no text', { key: 1 }],
-      ['a time that is none', { expires: 'soon' }],
     ];
     for (const [what, fields] of odd) {
       assert.equal(readQuestion(JSON.stringify({ ...question, ...fields })), undefined, what);
@@ -78,20 +75,6 @@ suite('the answer to a query', () => {
     assert.deepEqual(await openAnswer(await sealAnswer(answer, { to, about }), { keys, about }), answer);
   });
 
-  test('gives the reason for each file without content', async () => {
-    const words = ['binary', 'foreign', 'large', 'lfs', 'limit', 'noFile', 'notFetched', 'patched'] as const;
-    const changes = [...words, ...(['secret', 'submodule', 'template'] as const)].map((leftOut) => ({
-      path: leftOut,
-      kind: 'add' as const,
-      reason: 'New',
-      leftOut,
-    }));
-    assert.deepEqual(await openAnswer(await sealAnswer({ changes, more: 0 }, { to, about }), { keys, about }), {
-      changes,
-      more: 0,
-    });
-  });
-
   test('loses the content of the last files if it is too large, and names them', async () => {
     const changes = changesOf(100, () => randomBytes(4_000).toString('base64'));
     const sealed = await sealAnswer({ changes, more: 0 }, { to, about });
@@ -104,32 +87,18 @@ suite('the answer to a query', () => {
     assert.deepEqual([last?.leftOut, last?.after], ['limit', { executable: false }]);
   });
 
-  test("counts the names that don't fit", async () => {
-    const changes = Array.from({ length: INSPECTION.changes }, () => ({
-      path: randomBytes(500).toString('hex'),
-      kind: 'add' as const,
-      reason: 'New',
-    }));
-    const answer = await openAnswer(await sealAnswer({ changes, more: 5 }, { to, about }), { keys, about });
-    assert.ok(answer && answer.changes.length < changes.length);
-    assert.equal(answer.changes.length + answer.more, changes.length + 5);
-  });
-
   test('is ignored if it is malicious', slow, async () => {
     const pack = async (bytes: Buffer | string) => await seal(Buffer.from(bytes), { to, about });
     const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));
     assert.ok(bomb.length < INSPECTION.sealed);
-    const many = await pack(JSON.stringify({ changes: changesOf(INSPECTION.files + 1, () => 'x'), more: 0 }));
     const long = changesOf(INSPECTION.files, () => 'x'.repeat(INSPECTION.bytes / INSPECTION.files));
     const odd = [
       bomb,
-      many,
       await pack(JSON.stringify({ changes: long, more: 0 })),
       await pack('{}'),
       await pack('no JSON'),
       await pack(JSON.stringify({ changes: [{ path: 'a'.repeat(5_000), kind: 'add', reason: '' }], more: 0 })),
       await pack(`{"changes":${'['.repeat(100_000)}`),
-      'not sealed',
       '',
     ];
     for (const sealed of odd) assert.equal(await openAnswer(sealed, { keys, about }), undefined);

@@ -105,11 +105,6 @@ test('a chain of causes in a log line ends after eight, even in a cycle', slow, 
   assert.deepEqual(messagesOf((await shown(chain)).err), [...eight, '[more causes]']);
 });
 
-test("a log line shows an object that isn't an error and has no text", slow, async () => {
-  for (const made of ['Object.create(null)', `JSON.parse('{"toString":1}')`])
-    assert.deepEqual((await shown(`const err = ${made};`)).err, { message: '[object Object]' });
-});
-
 const uncaught = {
   'a promise that nobody waits for': `Promise.reject(error); setTimeout(() => log.info('later'), 60_000);`,
   'a callback': `setTimeout(() => { throw error; });`,
@@ -128,15 +123,6 @@ for (const [where, statement] of Object.entries(uncaught)) {
     assert.match(stack, /TypeError: boom\n +at /);
   });
 }
-
-test('an uncaught error whose cause is itself is the last line as well', async () => {
-  const made = `const error = new Error('boom'); error.cause = error;`;
-  const { status, stdout, stderr } = await run(
-    `endOnUncaught(process, createLogger('demo', { level: 'info' })); setTimeout(() => { ${made} throw error; });`,
-  );
-  assert.deepEqual([status, stderr], [1, '']);
-  assert.deepEqual([JSON.parse(stdout).level, JSON.parse(stdout).err.message], ['fatal', 'boom']);
-});
 
 test("an uncaught value that isn't an error is the last line as well", async () => {
   const { status, stdout } = await run(

@@ -44,12 +44,6 @@ test('a rate limit allows an idle key the whole burst again, and no more', () =>
   assert.equal(limit.waitMs('a', 60_000), 1000);
 });
 
-test('a rate limit remembers its maximum number of keys', () => {
-  const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 2 });
-  for (const key of ['a', 'b']) limit.count(key, 0);
-  assert.deepEqual([limit.waitMs('a', 0), limit.waitMs('b', 0)], [1000, 1000]);
-});
-
 test('a rate limit of zero allows everything', () => {
   const limit = new RateLimit({ perMinute: 0, burst: 1, maxKeys: 10 });
   for (let i = 0; i < 100; i++) limit.count('a', 0);

@@ -45,13 +45,8 @@ suite('renderTemplate', () => {
     ['{{ .Nothing }}', /has no value/],
     ['{{ .constructor }}', /has no value/],
     ['{{ if .Ref }}', /isn't a supported template/],
-    ['{{}}', /isn't a supported template/],
-    ['{{ "\\x" }}', /isn't a supported template/],
     ['{{ "a" "b" }}', /isn't a supported template/],
     ['{{-}}', /isn't a supported template/],
-    ['a\n{{- .Vars.port }}', /line 2: .*isn't a supported template/],
-    ['{{ .Vars.port -}}', /isn't a supported template/],
-    ['{{-.Vars.port-}}', /isn't a supported template/],
     ['{{ .Ref }}\n\n{{ .Ref', /line 3: \{\{ \.Ref isn't closed; .*\{\{ "\{\{" \}\}/],
     ['{{ .Ref } }', /line 1: .* isn't closed/],
     [`{{ ${'x'.repeat(10_000)} }}`, /^.{1,300}$/],
@@ -77,13 +72,9 @@ suite('renderTemplate', () => {
   });
 
   const hostile: [name: string, unit: string, end: string][] = [
-    ['spaces that are never closed', ' ', ''],
     ['spaces', ' ', '}}'],
-    ['hyphens', '-', '}}'],
-    ['open braces', '{', ''],
     ['closed braces', '}', '}}'],
     ['a literal of backslashes', '\\', '" }}'],
-    ['many keys', ' .Ref }}{{', ' .Ref }}'],
     ['many keys that are not closed', ' .Ref }} {', ''],
   ];
   for (const [name, unit, end] of hostile) {
@@ -108,7 +99,6 @@ suite('renderTemplate', () => {
       commit: '',
       vars: {},
     });
-    assert.equal(renderTemplate('{{ .PodOrdinal }}', plain).kind, 'problem');
     assert.equal(plain.has('PodOrdinal'), false);
   });
 
@@ -127,11 +117,10 @@ suite('renderContent', () => {
     assert.deepEqual(result.keys, ['Vars.port']);
   });
 
-  for (const [name, content] of [['binary content', Buffer.from('a\0{{ .Nothing }}')]] as const) {
-    test(`keeps ${name} unchanged`, () => {
-      assert.deepEqual(renderContent(content, values), { kind: 'content', content, keys: [] });
-    });
-  }
+  test('keeps binary content unchanged', () => {
+    const content = Buffer.from('a\0{{ .Nothing }}');
+    assert.deepEqual(renderContent(content, values), { kind: 'content', content, keys: [] });
+  });
 });
 
 test('a Git LFS pointer is distinguished from content', () => {

@@ -16,14 +16,11 @@ suite('the credentials from a Secret are sent', () => {
     ['as a password', 'git.example.com', 'token\n', basic('x-access-token:token')],
     ['as a password with the user of the host', 'bitbucket.org', 'token', basic('x-token-auth:token')],
     ['with the user that it names', 'git.example.com', 'me:pass:word', basic('me:pass:word')],
-    ['with a user of one letter', 'git.example.com', 'm:p', basic('m:p')],
     ['without a user, as the manual of Azure DevOps has it', 'dev.azure.com', ':pat\n', basic(':pat')],
     ['with the user in the URL', 'git.example.com', 'token', basic('me:token'), 'me'],
-    ['with the user in the URL where the value has a colon only', 'dev.azure.com', ':pat', basic('org:pat'), 'org'],
     ['with the user that it names, before the one in the URL', 'git.example.com', 'me:p', basic('me:p'), 'you'],
     ['as it stands where it says bearer', 'git.example.com', 'Bearer abc.DEF-1_2~+/==\n', 'Bearer abc.DEF-1_2~+/=='],
     ['as it stands where it is encoded', 'dev.azure.com', `basic ${btoa(':pat')}\n`, basic(':pat')],
-    ['as it stands where it is a header', 'git.example.com', 'Authorization: Bearer abc', 'Bearer abc'],
   ];
   for (const [name, host, value, header, user] of cases)
     test(name, () => assert.equal(authorizationOf({ host, ...(user && { user }) }, value), header));
@@ -38,22 +35,13 @@ suite('two repository URLs', () => {
   const https = 'https://git.example.com/team/app.git';
   const cases: [one: string, other: string, same: boolean][] = [
     [https, 'https://GIT.example.com/team/app', true],
-    [https, 'https://git.example.com:443/team/app/', true],
     [https, 'git@git.example.com:team/app.git', true],
-    [https, 'ssh://git@git.example.com:22/team/app.git', true],
     [https, 'https://git.example.com:8443/team/app.git', false],
     [https, 'https://git.example.com/team/App.git', false],
-    [https, 'https://git.example.com/other/app.git', false],
-    [https, 'https://git.example.org/team/app.git', false],
     ['http://127.0.0.1:3000/app.git', 'http://127.0.0.1:3001/app.git', false],
-    ['ssh://git@git.example.com/team/app', 'git@git.example.com:/team/app.git', true],
     ['git://git.example.com:9418/app', 'https://git.example.com/app', true],
-    ['http://git.example.com:80/app', 'https://git.example.com/app', true],
     ['https://git.example.com:80/app', 'https://git.example.com/app', false],
-    ['ssh://git.example.com:443/app', 'https://git.example.com/app', false],
     ['https://git.example.com/app.git.git', 'https://git.example.com/app.git', false],
-    [https, 'https://me@git.example.com/team/app.git//', true],
-    [https, 'git@git.example.com:team/app.git//', true],
     ['nonsense', 'nonsense', true],
     ['nonsense', 'other', false],
   ];
@@ -68,30 +56,18 @@ suite('a URL in which git could find another host is rejected:', () => {
     'ssh://a%40127.0.0.1%3a22%2f@8.8.8.8/x',
     'git://a%40127.0.0.1:22%2f@8.8.8.8/x',
     'https://127%2e0.0.1/x',
-    'https://127.0.0.1%2f@8.8.8.8/x',
-    'https://127.0.0.1%40/x',
-    ...['%00', '%1f', '%23', '%2f', '%3A', '%3f', '%5C', '%7F', '%', '%2', '%2g'].map(
-      (code) => `https://a${code}@git.test/x`,
-    ),
+    ...['%00', '%23', '%2f', '%3A', '%3f', '%5C', '%', '%2g'].map((code) => `https://a${code}@git.test/x`),
     'https://a%40127.0.0.1?@8.8.8.8/x',
-    'https://a%40127.0.0.1%23@8.8.8.8/x',
     'https://a%40b@127.0.0.1@8.8.8.8/x',
     'https://a%40127.0.0.1\\@8.8.8.8/x',
-    'ssh://8.8.8.8?@127.0.0.1/x',
     'ssh://8.8.8.8#@127.0.0.1/x',
-    'http://8.8.8.8\\@127.0.0.1/x',
-    'ssh://a@127.0.0.1@8.8.8.8/x',
     'https:///127.0.0.1/x',
     'https:127.0.0.1/x',
     'ssh://127.0.0.1\t.example.com/x',
     'a:b@127.0.0.1:x',
     'a@b@127.0.0.1:x',
-    'https://gräte.test/x',
-    'https://xẞ.test/x',
     'https://ｘss.test/x',
     'http://git.test。/x',
-    'ssh://git@gräte.test/x',
-    'git://gräte.test/x',
     'git@gräte.test:x',
   ])
     test(JSON.stringify(url), () => assert.equal(parseRepository(url), undefined));
@@ -110,24 +86,18 @@ suite('a URL in which git could find another host is rejected:', () => {
 
 suite('a repository', () => {
   const cases: [url: string, transport: string | undefined, host?: string][] = [
-    ['https://git.test/a', 'http', 'git.test'],
     ['http://GIT.test:8080/a', 'http', 'git.test'],
     ['ssh://git@git.test/a', 'ssh', 'git.test'],
     ['ssh://git@[2001:DB8::1]:22/a', 'ssh', '2001:db8::1'],
     ['git@Git.test:a', 'ssh', 'git.test'],
     ['git://git.test/a', 'git', 'git.test'],
-    ['https://git.test', 'http', 'git.test'],
     ['file:///a', undefined],
-    ['file://git.test/a', undefined],
     ['ext::sh -c id', undefined],
     ['ftp://git.test/a', undefined],
     ['ssh:///a', undefined],
     ['git.test:a', undefined],
-    ['/a', undefined],
     ['', undefined],
-    ['https://git.test/a b', undefined],
     ['https://git.test/a\u0001', undefined],
-    ['git@git.test:a b', undefined],
     ['https://git.test:99999/a', undefined],
   ];
   for (const [url, transport, host] of cases) {
@@ -142,9 +112,7 @@ suite('a repository', () => {
     ['https://me:secret@git.test/a', 'https://git.test/a', 'me'],
     ['https://@git.test/a', 'https://git.test/a'],
     ['https://git.test/a.git/', 'https://git.test/a.git'],
-    ['ssh://git@git.test/a//', 'ssh://git@git.test/a'],
     ['git@git.test:a/', 'git@git.test:a'],
-    ['git://git.test/a///', 'git://git.test/a'],
   ] as const) {
     test(`${repo} is fetched from ${url}`, () => {
       const found = parseRepository(repo);
@@ -154,17 +122,12 @@ suite('a repository', () => {
 
   for (const [url, expected] of [
     ['https://me@git.test/a', false],
-    ['https://ORG@dev.azure.com/ORG/My%20Project/_git/a', false],
-    ['ssh://git@git.test/a', false],
-    ['git@git.test:a', false],
     ['https://git.test/a:b@c', false],
     ['https://global-sync@git.test/a', false],
     ['https://me:secret@git.test/a', true],
     ['https://me:@git.test/a', true],
-    ['ssh://git:secret@git.test/a', true],
     ['git://me@git.test/a', true],
     ['https://ghp_abc@github.com/a', true],
-    ['https://github_pat_abc@github.com/a', true],
     ['https://glpat-abc@gitlab.com/a', true],
     ['https://ATBBabc@bitbucket.org/a', true],
     [`https://${'0123456789'.repeat(4)}@git.test/a`, true],
@@ -175,8 +138,6 @@ suite('a repository', () => {
 
   for (const [url, port, alias] of [
     ['git@git.test:a', 22, 'git.test'],
-    ['ssh://git@git.test/a', 22, 'git.test'],
-    ['ssh://git@git.test:22/a', 22, 'git.test'],
     ['ssh://git@git.test:2222/a', 2222, '[git.test]:2222'],
     ['ssh://git@[2001:db8::1]:2222/a', 2222, '[2001:db8::1]:2222'],
   ] as const) {
@@ -195,13 +156,11 @@ suite('a repository', () => {
 
 test('the user of an https URL is decoded, and sent with the token', () => {
   const rows: [url: string, secret: string, header: string, named: string | undefined][] = [
-    ['https://gitlab%2Bdeploy-token-42@git.test/x', 'pw', 'gitlab+deploy-token-42:pw', 'gitlab+deploy-token-42'],
     ['https://gitlab+deploy-token-42@git.test/x', 'pw', 'gitlab+deploy-token-42:pw', 'gitlab+deploy-token-42'],
     ['https://j%C3%BCrgen@git.test/x', 'pw', 'jürgen:pw', 'jürgen'],
     ['https://a%FF@git.test/x', 'pw', 'a%FF:pw', 'a%FF'],
     ['https://git.test/x', 'pw', 'x-access-token:pw', 'x-access-token'],
     ['https://bitbucket.org/x', 'pw\n', 'x-token-auth:pw', 'x-token-auth'],
-    ['https://ada@git.test/x', ':pw', 'ada:pw', 'ada'],
     ['https://git.test/x', 'secret:x-oauth-basic', 'secret:x-oauth-basic', undefined],
   ];
   for (const [url, secret, header, named] of rows) {

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
-import { slow } from '../../support/depth.ts';
-import { processorMs } from '../../support/processor-time.ts';
 import { fc } from '../../support/property.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };
@@ -50,16 +47,6 @@ suite('the revision of spec.sync', () => {
       fc.property(fc.jsonValue(), (value) => {
         assert.equal(syncRevision(reversed(value)), syncRevision(value));
         assert.equal(syncRevision(JSON.parse(JSON.stringify(value))), syncRevision(value));
-      }),
-    );
-  });
-
-  test('differs if any field differs', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
-        const wrap = (value: unknown) => ({ profiles: { default: { mappings: [{ source: value }] } } });
-        const isSame = isDeepStrictEqual(one, other);
-        if (!isSame && syncRevision(wrap(one)) === syncRevision(wrap(other))) assert.deepEqual(one, other);
       }),
     );
   });
@@ -121,19 +108,5 @@ suite('the revision of spec.sync', () => {
   test('ignores undefined fields, as JSON does', () => {
     assert.equal(syncRevision({ ...sync, more: undefined }), syncRevision(sync));
     assert.match(syncRevision(undefined), /^[0-9a-f]{32}$/);
-  });
-
-  test('takes linear time for a megabyte', slow, () => {
-    const shapes: Record<string, (size: number) => string> = {
-      wide: (size) => `[${'1,'.repeat(size / 2 - 1)}1]`,
-      keys: (size) => `{${Array.from({ length: size / 12 }, (_, index) => `"${index + 100_000}":1`).join()}}`,
-      text: (size) => JSON.stringify('\u2028'.repeat(size / 6)),
-    };
-    for (const [shape, make] of Object.entries(shapes)) {
-      const value = JSON.parse(make(1_000_000));
-      const started = processorMs();
-      assert.match(syncRevision({ profiles: { default: value } }), /^[0-9a-f]{32}$/);
-      assert.ok(processorMs() - started < 5_000, `${shape} took too long`);
-    }
   });
 });

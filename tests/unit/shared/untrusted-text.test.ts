@@ -3,43 +3,7 @@ import { suite, test } from 'node:test';
 import * as v from 'valibot';
 import { isBoundedJson } from '../../../shared/domain/is-bounded-json.ts';
 import { editTree, jsonOf, parseJsonPath } from '../../../shared/domain/json-edits.ts';
-import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
 import { readJson } from '../../../shared/domain/read-json.ts';
-
-suite('a Kubernetes object or namespace name is validated:', () => {
-  const cases: [text: string, isNamespace: boolean, isObject: boolean][] = [
-    ['a', true, true],
-    ['a-1', true, true],
-    ['1a', true, true],
-    ['a'.repeat(63), true, true],
-    ['a'.repeat(64), false, false],
-    ['a.b', false, true],
-    [`${'a'.repeat(63)}.${'b'.repeat(63)}`, false, true],
-    [`a.${'b'.repeat(64)}`, false, false],
-    [`${'a.'.repeat(126)}a`, false, true],
-    [`${'a.'.repeat(126)}ab`, false, false],
-    ['', false, false],
-    ['-a', false, false],
-    ['a-', false, false],
-    ['A', false, false],
-    ['a_b', false, false],
-    ['a/b', false, false],
-    ['a b', false, false],
-    ['a\n', false, false],
-    ['ä', false, false],
-    ['.', false, false],
-    ['..', false, false],
-    ['.a', false, false],
-    ['a.', false, false],
-    ['a..b', false, false],
-    ['a.-b', false, false],
-  ];
-  for (const [text, isNamespace, isObject] of cases) {
-    test(JSON.stringify(text.slice(0, 20)), () => {
-      assert.deepEqual([isNamespaceName(text), isObjectName(text)], [isNamespace, isObject]);
-    });
-  }
-});
 
 suite('untrusted JSON is parsed', () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
@@ -49,15 +13,11 @@ suite('untrusted JSON is parsed', () => {
       ['1', 0, 0],
       ['"a,b:[{"', 0, 0],
       ['"\\"[["', 0, 0],
-      ['"\\\\",1', 0, 1],
       ['[]', 1, 1],
-      ['{}', 1, 1],
       ['[1,2,3]', 1, 3],
       ['{"a":1,"b":2}', 1, 4],
-      ['[[],[]]', 2, 4],
       ['[{"a":[]}]', 3, 4],
       ['{"a":{}} {"b":{}}', 2, 6],
-      ['[][][]', 1, 3],
       ['{}{}', 1, 2],
     ];
     for (const [text, depth, parts] of cases) {
@@ -88,9 +48,7 @@ suite('a path inside a JSON file', () => {
     ['\\..\\\\', ['.', '\\']],
     ['', undefined],
     ['.', undefined],
-    ['a.', undefined],
     ['a..b', undefined],
-    ['a\\\\..b', undefined],
     ['a'.repeat(512), ['a'.repeat(512)]],
     ['a'.repeat(513), undefined],
     [Array(64).fill('a').join('.'), Array(64).fill('a')],
@@ -115,15 +73,10 @@ suite('a path inside a JSON file', () => {
     for (const [one, other] of [
       ['a.b', 'a.b'],
       ['a', 'a.b'],
-      ['a.b.c', 'a.b'],
-    ] as const) {
-      for (const paths of [
-        [one, other],
-        [other, one],
-      ]) {
-        const result = editTree(paths.map((path) => edit(path, '1')));
-        assert.match(result.kind === 'problem' ? result.message : '', / overlap; remove one of them/);
-      }
+      ['a.b', 'a'],
+    ]) {
+      const result = editTree([edit(one ?? '', '1'), edit(other ?? '', '1')]);
+      assert.match(result.kind === 'problem' ? result.message : '', / overlap; remove one of them/);
     }
   });
 });
