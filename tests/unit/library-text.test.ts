@@ -50,17 +50,8 @@ const noteOf = async (line: string[], input = '') => {
 };
 
 suite('a message for users has no text of a library', () => {
-  const yaml = [
-    'a: [',
-    'a: "x',
-    'a: b: c',
-    '\ta: 1',
-    'a: 1\n b: 2',
-    'a: !!int x\nb: *c',
-    '- a\nb: 1',
-    '%YAML x\n---\na: ]',
-  ];
-  for (const text of [...yaml, 'a: *none', 'a: &x [*x]'])
+  const yaml = ['a: [', 'a: b: c', '\ta: 1', 'a: !!int x\nb: *c', '%YAML x\n---\na: ]', 'a: *none', 'a: &x [*x]'];
+  for (const text of yaml)
     test(`about the YAML ${JSON.stringify(text)} of a manifest and a kubeconfig`, async (t) => {
       const theirs = textOf(() => {
         const [document] = parseAllDocuments(text, { prettyErrors: false });
@@ -74,21 +65,8 @@ suite('a message for users has no text of a library', () => {
       assertOwn(await noteOf(['status', '--kubeconfig', file]), theirs);
     });
 
-  const json = [
-    '{"a": 1,}',
-    '{a: 1}',
-    '[1 2]',
-    '{"a" 1}',
-    '{"a": 1 "b"}',
-    '"\n"',
-    '"\\x"',
-    '"\\u12"',
-    '"x',
-    '-',
-    '1e',
-    '1.',
-  ];
-  for (const text of [...json, '{} {}', '{"a": x}', '01', '[1, "a" 2]'])
+  const json = ['{"a": 1,}', '{"a" 1}', '{"a": 1 "b"}', '"\n"', '"\\u12"', '"x', '1e', '{} {}', '01'];
+  for (const text of json)
     test(`about the JSON ${JSON.stringify(text)} of a commit`, () => {
       const problem = checkSyntax(Buffer.from(text), 'json');
       assertOwn(
@@ -99,31 +77,10 @@ suite('a message for users has no text of a library', () => {
     });
 
   const toml = [
-    'a',
-    'a = ',
-    'a = 01',
-    'a = 1__2',
-    'a = 0xZ',
-    'a = 1x',
-    'a = "x',
-    'a = "\\q"',
-    'a = "\\uZ"',
-    'a = [1',
-    'a = {b = 1',
+    ...['a', 'a = 01', 'a = 0xZ', 'a = "\\q"', 'a = "\\uZ"', 'a = [1', 'a = {b = 1', '[[a]', 'a b = 1'],
+    ...['a = 1\na.b = 2', 'a = 2021-13-40', 'a = "\u0001"', '[a]\n[a]', 'a = 1_', 'a = 1e'],
   ];
-  const lines = [
-    'a = 1 b = 2',
-    '[[a]',
-    '[a',
-    '= 1',
-    'a b = 1',
-    'a = 1\na = 2',
-    'a = 1\na.b = 2',
-    '"""x""" = 1',
-    'a = [1 2]',
-    'a = 2021-13-40',
-  ];
-  for (const text of [...toml, ...lines, 'a = "\u0001"', '# \u0001', '[a]\n[a]', 'a = 1_', 'a = +', 'a = 1e'])
+  for (const text of toml)
     test(`about the TOML ${JSON.stringify(text)} of a commit`, () => {
       const theirs = textOf(() => parseToml(text))
         .split('\n')[0]
@@ -155,8 +112,6 @@ suite('a message for users has no text of a library', () => {
     for (const [cluster, wrong, field] of [
       [{ server: 7 }, {}, 'server'],
       [{ server: 'https://x' }, { token: [] }, 'token'],
-      [{ server: 'https://x' }, { as: {} }, 'as'],
-      [{ server: 'https://x' }, { 'as-groups': 'x' }, 'as-groups'],
       [{ server: 'https://x' }, user, 'exec.command'],
       [
         { server: 'https://x' },
@@ -181,6 +136,14 @@ suite('a message for users has no text of a library', () => {
     for (const given of [{}, { B: 'z' }, { C: '1' }]) assertOwn(textOf(() => readConfig(schema, given)));
   });
 });
+
+/** Starts a program that speaks neither HTTP nor TLS, and returns its port. */
+async function startOtherProgram(t: TestContext): Promise<number> {
+  const server = createServer((socket) => socket.on('error', () => {}).end('garbage\r\n\r\n')).listen(0, '127.0.0.1');
+  cleanUp(t, () => server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  return (server.address() as { port: number }).port;
+}
 
 suite('a message for users has the code of a cause instead of its text', () => {
   const matches = (message: string, code: string) => {
@@ -212,12 +175,8 @@ suite('a message for users has the code of a cause instead of its text', () => {
       gateway: { port: 8080 },
       sync: { profiles: { all: { mappings: [{ source: '.', destination: '.' }] } } },
     };
-    const text = JSON.stringify({
-      apiVersion: 'sync.io/v1alpha1',
-      kind: 'GatewaySync',
-      metadata: { name: 'gw' },
-      spec,
-    });
+    const manifest = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'gw' }, spec };
+    const text = JSON.stringify(manifest);
     const notes = await noteOf(['check', '-f', '-', directory], text);
     const theirs = spawnSync('git', ['-C', directory, 'ls-files'], { encoding: 'utf8' }).stderr.trim();
     assert.notEqual(theirs, '');
@@ -225,10 +184,7 @@ suite('a message for users has the code of a cause instead of its text', () => {
   });
 
   test('if the API server cannot be reached, or is another program', async (t) => {
-    const server = createServer((socket) => socket.on('error', () => {}).end('garbage\r\n\r\n')).listen(0, '127.0.0.1');
-    cleanUp(t, () => server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as { port: number };
+    const port = await startOtherProgram(t);
     const rows: [server: string, user: object, code: string][] = [
       [`http://127.0.0.1:${port}`, {}, 'HPE_INVALID_CONSTANT'],
       [`https://127.0.0.1:${port}`, {}, 'ERR_SSL_[A-Z_]+|EPROTO'],
@@ -263,11 +219,8 @@ suite('a message for users has the code of a cause instead of its text', () => {
     }
   });
 
-  test('if the gateway is another program', async (t: TestContext) => {
-    const server = createServer((socket) => socket.on('error', () => {}).end('garbage\r\n\r\n')).listen(0, '127.0.0.1');
-    cleanUp(t, () => server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as { port: number };
+  test('if the gateway is another program', async (t) => {
+    const port = await startOtherProgram(t);
     for (const tls of [false, true]) {
       const client = new GatewayClient({ port, tls, apiKeyFile: undefined });
       const error = await client.send({ method: 'GET', path: '/' }).catch((error: Error) => error);
@@ -275,16 +228,7 @@ suite('a message for users has the code of a cause instead of its text', () => {
     }
   });
 
-  for (const code of [
-    'ECONNREFUSED',
-    'ENOTFOUND',
-    'ESTALE',
-    'EINVAL',
-    'ERR_SSL_ANY',
-    'ERR_OSSL_ANY',
-    'ERR_UNKNOWN',
-    'EMFILE',
-  ])
+  for (const code of ['ECONNREFUSED', 'ERR_SSL_ANY', 'ERR_UNKNOWN', 'EMFILE'])
     test(`if a sync or a reconcile fails with ${code}`, () => {
       const error = codedError(code, `${code}: words of the system`);
       for (const message of [

@@ -51,21 +51,7 @@ const headerName = fc.constantFrom(
 );
 const headers = fc.array(fc.tuple(headerName, headerValue), { maxLength: 6 });
 const segment = fc.oneof(
-  fc.constantFrom(
-    'team',
-    'demo',
-    '..',
-    '.',
-    '%2e%2e',
-    '%2F',
-    '%',
-    '%zz',
-    '%00',
-    '',
-    'TEAM',
-    '__proto__',
-    'x'.repeat(300),
-  ),
+  fc.constantFrom('team', 'demo', '..', '%2e%2e', '%2F', '%', '%zz', '%00', '', 'TEAM', '__proto__', 'x'.repeat(300)),
   latin1.map((text) => text.replace(/[\r\n ]/g, '')),
 );
 const path = fc.oneof(

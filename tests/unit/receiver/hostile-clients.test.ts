@@ -5,7 +5,6 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { slow } from '../../support/depth.ts';
-import { holdConnections } from '../../support/hold-connections.ts';
 import { until } from '../../support/until.ts';
 import { type RunningApp, startApp } from './start-app.ts';
 
@@ -65,21 +64,6 @@ suite('a body above the limit', () => {
     const app = await startApp(t);
     assert.equal(await postChunked(app, 300_000), 413);
     assert.deepEqual(app.stored, []);
-    await works(app);
-  });
-
-  test("doesn't crash the process if the client leaves early", async (t) => {
-    const app = await startApp(t);
-    for (let i = 0; i < 20; i++) {
-      const { socket } = dial(t, app.port, head('Transfer-Encoding: chunked'));
-      for (let sent = 0; sent < 150_000; sent += chunk.length) {
-        socket.write(`${chunk.length.toString(16)}\r\n`);
-        socket.write(chunk);
-        socket.write('\r\n');
-      }
-      await sleep(i);
-      socket.destroy();
-    }
     await works(app);
   });
 
@@ -240,18 +224,6 @@ suite('a request', () => {
   }
 });
 
-suite('a body that is rejected before it is complete', () => {
-  test('can arrive slowly after that, and gets one response', slow, async (t) => {
-    const app = await startApp(t, { headTimeoutMs: 1000, limits: { maxBytes: 1000 } });
-    const { socket, received } = dial(t, app.port, head('Content-Length: 4000'));
-    const drip = setInterval(() => socket.writable && socket.write('x'.repeat(100)), 100);
-    await sleep(3500);
-    clearInterval(drip);
-    assert.deepEqual(received().match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 413']);
-    assert.equal(socket.readyState, 'open');
-  });
-});
-
 suite('connections of clients', () => {
   const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
   const isOpen = ({ socket }: { socket: Socket }) => !socket.destroyed && socket.readyState === 'open';
@@ -279,17 +251,6 @@ suite('connections of clients', () => {
     assert.equal(dropped.length, 1);
   });
 
-  test('above the limit are closed if none is idle', async (t) => {
-    const app = await startApp(t, { maxConnections: 5 });
-    const busy = openBusy(t, app.port, 5);
-    await untilRead(app, 5 * whole.length - 5 * '"v1"}'.length);
-    const [newcomer] = openBusy(t, app.port, 1);
-    await until(() => !isOpen(newcomer!), { describe: 'the newcomer to be closed' });
-    assert.equal(busy.filter(isOpen).length, 5);
-    for (const { socket } of busy) socket.destroy();
-    await until(() => works(app).then(() => true), { describe: 'deliveries to be taken again' });
-  });
-
   test('whose next headers or body stall are dropped for those that send', async (t) => {
     const app = await startApp(t, { maxConnections: 4 });
     const known = await openIdle(t, app.port, 2);
@@ -298,20 +259,6 @@ suite('connections of clients', () => {
     await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
     await until(() => works(app).then(() => true), { describe: 'another one', interval: 200 });
     assert.ok([...known, ...bodies].filter(isOpen).length < 4);
-  });
-
-  test('without any data are dropped after a second', async (t) => {
-    const app = await startApp(t, { maxConnections: 5 });
-    const silent = Array.from({ length: 5 }, () => dial(t, app.port, ''));
-    await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
-    assert.ok(silent.filter(isOpen).length < 5);
-  });
-
-  test('of several addresses that hold all together block no other address', async (t) => {
-    const app = await startApp(t, { maxConnections: 20, maxConnectionsPerAddress: 5 });
-    const hold = { port: app.port, count: 4, sends: head('Content-Length: 1000') };
-    await Promise.all([2, 3, 4, 5, 6].map((last) => holdConnections(t, { ...hold, from: `127.0.0.${last}` })));
-    for (let deliveries = 0; deliveries < 20; deliveries += 1) await works(app);
   });
 
   test('of one address can be all that are free, and make room for others beyond its share', async (t) => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { fc } from '../../support/property.ts';
@@ -16,13 +15,6 @@ function reversed(value: unknown): unknown {
 }
 
 suite('the revision of spec.sync', () => {
-  test('is a hash of its JSON with sorted keys', () => {
-    const json = `{"defaults":{"syncPeriod":30,"vars":{"site":"x"}},"profiles":{"default":{"mappings":[{"destination":"b","required":true,"source":"a","template":false}]}}}`;
-    const digits = createHash('sha256').update(json).digest('hex').slice(0, 32);
-    assert.equal(syncRevision(sync), digits);
-    assert.equal(revisionName('plant', digits), `plant-sync-${digits}`);
-  });
-
   test('stays the same across releases: another hash would have every gateway sync again', () => {
     const switches = { paused: true, dryRun: true };
     const defaults = { ...switches, syncPeriod: 30, vars: { site: 'x', B: '2', a: '1' } };
@@ -40,6 +32,7 @@ suite('the revision of spec.sync', () => {
       [{ profiles: { 10: {}, 9: {}, a: { '\u{1f600}': 1, '\uffff': 2 } } }, 'eae75e530f97383de7bf8860f7120b8e'],
     ];
     for (const [value, revision] of golden) assert.equal(syncRevision(value), revision);
+    assert.equal(revisionName('plant', '74234e'), 'plant-sync-74234e');
   });
 
   test("doesn't depend on the order of keys, or on JSON conversion", () => {
@@ -92,14 +85,7 @@ suite('the revision of spec.sync', () => {
       syncRevision({ profiles: { default: { mappings: [{ source: 'a', destination: 'b', ...fields }] } } });
     const same = [{}, { required: true }, { template: false }, { publish: 'files' }, mapping];
     assert.deepEqual(new Set(same.map(revisionOf)), new Set([revisionOf({})]));
-    const others = [
-      {},
-      { required: false },
-      { template: true },
-      { publish: 'atomic' },
-      { mode: '0644' },
-      { patches: [] },
-    ];
+    const others = [{}, { required: false }, { template: true }, { publish: 'atomic' }, { mode: '0644' }];
     assert.equal(new Set(others.map(revisionOf)).size, others.length);
     for (const mappings of [null, 'a', [null], ['a']])
       assert.match(syncRevision({ profiles: { default: { mappings } } }), /^[0-9a-f]{32}$/);

@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import type { KeyPair } from '../../../../controller/certificates/make-certificate.ts';
@@ -27,89 +26,67 @@ export type KeyForm = keyof typeof FORMS;
 
 const AUTHORITY = ['basicConstraints = critical,CA:true', 'keyUsage = critical,keyCertSign,cRLSign'];
 
-/** Creates a CA with openssl, with further lines for its extensions. */
-export async function foreignAuthority(t: TestContext, key: ForeignKey, extensions: string[] = []): Promise<KeyPair> {
+/** Creates a CA with openssl. */
+export async function foreignAuthority(t: TestContext, key: ForeignKey): Promise<KeyPair> {
   const directory = await opensslDirectory(t);
-  await directory.configure([...AUTHORITY, ...extensions]);
-  await directory.run(
-    'req',
-    ...directory.config,
-    '-x509',
-    '-extensions',
-    'x',
-    ...KEYS[key],
-    '-keyout',
-    'k',
-    '-out',
-    'c',
-  );
-  return { certificate: await directory.read('c'), privateKey: await directory.read('k') };
+  return await directory.sign('foreign CA', { key, extensions: AUTHORITY });
 }
 
-/** Creates a serving certificate of such a CA, valid for 90 days. */
-export async function signedByForeign(
-  t: TestContext,
-  { authority, key, hosts }: { authority: KeyPair; key: ForeignKey; hosts: string[] },
-): Promise<KeyPair> {
+/** Creates a client certificate of such a CA. */
+export async function clientOfForeign(t: TestContext, authority: KeyPair): Promise<KeyPair> {
   const directory = await opensslDirectory(t);
-  await directory.write({ 'ca.crt': authority.certificate, 'ca.key': authority.privateKey });
-  await directory.configure([
-    `subjectAltName = ${hosts.map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',')}`,
-  ]);
-  const issuing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-subj', '/CN=serving', '-days', '90'];
-  await directory.run(
-    'req',
-    ...directory.config,
-    '-x509',
-    '-extensions',
-    'x',
-    ...KEYS[key],
-    ...issuing,
-    '-keyout',
-    'k',
-    '-out',
-    'c',
-  );
-  return { certificate: await directory.read('c'), privateKey: await directory.read('k') };
+  await directory.write('ca', authority);
+  const extensions = ['subjectAltName = DNS:api-server'];
+  return await directory.sign('client', { key: 'p256', issuer: 'ca', extensions });
 }
 
 /** Creates a serving certificate for `localhost` under an intermediate CA, in a form that other tools write. */
 export async function foreignServing(t: TestContext, key: ForeignKey, form: KeyForm) {
   const directory = await opensslDirectory(t);
-  const sign = async (name: string, issuer: string | undefined, extensions: string[]) => {
-    await directory.configure(extensions);
-    const issuing = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
-    const output = ['-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`];
-    await directory.run('req', ...directory.config, '-x509', '-extensions', 'x', ...KEYS[key], ...issuing, ...output);
-  };
-  await sign('root', undefined, AUTHORITY);
-  await sign('intermediate', 'root', AUTHORITY);
-  await sign('serving', 'intermediate', ['subjectAltName = DNS:localhost', 'extendedKeyUsage = serverAuth']);
-  const [root, intermediate, serving] = await Promise.all(
-    ['root.crt', 'intermediate.crt', 'serving.crt'].map(directory.read),
-  );
-  return {
-    root: root ?? '',
-    pair: { certificate: `${serving}${intermediate}`, privateKey: await directory.run(...FORMS[form]('serving.key')) },
-  };
+  const root = await directory.sign('root', { key, extensions: AUTHORITY });
+  const intermediate = await directory.sign('intermediate', { key, issuer: 'root', extensions: AUTHORITY });
+  const extensions = ['subjectAltName = DNS:localhost', 'extendedKeyUsage = serverAuth'];
+  const serving = await directory.sign('serving', { key, issuer: 'intermediate', extensions });
+  const privateKey = await directory.run(...FORMS[form]('serving.key'));
+  return { root: root.certificate, pair: { certificate: serving.certificate + intermediate.certificate, privateKey } };
+}
+
+interface Wish {
+  key: ForeignKey;
+  /** Name of the CA in the directory. If omitted, the certificate is self-signed. */
+  issuer?: string;
+  extensions: string[];
 }
 
 async function opensslDirectory(t: TestContext) {
   const directory = await temporaryDirectory(t, 'openssl-');
   const file = (name: string) => path.join(directory, name);
+  const run = (...args: string[]) => runCommand('openssl', args, { cwd: directory });
   return {
-    config: ['-config', 'openssl.cnf', '-nodes', '-days', '365'],
-    write: async (files: Record<string, string>) => {
-      for (const [name, text] of Object.entries(files)) await writeFile(file(name), text);
+    run,
+    write: async (name: string, { certificate, privateKey }: KeyPair) => {
+      await writeFile(file(`${name}.crt`), certificate);
+      await writeFile(file(`${name}.key`), privateKey);
     },
-    configure: (extensions: string[]) =>
-      writeFile(
-        file('openssl.cnf'),
-        ['[req]', 'distinguished_name = n', 'prompt = no', '[n]', 'CN = foreign CA', '[x]', ...extensions, ''].join(
-          '\n',
-        ),
-      ),
-    run: (...args: string[]) => runCommand('openssl', args, { cwd: directory }),
-    read: (name: string) => readFile(file(name), 'utf8'),
+    sign: async (name: string, { key, issuer, extensions }: Wish): Promise<KeyPair> => {
+      const config = [
+        '[req]',
+        'distinguished_name = n',
+        'prompt = no',
+        '[n]',
+        `CN = ${name}`,
+        '[x]',
+        ...extensions,
+        '',
+      ];
+      await writeFile(file('openssl.cnf'), config.join('\n'));
+      const issuing = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
+      const output = ['-nodes', '-days', '90', '-keyout', `${name}.key`, '-out', `${name}.crt`];
+      await run('req', '-config', 'openssl.cnf', '-x509', '-extensions', 'x', ...KEYS[key], ...issuing, ...output);
+      const [certificate, privateKey] = await Promise.all(
+        ['crt', 'key'].map((end) => readFile(file(`${name}.${end}`), 'utf8')),
+      );
+      return { certificate: certificate ?? '', privateKey: privateKey ?? '' };
+    },
   };
 }

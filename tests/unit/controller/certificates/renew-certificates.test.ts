@@ -83,13 +83,6 @@ suite('certificates from a replica with a fast clock', () => {
     assert.ok(isTrusted(repaired, bundleOf(repaired)));
     assert.equal(renew(repaired, 2 * HOUR)['tls.crt'], serving);
   });
-
-  test('are recreated by a CA that is already valid', () => {
-    const early = renew(first, 70 * DAY);
-    const repaired = renew(early, HOUR);
-    assert.equal(repaired['ca.crt'], first['ca.crt']);
-    assert.ok(new X509Certificate(repaired['tls.crt']).validFromDate.getTime() <= start + HOUR);
-  });
 });
 
 suite('the CA', () => {
@@ -111,13 +104,6 @@ suite('the CA', () => {
     assert.equal(settled['previous-ca.crt'], undefined);
     assert.equal(settled['tls.crt'], switched['tls.crt']);
     assert.equal(renew(settled, late + DAY), settled);
-  });
-
-  test('signs within its first hour for another host', () => {
-    const announced = renew(renew(first, 243 * DAY), 244 * DAY);
-    const situation = { hosts: ['new.system.svc'], now: start + 244 * DAY + HOUR / 2, published: bundleOf(announced) };
-    const moved = renewCertificates(announced, situation);
-    assert.ok(isFor(moved['tls.crt'], situation.hosts, announced['ca.crt']));
   });
 
   test('that is made because the Secret is gone leaves the last one published for an hour', () => {

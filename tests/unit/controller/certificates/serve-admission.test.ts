@@ -22,11 +22,11 @@ import { slow } from '../../../support/depth.ts';
 import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 import {
+  clientOfForeign,
   type ForeignKey,
   foreignAuthority,
   foreignServing,
   type KeyForm,
-  signedByForeign,
 } from './foreign-certificates.ts';
 
 const authority = makeAuthority(Date.now());
@@ -94,31 +94,23 @@ function shakeHands(port: number, ca = authority.certificate): Promise<string> {
 }
 
 suite('the certificate of the admission endpoint', () => {
-  test('is replaced twenty times during continuous handshakes, none of which fails', slow, async (t) => {
+  test('is replaced several times during continuous handshakes, none of which fails', slow, async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken } = await serve(t, volume.directory);
     let stopped = false;
     const seen = new Set<string>();
     const hail = async () => {
-      let count = 0;
-      for (; !stopped; count += 1) seen.add(await shakeHands(port));
-      return count;
+      while (!stopped) seen.add(await shakeHands(port));
     };
     const hails = Promise.all([hail(), hail(), hail(), hail()]);
     for (let round = 2; round <= 21; round += 1) {
       await volume.write(serving());
-      await until(() => taken.length, {
-        describe: 'the certificate',
-        accept: (length) => length === round,
-        interval: 5,
-      });
-      const latest = taken.at(-1) as string;
-      assert.equal(await shakeHands(port), latest);
+      await until(() => taken.length === round, { describe: 'the certificate', interval: 5 });
+      assert.equal(await shakeHands(port), taken.at(-1));
     }
     stopped = true;
-    const counts = await hails;
-    t.diagnostic(`${counts.reduce((sum, count) => sum + count, 0)} handshakes, ${seen.size} certificates`);
+    await hails;
     assert.ok(seen.size > 10, `${seen.size} certificates were seen`);
   });
 
@@ -141,10 +133,7 @@ suite('the certificate of the admission endpoint', () => {
   });
 
   const foreign: [ForeignKey, KeyForm][] = [
-    ['rsa', 'pkcs8'],
     ['rsa', 'pkcs1'],
-    ['p256', 'pkcs8'],
-    ['p256', 'sec1'],
     ['p384', 'sec1'],
     ['ed25519', 'pkcs8'],
   ];
@@ -243,9 +232,6 @@ function connectionHeader(port: number, agent: Agent): Promise<string | undefine
 }
 
 suite('with CAs for clients, the admission endpoint', () => {
-  const clientOf = (t: TestContext, ca: KeyPair) =>
-    signedByForeign(t, { authority: ca, key: 'p256', hosts: ['api-server'] });
-
   async function arrange(t: TestContext) {
     const volume = await secretVolume(t);
     await volume.write(serving());
@@ -259,20 +245,20 @@ suite('with CAs for clients, the admission endpoint', () => {
     const { port, ca } = await arrange(t);
     const others: Record<string, KeyPair | undefined> = {
       nothing: undefined,
-      "another CA's": await clientOf(t, await foreignAuthority(t, 'p256')),
+      "another CA's": await clientOfForeign(t, await foreignAuthority(t, 'p256')),
       'the certificate of a server': makeServingCertificate(ca, ['api-server'], Date.now()),
       "the webhook's": serving(),
     };
-    assert.equal(await ask(port, await clientOf(t, ca)), 'ok');
+    assert.equal(await ask(port, await clientOfForeign(t, ca)), 'ok');
     for (const [what, client] of Object.entries(others)) await assert.rejects(ask(port, client), what);
-    assert.equal(await ask(port, await clientOf(t, ca)), 'ok');
+    assert.equal(await ask(port, await clientOfForeign(t, ca)), 'ok');
   });
 
   test('accepts new CAs without a restart, and ignores invalid ones', slow, async (t) => {
     const { port, ca, clientCaFile, taken } = await arrange(t);
     const next = await foreignAuthority(t, 'p256');
-    const old = await clientOf(t, ca);
-    const young = await clientOf(t, next);
+    const old = await clientOfForeign(t, ca);
+    const young = await clientOfForeign(t, next);
     await writeFile(clientCaFile, ca.certificate + next.certificate);
     await until(() => ask(port, young).catch(() => ''), { describe: 'an answer', accept: (answer) => answer === 'ok' });
     assert.equal(await ask(port, old), 'ok');

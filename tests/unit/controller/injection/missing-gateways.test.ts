@@ -20,6 +20,18 @@ import { until } from '../../../support/until.ts';
 
 const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: name, crName }) as ObservedPod;
 
+const gatewaySync = { namespace: 'ns', name: 'app', createdAt: Date.now(), spec: {} } as ObservedGatewaySync;
+const options: MissingGatewaysOptions = {
+  client: clientWith({}),
+  gatewaySyncs: () => [gatewaySync],
+  gatewaySync: () => gatewaySync,
+  labelledPods: () => [],
+  labelledPod: () => undefined,
+  evictor: undefined,
+  enqueue: () => {},
+  log: pino({ level: 'silent' }),
+};
+
 suite('pods without their sidecar', () => {
   test('belong to the resource that they name, or to the only one', () => {
     const pods = [podOf('a', 'app'), podOf('b'), podOf('c', 'gone')];
@@ -39,16 +51,8 @@ suite('pods without their sidecar', () => {
       asked.resolve();
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     };
-    const sweep = new MissingGateways({
-      client: clientWith({ stream }),
-      gatewaySyncs: () => [{ namespace: 'ns', name: 'app', createdAt: 0 } as ObservedGatewaySync],
-      gatewaySync: () => undefined,
-      labelledPods: () => [],
-      labelledPod: () => undefined,
-      evictor: undefined,
-      enqueue: () => {},
-      log: pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) }),
-    });
+    const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) });
+    const sweep = new MissingGateways({ ...options, client: clientWith({ stream }), log });
     const stopping = new AbortController();
     const running = sweep.run(stopping.signal).then(() => 'ended');
     await asked.promise;
@@ -84,18 +88,6 @@ suite('workloads that lack pods', () => {
 
   const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
   const items = [{ metadata: { name: 'gateway' }, spec: { replicas: 1, template } }];
-  const gatewaySync = { namespace: 'ns', name: 'app', createdAt: Date.now(), spec: {} } as ObservedGatewaySync;
-  const options: MissingGatewaysOptions = {
-    client: clientWith({}),
-    gatewaySyncs: () => [gatewaySync],
-    gatewaySync: () => gatewaySync,
-    labelledPods: () => [],
-    labelledPod: () => undefined,
-    evictor: undefined,
-    enqueue: () => {},
-    log: pino({ level: 'silent' }),
-  };
-
   test('are still known after a list that fails', slow, async () => {
     const stopping = new AbortController();
     let rounds = 0;

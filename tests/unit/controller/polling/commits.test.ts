@@ -40,16 +40,6 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     },
   );
 
-  test('of many resources of a namespace wait behind the queries of another namespace', slow, async (t) => {
-    const { query, untilAnswered, fetches, first, enqueued } = await arrange(t);
-    for (let index = 0; index < 200; index += 1)
-      query(`evil/${index}`, { commit: fabricated(index), event: 'request' });
-    await until(() => enqueued.length > 0, { describe: 'the first result', interval: 1 });
-    const before = fetches();
-    assert.equal(commitOf(await untilAnswered('good/one', { event: 'request' }), 'refs/heads/main'), first);
-    assert.ok(fetches() - before <= 30, `${fetches() - before} requests for commits came before`);
-  });
-
   test("that the server doesn't answer fail for the requesting resource only", slow, async (t) => {
     const { query, untilAnswered } = await arrange(t, 5_000);
     const repo = await startEvilHost(t);
@@ -115,14 +105,5 @@ suite('a requested commit', { concurrency: 4 }, () => {
     const names = [first, 'refs/heads/main', 'refs/tags/v1'];
     assert.deepEqual(Object.fromEntries(result.refs), Object.fromEntries(names.map((name) => [name, first])));
     assert.equal(fetches(), 0);
-  });
-
-  test('comes with the refs of its resource, and with none of others', async (t) => {
-    const { repository, untilAnswered, subscribe, first } = await arrange(t);
-    await repository.branch('next', await repository.commit({ files: { a: '2' } }));
-    subscribe('good/other', { ref: 'next' });
-    const result = await untilAnswered('good/one', { prefixes: ['refs/heads/next'], commit: first, event: 'request' });
-    assert.ok(result.kind === 'refs');
-    assert.deepEqual([...result.refs.keys()].sort(), [first, 'refs/heads/next'].sort());
   });
 });

@@ -6,7 +6,6 @@ import type { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { GithubApps, tokenHostOf } from '../../../../controller/polling/github-app.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { clientWith } from '../../../support/client-with.ts';
-import { slow } from '../../../support/depth.ts';
 
 const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -44,23 +43,18 @@ suite('after a refusal, GitHub', () => {
   const asDate = () => ({ 'retry-after': new Date(Date.now() + 90_000).toUTCString() });
   const inAMinute = () => String(Math.floor(Date.now() / 1000) + 60);
   const usedUp = () => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute() });
-  const cases = [
-    { status: 403, headersOf: inSeconds, reason: 'GitRateLimited', waitMs: 90_000 },
-    { status: 403, headersOf: asDate, reason: 'GitRateLimited', waitMs: 90_000 },
-    { status: 403, headersOf: usedUp, reason: 'GitRateLimited', waitMs: 60_000 },
-    { status: 503, headersOf: inSeconds, reason: 'GitUnreachable', waitMs: 90_000 },
-  ];
-  for (const { status, headersOf, reason, waitMs } of cases) {
-    test(`isn't queried for the requested time: ${status} ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
-      await assert.rejects(tokenOf(key, { status, headers: headersOf() }), (error) => {
-        assert.ok(error instanceof TransientError, String(error));
-        assert.equal(error.reason, reason);
+  for (const [headersOf, waitMs] of [
+    [inSeconds, 90_000],
+    [asDate, 90_000],
+    [usedUp, 60_000],
+  ] as const)
+    test(`isn't queried for the requested time: ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
+      await assert.rejects(tokenOf(key, { status: 403, headers: headersOf() }), (error) => {
+        assert.ok(error instanceof TransientError && error.reason === 'GitRateLimited', String(error));
         const asked = error.retryAfterMs ?? 0;
-        assert.ok(asked > waitMs - 30_000 && asked <= waitMs + 1_000, String(asked));
-        return true;
+        return asked > waitMs - 30_000 && asked <= waitMs + 1_000;
       });
     });
-  }
 
   test('counts as having rejected the App if it names no limit', async () => {
     const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute() };
@@ -104,16 +98,6 @@ function keyOf({ n, e = 3, d = n, factors = n / 2 }: { n: number; e?: number; d?
 }
 
 suite('the key of a GitHub App', () => {
-  for (const modulusLength of [2048, 3072, 4096]) {
-    test(`can have ${modulusLength} bits, in either form`, slow, async () => {
-      const made = generateKeyPairSync('rsa', { modulusLength }).privateKey;
-      for (const type of ['pkcs1', 'pkcs8'] as const) {
-        const { token } = await tokenWith(Buffer.from(made.export({ type, format: 'pem' })).toString('base64'));
-        assert.equal(token, 'token');
-      }
-    });
-  }
-
   const pem = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
   const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -229,12 +213,6 @@ suite('the request to GitHub for a token', () => {
     assert.equal(tokenHostOf({ namespace: 'ns', git }), 'ghe.test');
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://github.com/a/b') }), 'api.github.com');
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
-  });
-
-  test('goes to the API of a host on ghe.com', async () => {
-    const { apps, calls } = appsWith(good);
-    await apps.token({ namespace: 'ns', git: gitOf('https://Acme.ghe.com/plant/config') });
-    assert.equal(calls[0]?.url, 'https://api.acme.ghe.com/app/installations/23/access_tokens');
   });
 
   const withoutApi: [repo: string, apiBaseURL?: string][] = [

@@ -55,17 +55,6 @@ suite('on one git server', () => {
     assert.deepEqual(begun, ['git.test', 'GIT.test.']);
   });
 
-  test('there is a place for the next namespace, unless half as many as there are places came before', () => {
-    const limiter = new HostLimiter(limits);
-    const { begun, call } = makeCalls();
-    for (let namespace = 0; namespace < 4; namespace += 1)
-      for (let index = 0; index < 100; index += 1)
-        limiter.add(call(`evil-${namespace}`, `${namespace} ${index}`), true);
-    limiter.add(call('good', 'good'), true);
-    assert.equal(begun.at(-1), 'good');
-    assert.ok(begun.length <= 8);
-  });
-
   test('namespaces take turns, however many calls one of them has', async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1 });
     const { begun, call, end } = makeCalls();
@@ -110,19 +99,6 @@ suite('on one git server', () => {
     assert.ok(begunAt.length >= 20 && begunAt.length < 25, `${begunAt.length} began at once`);
     await until(() => begunAt.length === 30, { describe: 'the rest' });
     assert.ok((begunAt[29] ?? 0) > 400, `ten more at 20 a second took ${begunAt[29]} ms`);
-  });
-
-  test('a queued call starts if its turn comes while the queue is checked', async (t) => {
-    const readings: number[] = [];
-    let now = 0;
-    t.mock.method(performance, 'now', () => readings.shift() ?? now);
-    const limiter = new HostLimiter({ ...limits, perSecond: 1 });
-    const { begun, call } = makeCalls();
-    limiter.add(call('x', 'first'), false);
-    now = 1_001;
-    readings.push(999);
-    limiter.add(call('x', 'second'), false);
-    await until(() => begun.includes('second'), { timeout: 5_000, describe: 'the second call has started' });
   });
 
   test('the rate counts each request of a call, when it is sent', slow, async () => {
@@ -179,30 +155,6 @@ suite('across all git servers', () => {
     }
     assert.equal(begun.filter((name) => name.startsWith('evil')).length, DEFAULT_LIMITS.perNamespace);
     assert.ok(begun.filter((name) => name.startsWith('good')).length >= 7, 'as many as one host may be asked');
-  });
-
-  test('many such namespaces together have theirs', () => {
-    const limiter = new HostLimiter(DEFAULT_LIMITS);
-    const { begun, call } = makeCalls();
-    for (let namespace = 0; namespace < 16; namespace += 1)
-      for (let index = 0; index < 50; index += 1)
-        limiter.add(call(`evil-${namespace}`, 'evil', { host: `silent-${namespace}-${index}` }), true);
-    assert.ok(begun.length <= DEFAULT_LIMITS.total);
-    limiter.add(call('good', 'good', { host: 'good.example' }), false);
-    assert.equal(begun.at(-1), 'good');
-  });
-
-  test('deferred calls run in order as soon as there are places', async () => {
-    const limiter = new HostLimiter({ ...limits, total: 2 });
-    const { begun, call, end } = makeCalls();
-    for (const namespace of ['a', 'b'])
-      for (let index = 0; index < 4; index += 1)
-        limiter.add(call(namespace, `${namespace} ${index}`, { host: `${namespace}-${index}` }), false);
-    for (const name of ['x', 'y']) limiter.add(call(name, name, { host: name }), false);
-    const order = ['a 0', 'b 0', 'x', 'y'];
-    for (let index = 0; index < 10; index += 1) await end(begun[index] ?? '');
-    assert.equal(new Set(begun).size, 10, begun.join(', '));
-    for (const name of order) assert.ok(begun.indexOf(name) < 6, `${name}: ${begun.join(', ')}`);
   });
 
   test("servers that were queried once aren't remembered", async () => {

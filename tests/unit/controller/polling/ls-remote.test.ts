@@ -21,15 +21,6 @@ test('a server has a commit of a repository with SHA-256 IDs, and none with an I
   assert.deepEqual([...other.keys()], []);
 });
 
-test('a server has no commit with a SHA-256 ID in a repository with SHA-1 IDs', async (t) => {
-  const daemon = await startGitDaemon();
-  t.after(() => daemon.stop());
-  const { url, commit } = await daemon.createRepository('x');
-  await commit({ files: { a: '1' } });
-  const refs = await clientFor(t, url).query({ prefixes: [], commit: 'a'.repeat(64) });
-  assert.deepEqual([...refs.keys()], []);
-});
-
 test(
   'a repository with too many refs for git:// is reported together with the way that allows more',
   slow,

@@ -33,14 +33,6 @@ suite('a query for ranges', () => {
     ]);
   });
 
-  test('has the commit of a tag that is followed, without another query', async (t) => {
-    const { first, untilAnswered, queries } = await arrangeRanges(t);
-    const before = queries();
-    const answer = await untilAnswered('a/range', { range: '~1', prefixes: ['refs/tags/v1.0.0'] });
-    assert.equal(commitOf(answer, 'refs/tags/v1.0.0'), first);
-    assert.equal(queries(), before);
-  });
-
   test('has no tag that was deleted', async (t) => {
     const { repository, untilAnswered } = await arrangeRanges(t);
     await repository.deleteRef('refs/tags/v1.0.0');
@@ -142,19 +134,6 @@ suite('a query for ranges', () => {
       });
       assert.equal(other.kind, 'refs');
     });
-
-  test('has the same budget for events of resources without a range', slow, async (t) => {
-    const { untilAnswered, lists } = await arrangeRanges(t);
-    for (let n = 0; n < 10; n += 1) await untilAnswered('a/branch', { event: `${n}` });
-    assert.ok(lists() <= 6, `${lists()} lists`);
-  });
-
-  test('is not sent for an event in another namespace', async (t) => {
-    const { untilAnswered, queries } = await arrangeRanges(t);
-    const before = queries();
-    await untilAnswered('b/branch', { event: 'push' });
-    assert.equal(queries(), before + 1, 'the one for the branch');
-  });
 
   test('is of no use for another range, or for another followed tag, while the git server is unavailable', async (t) => {
     const { server, repository, subscribe, untilAnswered } = await arrange(t);

@@ -62,14 +62,6 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 2);
   });
 
-  test('count a query that began after an event was announced', async (t) => {
-    const { subscribe, untilAnswered, queries } = await arrange(t);
-    subscribe('default/b', { event: 'request' });
-    await untilAnswered('default/a');
-    await untilAnswered('default/b', { event: 'request' });
-    assert.equal(queries(), 1);
-  });
-
   test('notify pollers of responses to other queries', slow, async (t) => {
     const { repository, untilAnswered, enqueued } = await arrange(t);
     await repository.tag('v1');
@@ -117,13 +109,6 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 1);
   });
 
-  test('are queried after a moment if they ask for a retry at once, for all waiting subscribers', async (t) => {
-    const { server, untilAnswered } = await arrange(t);
-    server.fault = { status: 429, headers: { 'Retry-After': '0' } };
-    const answer = await untilAnswered('default/a');
-    assert.ok(answer.kind === 'error' && answer.retryAfterMs > 500, JSON.stringify(answer));
-  });
-
   test('are polled again after their backoff if they fail, however many deliveries arrive in the meantime', async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 503 };
@@ -159,15 +144,6 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
       'git.authentication',
       'within one, they share it',
     );
-  });
-
-  test('use the longest time limit of the subscribers of a query', slow, async (t) => {
-    const { server, subscribe, untilAnswered } = await arrange(t);
-    server.fault = { hang: true };
-    subscribe('default/patient', { timeoutMs: 1_500 });
-    const started = performance.now();
-    assert.equal(commitOf(await untilAnswered('default/hasty', { timeoutMs: 100 }), ''), 'git.timeout');
-    assert.ok(performance.now() - started >= 1_450);
   });
 
   test('are not polled once no resource subscribes', slow, async (t) => {

@@ -48,8 +48,6 @@ const push = (branch: string): AcceptedDelivery => ({
   requestId: branch,
 });
 const requestAndPush = (id: number): AcceptedDelivery => ({ ...request(id), pushedRef: 'refs/heads/main' });
-const notFound = (name: string) =>
-  new ApiError(404, JSON.stringify({ reason: 'NotFound', details: { name, kind: 'gatewaysyncs' } }));
 
 suite('deliveries for one resource', () => {
   test('are combined into two successive writes if they arrive in a burst, and each gets its response', async () => {
@@ -167,15 +165,6 @@ suite('a failed write', () => {
     }
   });
 
-  test('is retried after the time that the API server requests', slow, async () => {
-    const world = new World();
-    world.errors.push(new ApiError(429, '', '1'));
-    const started = performance.now();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
-    assert.equal((await queue.enqueue(demo, request(1))).kind, 'stored');
-    assert.ok(performance.now() - started >= 1000);
-  });
-
   test('is given up at the deadline, and a later delivery starts afresh', slow, async () => {
     const world = new World();
     world.errors.push(...Array.from({ length: 4 }, () => new ApiError(503, '')));
@@ -188,18 +177,6 @@ suite('a failed write', () => {
     await sleep(400);
     assert.deepEqual(await queue.enqueue(demo, request(2)), { kind: 'stored', superseded: false });
     assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v2');
-  });
-
-  test('reports a missing resource only if the API server says so', async () => {
-    const reasonAfter = async (error: unknown) => {
-      const world = new World();
-      world.errors.push(error);
-      const queue = new AnnotationQueue({ annotate: world.annotate, log });
-      const stored = await queue.enqueue(demo, request(1));
-      return stored.kind === 'failed' && stored.reason;
-    };
-    assert.equal(await reasonAfter(notFound('demo')), 'NotFound');
-    assert.equal(await reasonAfter(notFound('other')), 'ApiServerRefused');
   });
 
   test("is given up at once if a retry can't help, and the log contains the reason", async () => {

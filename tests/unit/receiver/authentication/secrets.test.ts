@@ -60,17 +60,6 @@ suite('the secrets in a file', { concurrency: true }, () => {
     assert.deepEqual(await readSecrets(demo), { hmac: ['new', 'old'], bearer: undefined });
   });
 
-  test('follow a mounted Secret, whose files are links that change all at once', slow, async (t) => {
-    const { volume, readSecrets } = await mountedToken(t, { token: 'one' });
-    const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
-    assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
-    await changeData(volume, second);
-    await symlink('..data/team.demo', join(volume, 'team.demo'));
-    await untilRead();
-    assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
-    assert.deepEqual((await readSecrets(other)).bearer, ['two']);
-  });
-
   test('of a mounted Secret are all known once its data change, before each file has its link', slow, async (t) => {
     const { volume, readSecrets } = await mountedToken(t, { token: 'one' });
     const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });

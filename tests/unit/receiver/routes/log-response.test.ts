@@ -47,16 +47,6 @@ test('a log line contains the outcome of a delivery and its allowed headers, in 
   });
 });
 
-test('a log line names the event and the delivery ID of every sender', () => {
-  const ofSenders = [
-    ...['github', 'gitea', 'forgejo', 'gogs'].flatMap((sender) => [`x-${sender}-event`, `x-${sender}-delivery`]),
-    ...['x-gitlab-event', 'x-gitlab-event-uuid', 'x-event-key', 'x-request-uuid', 'webhook-id'],
-    ...['user-agent', 'x-request-id'],
-  ];
-  const headers = Object.fromEntries(ofSenders.map((name) => [name, `of ${name}`]));
-  assert.deepEqual(linesOf([{ ...record, headers: { ...secrets, ...headers } }])[0]?.headers, headers);
-});
-
 test('a log line contains neither credentials nor an unknown path', () => {
   const basic = { ...record, headers: { authorization: `Basic ${btoa('hook:s3cret')}` } };
   assert.doesNotMatch(JSON.stringify(linesOf([basic])), /Basic|s3cret/);

