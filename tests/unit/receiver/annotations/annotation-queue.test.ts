@@ -35,6 +35,12 @@ class World {
   };
 }
 
+/** A cluster, and a queue for it. */
+function arrange(options: Partial<ConstructorParameters<typeof AnnotationQueue>[0]> = {}) {
+  const world = new World();
+  return { world, queue: new AnnotationQueue({ annotate: world.annotate, log, ...options }) };
+}
+
 const request = (id: number): AcceptedDelivery & { kind: 'request' } => ({
   kind: 'request',
   ref: `v${id}`,
@@ -51,8 +57,7 @@ const requestAndPush = (id: number): AcceptedDelivery => ({ ...request(id), push
 
 suite('deliveries for one resource', () => {
   test('are combined into two successive writes if they arrive in a burst, and each gets its response', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const { world, queue } = arrange();
     const results = await Promise.all(Array.from({ length: 500 }, (_, id) => queue.enqueue(demo, request(id))));
     assert.equal(world.writes, 2);
     assert.equal(world.maxInProgress, 1);
@@ -63,8 +68,7 @@ suite('deliveries for one resource', () => {
   });
 
   test('keep both the last request and the last push', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const { world, queue } = arrange();
     const results = await Promise.all(
       [request(1), request(2), push('a'), push('b'), request(5)].map((each) => queue.enqueue(demo, each)),
     );
@@ -81,8 +85,7 @@ suite('deliveries with a time of their own', () => {
   const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
 
   test('are stored with it, but never with one later than the arrival', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const { world, queue } = arrange();
     const madeAt = minutesAgo(10);
     await queue.enqueue(demo, { ...requestAndPush(1), madeAt });
     const stored = world.stored.get('team/demo');
@@ -93,8 +96,7 @@ suite('deliveries with a time of their own', () => {
   });
 
   test('are ordered by it if they wait together, separately for requests and pushes', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const { world, queue } = arrange();
     const results = await Promise.all(
       [
         request(0),
@@ -153,9 +155,8 @@ const certificateError = () => codedError('CERT_HAS_EXPIRED', 'certificate has e
 suite('a failed write', () => {
   test('is retried together with newer deliveries if a retry can help', slow, async () => {
     for (const error of [new ApiError(409, ''), codedError('ECONNRESET', 'read ECONNRESET')]) {
-      const world = new World();
+      const { world, queue } = arrange();
       world.errors.push(error);
-      const queue = new AnnotationQueue({ annotate: world.annotate, log });
       const first = queue.enqueue(demo, request(1));
       await sleep(15);
       const second = queue.enqueue(demo, request(2));
@@ -166,9 +167,8 @@ suite('a failed write', () => {
   });
 
   test('is given up at the deadline, and a later delivery starts afresh', slow, async () => {
-    const world = new World();
+    const { world, queue } = arrange({ deadlineMs: 120 });
     world.errors.push(...Array.from({ length: 4 }, () => new ApiError(503, '')));
-    const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 120 });
     const started = performance.now();
     const result = await queue.enqueue(demo, request(1));
     assert.equal(result.kind, 'failed');
@@ -180,10 +180,9 @@ suite('a failed write', () => {
   });
 
   test("is given up at once if a retry can't help, and the log contains the reason", async () => {
-    const world = new World();
-    world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(400, ''), certificateError());
     const { log, lines } = recordingLog();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
+    const { world, queue } = arrange({ log });
+    world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(400, ''), certificateError());
     for (let i = 0; i < 3; i++) {
       const result = await queue.enqueue(demo, request(i));
       assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
@@ -197,27 +196,24 @@ suite('a failed write', () => {
   const denial = new ApiError(403, '{"reason":"Forbidden","message":"User \\"r\\" cannot patch resource"}');
 
   test('because access was denied is retried, because the API server may have just started', slow, async () => {
-    const world = new World();
+    const { world, queue } = arrange();
     world.errors.push(new ApiError(503, ''), denial, denial, denial);
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
     assert.equal((await queue.enqueue(demo, request(1))).kind, 'stored');
   });
 
   test('because access was denied is reported as rejected at the deadline', async () => {
-    const world = new World();
-    world.errors.push(...Array.from({ length: 50 }, () => denial));
     const { log, lines } = recordingLog();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 150 });
+    const { world, queue } = arrange({ log, deadlineMs: 150 });
+    world.errors.push(...Array.from({ length: 50 }, () => denial));
     const result = await queue.enqueue(demo, request(2));
     assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
     assert.equal(lines[0]?.err, denial);
   });
 
   test('is logged once with its cause after the deadline, instead of once per delivery', async () => {
-    const world = new World();
-    world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
     const { log, lines } = recordingLog();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 150 });
+    const { world, queue } = arrange({ log, deadlineMs: 150 });
+    world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
     const results = await Promise.all([1, 2, 3, 4, 5].map((id) => queue.enqueue(demo, request(id))));
     assert.ok(results.every((result) => result.kind === 'failed' && result.reason === 'ApiServerUnavailable'));
     assert.match(String(lines[0]?.err), /etcd is away/);
@@ -253,18 +249,16 @@ const older = (key: string) => {
 
 suite('a delivery that is older than the stored one', () => {
   test("is reported as superseded, and isn't written again", async () => {
-    const world = new World();
+    const { world, queue } = arrange();
     world.errors.push(older('sync.io/requested-at'));
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
     assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: true });
     assert.equal(world.writes, 1);
     assert.equal(world.stored.size, 0);
   });
 
   test("doesn't affect deliveries that arrived with it", async () => {
-    const world = new World();
+    const { world, queue } = arrange();
     world.errors.push(older('sync.io/requested-at'));
-    const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const results = await Promise.all([
       queue.enqueue(demo, request(1)),
       queue.enqueue({ ...demo, name: 'other' }, request(2)),
@@ -324,8 +318,7 @@ test('API servers whose clocks differ cause one retry, and no endless loop', asy
 
 suite('the load on the API server', () => {
   test('is limited across all resources', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log, concurrency: 4 });
+    const { world, queue } = arrange({ concurrency: 4 });
     await Promise.all(
       Array.from({ length: 40 }, (_, i) => queue.enqueue({ namespace: 'team', name: `r${i}` }, request(i))),
     );
@@ -334,8 +327,7 @@ suite('the load on the API server', () => {
   });
 
   test('is limited per resource, and other resources are still served', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaitingForOne: 3 });
+    const { queue } = arrange({ maxWaitingForOne: 3 });
     const results = await Promise.all([1, 2, 3, 4].map((id) => queue.enqueue(demo, request(id))));
     assert.deepEqual(results.at(-1), { kind: 'failed', reason: 'TooManyRequests', details: { retryAfterMs: 1000 } });
     assert.ok(results.slice(0, 3).every(({ kind }) => kind === 'stored'));
@@ -343,8 +335,7 @@ suite('the load on the API server', () => {
   });
 
   test('is limited by the number of waiting deliveries', async () => {
-    const world = new World();
-    const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaiting: 10 });
+    const { queue } = arrange({ maxWaiting: 10 });
     const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.enqueue(demo, request(id))));
     assert.equal(results.filter(({ kind }) => kind === 'stored').length, 10);
     assert.equal(results.filter(({ kind }) => kind === 'failed').length, 5);

@@ -144,71 +144,51 @@ async function mirrorOf({ t, check, onWatch }: Fake) {
 }
 
 suite('after a watch that ended with an error,', () => {
-  const again = () => Promise.withResolvers<string | null>();
-
-  test('a reflector continues from the last version, even that of a bookmark', async (t) => {
-    const resumed = again();
+  /** The version from which a reflector goes on after a watch with these events, and its number of lists. */
+  async function resumed(t: TestContext, events: string, answer: ReturnType<Fake['check']>) {
+    const again = Promise.withResolvers<string | null>();
     const { lists } = await mirrorOf({
       t,
-      check: () => ({ version: '13', items: [object('b', '11')] }),
+      check: () => answer,
       onWatch: (watch, index) => {
-        if (index === 2) return resumed.resolve(watch.resourceVersion);
-        watch.answer(event('ADDED', 'b', '11') + event('BOOKMARK', '', '12'));
+        if (index === 2) return again.resolve(watch.resourceVersion);
+        watch.answer(events);
         setImmediate(watch.cut);
       },
     });
-    assert.equal(await resumed.promise, '12');
-    assert.equal(lists(), 1);
+    return { version: await again.promise, lists: lists() };
+  }
+
+  test('a reflector continues from the last version, even that of a bookmark', async (t) => {
+    const events = event('ADDED', 'b', '11') + event('BOOKMARK', '', '12');
+    const found = await resumed(t, events, { version: '13', items: [object('b', '11')] });
+    assert.deepEqual(found, { version: '12', lists: 1 });
   });
 
   const LARGE = '90071992547409910001';
   const histories: [name: string, answer: ReturnType<Fake['check']>, isContinued: boolean][] = [
     ['has nothing new', { version: LARGE, items: [object('b', LARGE)] }, true],
-    [
-      'changed the last object',
-      { version: '90071992547409910003', items: [object('b', '90071992547409910002')] },
-      true,
-    ],
+    ['changed it', { version: '90071992547409910003', items: [object('b', '90071992547409910002')] }, true],
     ['has an older version', { version: '90071992547409910000', items: [object('b', LARGE)] }, false],
     ['lost a change', { version: '90071992547409910003', items: [object('b', '11')] }, false],
     ['has passed our version, but lost an object', { version: '90071992547409910003', items: null }, false],
     ['has versions that are no numbers', { version: 'x', items: [object('b', LARGE)] }, false],
   ];
-  for (const [name, answer, isContinued] of histories) {
+  for (const [name, answer, isContinued] of histories)
     test(`a reflector ${isContinued ? 'continues' : 'lists again'} if the server ${name}`, async (t) => {
-      const resumed = again();
-      await mirrorOf({
-        t,
-        check: () => answer,
-        onWatch: (watch, index) => {
-          if (index === 2) return resumed.resolve(watch.resourceVersion);
-          watch.answer(event('ADDED', 'b', LARGE));
-          setImmediate(watch.cut);
-        },
-      });
-      assert.equal(await resumed.promise, isContinued ? LARGE : '10');
+      const { version } = await resumed(t, event('ADDED', 'b', LARGE), answer);
+      assert.equal(version, isContinued ? LARGE : '10');
     });
-  }
 
   for (const [name, items, isContinued] of [
     ['is still gone', null, true],
     ['is there again', [object('a', '9')], false],
     ['was made again', [object('a', '14')], true],
-  ] as const) {
+  ] as const)
     test(`a reflector ${isContinued ? 'continues' : 'lists again'} if a deleted object ${name}`, async (t) => {
-      const resumed = again();
-      await mirrorOf({
-        t,
-        check: () => ({ version: '15', items: items && [...items] }),
-        onWatch: (watch, index) => {
-          if (index === 2) return resumed.resolve(watch.resourceVersion);
-          watch.answer(event('DELETED', 'a', '12'));
-          setImmediate(watch.cut);
-        },
-      });
-      assert.equal(await resumed.promise, isContinued ? '12' : '10');
+      const { version } = await resumed(t, event('DELETED', 'a', '12'), { version: '15', items: items && [...items] });
+      assert.equal(version, isContinued ? '12' : '10');
     });
-  }
 
   for (const [status, isContinued] of [
     [401, true],
@@ -217,7 +197,7 @@ suite('after a watch that ended with an error,', () => {
     [500, true],
   ] as const) {
     test(`a reflector ${isContinued ? 'continues' : 'lists again'} after ${status}`, async (t) => {
-      const resumed = again();
+      const again = Promise.withResolvers<string | null>();
       const { lists } = await mirrorOf({
         t,
         check: () => ({ version: '12', items: [object('a', '9')] }),
@@ -225,10 +205,10 @@ suite('after a watch that ended with an error,', () => {
           if (index === 1) watch.fail(status);
           // Another one follows a 401 at once, with fresh credentials.
           else if (index === 2 && status === 401) watch.fail(status);
-          else resumed.resolve(watch.resourceVersion);
+          else again.resolve(watch.resourceVersion);
         },
       });
-      await resumed.promise;
+      await again.promise;
       assert.equal(lists(), isContinued ? 1 : 2);
     });
   }
