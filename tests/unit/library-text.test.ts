@@ -113,11 +113,6 @@ suite('a message for users has no text of a library', () => {
       [{ server: 7 }, {}, 'server'],
       [{ server: 'https://x' }, { token: [] }, 'token'],
       [{ server: 'https://x' }, user, 'exec.command'],
-      [
-        { server: 'https://x' },
-        { exec: { ...user.exec, command: 'x', interactiveMode: 'no' } },
-        'exec.interactiveMode',
-      ],
       ['x', {}, 'cluster'],
     ] as [object, object, string][]) {
       const notes = await noteOf(['status', '--kubeconfig', await kubeconfigWith(t, cluster, wrong)]);

@@ -64,11 +64,11 @@ interface Answer {
   };
 }
 
-type Given = [body: unknown, headers?: Record<string, string>, path?: string, from?: string];
+type Given = [body: unknown, headers?: Record<string, string>, path?: string];
 
-function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod', from]: Given): Promise<Answer> {
+function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod']: Given): Promise<Answer> {
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const options = { port, path, method: 'POST', agent: false, localAddress: from };
+  const options = { port, path, method: 'POST', agent: false };
   return new Promise((resolve, reject) => {
     const sent = request({ ...options, headers: { 'Content-Type': 'application/json', ...headers } }, (response) => {
       const answerOf = (received: string) => {

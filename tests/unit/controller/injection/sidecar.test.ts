@@ -261,20 +261,21 @@ suite('the proxy of agents', () => {
   const cases: [name: string, given: Record<string, string>, expected: Record<string, string>][] = [
     ['none', { PATH: '/bin', HTTPS_PROXY: '' }, {}],
     [
-      'in either spelling, the lower one first',
-      { HTTPS_PROXY: 'http://upper:1', https_proxy: 'http://lower:1' },
-      { https_proxy: 'http://lower:1' },
+      'in lower case first',
+      { HTTPS_PROXY: 'http://upper:1', https_proxy: 'http://l:1' },
+      { https_proxy: 'http://l:1' },
     ],
     [
-      'with its exceptions',
+      'with exceptions',
       { HTTP_PROXY: 'http://p:80', NO_PROXY: '.svc' },
       { http_proxy: 'http://p:80', no_proxy: '.svc' },
     ],
     [
-      'with the port that Node takes where there is none: curl takes 1080',
-      { HTTP_PROXY: 'http://proxy.test', HTTPS_PROXY: 'https://proxy.test/' },
-      { http_proxy: 'http://proxy.test:80', https_proxy: 'https://proxy.test:443' },
+      'with the port that Node takes: curl takes 1080',
+      { HTTPS_PROXY: 'https://p.test/' },
+      { https_proxy: 'https://p.test:443' },
     ],
+    ['with the other port', { HTTP_PROXY: 'http://p.test' }, { http_proxy: 'http://p.test:80' }],
     ['with a password', { HTTPS_PROXY: 'http://me:secret@proxy:3128', HTTP_PROXY: 'http://p:80' }, {}],
   ];
   for (const [name, given, expected] of cases) {

@@ -131,14 +131,6 @@ suite('the store of GitHub App tokens', () => {
     assert.equal(secrets.length, 2, 'it looks again');
   });
 
-  test('queries an API that never answers once, however often a resource is reconciled', async (t) => {
-    const { supply, calls } = await arrange(t, () => {});
-    assert.equal(await supply('a'), undefined);
-    await until(() => calls() > 0, { describe: 'the API is asked' });
-    for (let index = 0; index < 100; index += 1) assert.equal(await supply('a'), undefined);
-    assert.equal(calls(), 1);
-  });
-
   test('pauses after an API has failed', async (t) => {
     const { supply, enqueued, calls } = await arrange(t, (_, response) => void response.writeHead(503).end('{}'));
     await supply('a');

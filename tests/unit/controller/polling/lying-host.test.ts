@@ -60,11 +60,10 @@ suite('an incomplete response is retried if', () => {
     });
   }
 
-  for (const [name, answer] of [['an error of its own', packet('ERR secret words')]] as const) {
-    test(`a commit is requested and the server says ${name}`, async (t) => {
-      await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query({ prefixes: [], commit: first }));
-    });
-  }
+  test('a commit is requested and the server reports an error', async (t) => {
+    const url = await startLyingHost(t, packet('ERR secret words'));
+    await assertTriedAgain(clientFor(t, url).query({ prefixes: [], commit: first }));
+  });
 
   for (const answer of ['', packet('ERR secret words'), `003e${first} HEAD\0x`]) {
     test(`a server with git:// says ${JSON.stringify(answer.slice(0, 12))}`, async (t) => {

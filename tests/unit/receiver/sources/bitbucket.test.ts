@@ -4,7 +4,7 @@ import { readBitbucketEvent } from '../../../../receiver/sources/bitbucket.ts';
 import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
-const source = 'bitbucket';
+const source = 'bitbucket' as const;
 const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
 const request = (ref: string, fields: { pushedRef?: string } = {}) => ({
   kind: 'request' as const,

@@ -4,7 +4,7 @@ import type { Delivery, NothingReason } from '../../../../receiver/sources/deliv
 import { readGitLabEvent } from '../../../../receiver/sources/gitlab.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
-const source = 'gitlab';
+const source = 'gitlab' as const;
 const commit = 'da1560886d4f094c3e6c9ef40349f7d38b5d27d7';
 const nullCommit = '0'.repeat(40);
 
