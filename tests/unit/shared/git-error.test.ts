@@ -272,24 +272,17 @@ suite('the environment of git defines', () => {
   ];
 
   test('nothing of the machine, and the allowed transports', () => {
-    const { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL, ...others } =
-      gitEnvironment({});
-    assert.deepEqual(
-      { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL },
-      {
-        GIT_CONFIG_NOSYSTEM: '1',
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        GIT_TERMINAL_PROMPT: '0',
-        LC_ALL: 'C',
-        GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
-      },
-    );
-    assert.deepEqual(configOf(others), usual);
-    assert.equal(others.GIT_SSH_COMMAND, sshCommand({}));
-    assert.deepEqual(
-      Object.keys(others).filter((name) => !/^GIT_CONFIG_(COUNT|(KEY|VALUE)_\d)$/.test(name)),
-      ['GIT_SSH_COMMAND', 'GIT_NO_LAZY_FETCH'],
-    );
+    const environment = gitEnvironment({});
+    assert.partialDeepStrictEqual(environment, {
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_TERMINAL_PROMPT: '0',
+      LC_ALL: 'C',
+      GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
+      GIT_SSH_COMMAND: sshCommand({}),
+    });
+    assert.ok('GIT_NO_LAZY_FETCH' in environment);
+    assert.deepEqual(configOf(environment), usual);
   });
 
   test('the credentials', () => {
@@ -320,11 +313,7 @@ suite('the environment of git defines', () => {
     ['nobody', {}, `${always} ${strict}`],
     ['by a key', { sshKeyFile: "/a'b" }, `${always} -o IdentitiesOnly=yes -i '/a'\\''b' ${strict}`],
     ['known hosts', { knownHostsFile: '/k' }, `${always} ${strict.replace('File=/dev/null', "File='/k'")}`],
-    [
-      'whoever answers',
-      { knownHostsFile: '/k', ignoresHostKey: true },
-      `${always} ${strict.replace('Checking=yes', 'Checking=no')}`,
-    ],
+    ['any server', { ignoresHostKey: true }, `${always} ${strict.replace('Checking=yes', 'Checking=no')}`],
     [
       'an address',
       { sshHost: { address: '192.0.2.1', port: 2222, alias: 'git.test' } },

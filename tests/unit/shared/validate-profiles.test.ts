@@ -113,41 +113,19 @@ suite('the validation of a spec of the maximum size', () => {
   });
   const long = '1'.repeat(512);
   const reference = '{{ .Vars.a }}';
-
+  const pattern = '{a..'.repeat(128);
+  const patterns = { mappings: [mapping({})], excludePatterns: Array(64).fill(pattern) };
+  const patches = Array(16).fill({ file: pattern, set: { a: '' } });
+  const paths = Array(64).fill(mapping({ source: reference.repeat(7), destination: reference }));
   const multiplied: [what: string, sync: Parameters<typeof validateProfiles>[0]][] = [
     ['a variable in many values', { defaults: { vars: { a: long } }, profiles: { p: patchesOf(8_192, reference) } }],
+    ['a variable in many paths', { profiles: many(32, 'p', { mappings: paths, vars: { a: long } }) }],
+    ['patterns', { profiles: many(4, 'p', patterns) }],
     [
-      'a variable in many paths',
-      {
-        profiles: many(32, 'p', {
-          mappings: Array(64).fill(mapping({ source: reference.repeat(7), destination: reference })),
-          vars: { a: long },
-        }),
-      },
+      'inherited patterns',
+      { defaults: { excludePatterns: patterns.excludePatterns }, profiles: many(32, 'p', { mappings: [mapping({})] }) },
     ],
-    [
-      'patterns',
-      { profiles: many(4, 'p', { mappings: [mapping({})], excludePatterns: Array(64).fill('{a..'.repeat(128)) }) },
-    ],
-    [
-      'patterns that all profiles inherit',
-      {
-        defaults: { excludePatterns: Array(64).fill('{a..'.repeat(128)) },
-        profiles: many(32, 'p', { mappings: [mapping({})] }),
-      },
-    ],
-    [
-      'patterns of patches',
-      {
-        profiles: {
-          p: {
-            mappings: Array(32).fill(
-              mapping({ patches: Array(16).fill({ file: '{a..'.repeat(128), set: { a: '' } }) }),
-            ),
-          },
-        },
-      },
-    ],
+    ['patterns of patches', { profiles: { p: { mappings: Array(32).fill(mapping({ patches })) } } }],
   ];
   for (const [what, sync] of multiplied) {
     test(`ends soon with a problem if ${what} would take long`, () => {

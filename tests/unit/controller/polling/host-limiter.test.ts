@@ -89,18 +89,6 @@ suite('on one git server', () => {
     assert.ok(begun.includes('poll'), begun.join(', '));
   });
 
-  test("at most a second's worth begins at once, and the rest at its rate", slow, async () => {
-    const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
-    const begunAt: number[] = [];
-    const started = performance.now();
-    const run = async () => void begunAt.push(performance.now() - started);
-    for (let index = 0; index < 30; index += 1) limiter.add({ host: 'one', namespace: 'x', run }, false);
-    // On a busy machine, some of the next second start before the last one is added.
-    assert.ok(begunAt.length >= 20 && begunAt.length < 25, `${begunAt.length} began at once`);
-    await until(() => begunAt.length === 30, { describe: 'the rest' });
-    assert.ok((begunAt[29] ?? 0) > 400, `ten more at 20 a second took ${begunAt[29]} ms`);
-  });
-
   test('the rate counts each request of a call, when it is sent', slow, async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
     let sent = 0;

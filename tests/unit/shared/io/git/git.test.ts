@@ -67,19 +67,10 @@ suite('a git process', () => {
   });
 
   test('stays within its memory limit, whatever a server sends', slow, async (t) => {
-    const refs = Array.from({ length: 1_000 }, (_, index) => packet(`${'a'.repeat(40)} refs/heads/${index}\n`)).join(
-      '',
-    );
+    const refs = packet(`${'a'.repeat(40)} refs/heads/x\n`).repeat(1_000_000);
     const host = createServer((socket) => {
       socket.on('error', () => {});
-      socket.once('data', async () => {
-        socket.write(packet(`${'a'.repeat(40)} HEAD\0agent=git\n`));
-        const closed = new Promise((resolve) => socket.once('close', resolve));
-        for (let count = 0; count < 1_000 && !socket.destroyed; count += 1)
-          if (!socket.write(refs))
-            await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
-        socket.end('0000');
-      });
+      socket.once('data', () => socket.end(`${packet(`${'a'.repeat(40)} HEAD\0agent=git\n`)}${refs}0000`));
     }).listen(0, '127.0.0.1');
     await once(host, 'listening');
     t.after(() => host.close());
