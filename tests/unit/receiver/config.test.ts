@@ -88,6 +88,7 @@ test("all problems of the receiver's configuration are reported at once", () => 
     LOG_DEV_MODE: 'yes',
     TLS_CERT_FILE: '/c',
   });
+  assert.match(problemsOf({ TLS_KEY_FILE: '/k' }).join(), /^TLS_CERT_FILE/);
   const names = problems.map((problem) => problem.split(':')[0]).sort();
   assert.deepEqual(names, [
     ...['HEALTH_PORT', 'LOG_DEV_MODE', 'LOG_LEVEL', 'MAX_BODY_BYTES', 'METRICS_PORT', 'RECEIVER_PORT', 'TLS_KEY_FILE'],

@@ -191,6 +191,32 @@ suite('a client that sends slowly, with', { concurrency: true }, () => {
   });
 });
 
+suite('a reused client port', () => {
+  test("doesn't hide a connection from the limit", slow, async (t) => {
+    const app = await startApp(t, { maxConnections: 5, headTimeoutMs: 1000 });
+    const open = (localPort?: number) =>
+      new Promise<Socket | undefined>((resolve) => {
+        const socket = connect({ port: app.port, host: '127.0.0.1', ...(localPort && { localPort }) });
+        socket.once('connect', () => resolve(socket)).on('error', () => resolve(undefined));
+        t.after(() => socket.destroy());
+      });
+    const again: Socket[] = [];
+    for (let tries = 0; tries < 200 && again.length < 10; tries++) {
+      const first = await open();
+      const localPort = first?.localPort;
+      first?.resetAndDestroy();
+      await new Promise((resolve) => setImmediate(resolve));
+      // The port may be taken: by the end of the first connection, or by another program.
+      const second = await open(localPort);
+      if (second) again.push(second);
+    }
+    assert.ok(again.length > 0, 'no port could be used again');
+    const isOver = ({ destroyed, readyState }: Socket) => destroyed || readyState !== 'open';
+    for (const socket of again) socket.resume();
+    await until(() => again.every(isOver), { describe: 'heads to be waited for no longer' });
+  });
+});
+
 suite("requests whose responses aren't read", () => {
   test('end their connection, and a limited number of them reaches the program', slow, async (t) => {
     let reached = 0;
@@ -259,6 +285,13 @@ suite('connections of clients', () => {
     await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
     await until(() => works(app).then(() => true), { describe: 'another one', interval: 200 });
     assert.ok([...known, ...bodies].filter(isOpen).length < 4);
+  });
+
+  test('without any data are dropped after a second', async (t) => {
+    const app = await startApp(t, { maxConnections: 5 });
+    const silent = Array.from({ length: 5 }, () => dial(t, app.port, ''));
+    await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
+    assert.ok(silent.filter(isOpen).length < 5);
   });
 
   test('of one address can be all that are free, and make room for others beyond its share', async (t) => {

@@ -87,6 +87,17 @@ suite('the answer to a query', () => {
     assert.deepEqual([last?.leftOut, last?.after], ['limit', { executable: false }]);
   });
 
+  test("counts the names that don't fit", async () => {
+    const changes = Array.from({ length: INSPECTION.changes }, () => ({
+      path: randomBytes(500).toString('hex'),
+      kind: 'add' as const,
+      reason: 'New',
+    }));
+    const answer = await openAnswer(await sealAnswer({ changes, more: 5 }, { to, about }), { keys, about });
+    assert.ok(answer && answer.changes.length < changes.length);
+    assert.equal(answer.changes.length + answer.more, changes.length + 5);
+  });
+
   test('is ignored if it is malicious', slow, async () => {
     const pack = async (bytes: Buffer | string) => await seal(Buffer.from(bytes), { to, about });
     const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));

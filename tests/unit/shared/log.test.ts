@@ -131,6 +131,11 @@ test("an uncaught value that isn't an error is the last line as well", async () 
   assert.deepEqual([status, JSON.parse(stdout).err], [1, { message: 'boom' }]);
 });
 
+test("a log line shows an object that isn't an error and has no text", slow, async () => {
+  for (const made of ['Object.create(null)', `JSON.parse('{"toString":1}')`])
+    assert.deepEqual((await shown(`const err = ${made};`)).err, { message: '[object Object]' });
+});
+
 test('a log line shows the beginning of a long message', async () => {
   const error = "Object.assign(new Error('x'.repeat(60_000)), { reason: 'y'.repeat(60_000) })";
   const line = await killedAfter(`createLogger('demo', { level: 'info' }).warn({ err: ${error} }, 'failed');`);

@@ -99,6 +99,14 @@ suite('a certificate that the controller makes', () => {
     }
   });
 
+  test('contains a host name of 80 letters among its names', async (t) => {
+    const long = `${'a'.repeat(40)}.${'b'.repeat(39)}.svc`;
+    const { certificate } = makeServingCertificate(authority, [long], now);
+    assert.equal(new X509Certificate(certificate).checkHost(long), long);
+    const files = { 'ca.crt': authority.certificate, 'tls.crt': certificate };
+    assert.match(await openssl(t, files, 'verify', '-x509_strict', '-CAfile', 'ca.crt', 'tls.crt'), /OK/);
+  });
+
   test("can be self-signed, and then isn't a CA", async (t) => {
     const alone = makeSelfSigned(hosts, now);
     const { ca, subject, issuer, publicKey } = new X509Certificate(alone.certificate);

@@ -94,6 +94,11 @@ suite('an admission review', () => {
     assert.deepEqual(outcomes, ['patched']);
   });
 
+  test('of a namespace that another operator serves is allowed without a change', async (t) => {
+    const { post } = await start(t, { watches: (namespace) => namespace !== 'plant' });
+    assert.deepEqual((await post(review(pod))).response, { uid: 'u-1', allowed: true });
+  });
+
   test('of another kind of object is allowed without a change', async (t) => {
     const { post } = await start(t, { cached: () => undefined });
     const others = [

@@ -223,13 +223,13 @@ suite('an injected pod', () => {
 
   test('mounts the whole volume once if the agent keeps its files elsewhere in it', () => {
     const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: './sites/www' }] };
-    const annotations = { 'sync.io/state-directory': 'private//state/' };
+    const annotations = { 'sync.io/state-directory': 'mes données//日本語/' };
     const sidecar = sidecarOf(inject(pod({ containers: [part] }, { annotations })));
     const mounts = sidecar.volumeMounts.filter(({ name }) => name === 'data');
     assert.deepEqual(mounts, [{ name: 'data', mountPath: '/data' }]);
     assert.equal(variable(sidecar, 'DATA_PATH')?.value, '/data');
     assert.equal(variable(sidecar, 'DATA_DIRECTORY')?.value, 'sites/www');
-    assert.equal(variable(sidecar, 'STATE_DIRECTORY')?.value, 'private/state');
+    assert.equal(variable(sidecar, 'STATE_DIRECTORY')?.value, 'mes données/日本語');
     const whole = sidecarOf(inject(pod({}, { annotations })));
     assert.equal(variable(whole, 'DATA_DIRECTORY'), undefined);
     const without = sidecarOf(inject(pod({ containers: [part] })));

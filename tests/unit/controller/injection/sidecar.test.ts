@@ -116,6 +116,15 @@ suite('the injected sidecar', () => {
     );
   });
 
+  test('mounts no keys to trust if no signatures are required', () => {
+    const git = {
+      repo: 'https://git.test/app.git',
+      ref: 'main',
+      verify: { mode: 'none', keysSecretRef: { name: 'k' } },
+    };
+    assert.deepEqual(injected({ git }, {}).volumes.map(nameOf), plain.volumes.map(nameOf));
+  });
+
   test('adds its volumes', () => {
     assert.deepEqual(
       plain.volumes,

@@ -89,6 +89,19 @@ suite('on one git server', () => {
     assert.ok(begun.includes('poll'), begun.join(', '));
   });
 
+  test('a queued call starts if its turn comes while the queue is checked', async (t) => {
+    const readings: number[] = [];
+    let now = 0;
+    t.mock.method(performance, 'now', () => readings.shift() ?? now);
+    const limiter = new HostLimiter({ ...limits, perSecond: 1 });
+    const { begun, call } = makeCalls();
+    limiter.add(call('x', 'first'), false);
+    now = 1_001;
+    readings.push(999);
+    limiter.add(call('x', 'second'), false);
+    await until(() => begun.includes('second'), { timeout: 5_000, describe: 'the second call has started' });
+  });
+
   test('the rate counts each request of a call, when it is sent', slow, async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
     let sent = 0;

@@ -119,6 +119,13 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     assert.ok(answer.kind === 'error' && answer.retryAfterMs <= 5_000 + failingForMs, JSON.stringify(answer));
   });
 
+  test('are queried after a moment if they ask for a retry at once, for all waiting subscribers', async (t) => {
+    const { server, untilAnswered } = await arrange(t);
+    server.fault = { status: 429, headers: { 'Retry-After': '0' } };
+    const answer = await untilAnswered('default/a');
+    assert.ok(answer.kind === 'error' && answer.retryAfterMs > 500, JSON.stringify(answer));
+  });
+
   test('are queried in an hour if they ask for a retry in years', async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 429, headers: { 'Retry-After': '9'.repeat(400) } };
@@ -144,6 +151,15 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
       'git.authentication',
       'within one, they share it',
     );
+  });
+
+  test('use the longest time limit of the subscribers of a query', slow, async (t) => {
+    const { server, subscribe, untilAnswered } = await arrange(t);
+    server.fault = { hang: true };
+    subscribe('default/patient', { timeoutMs: 1_500 });
+    const started = performance.now();
+    assert.equal(commitOf(await untilAnswered('default/hasty', { timeoutMs: 100 }), ''), 'git.timeout');
+    assert.ok(performance.now() - started >= 1_450);
   });
 
   test('are not polled once no resource subscribes', slow, async (t) => {

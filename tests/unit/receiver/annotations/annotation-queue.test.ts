@@ -130,6 +130,14 @@ suite('deliveries about several repositories', () => {
     return { patches, queue: new AnnotationQueue({ annotate, log }) };
   }
 
+  test('are stored in the order of arrival if all are accepted', async () => {
+    const { world, queue } = arrange();
+    const names = ['a/a', 'b/b', 'b/b', 'a/a', 'c/c', 'a/a', '-'];
+    await Promise.all(names.map((name, id) => queue.enqueue(demo, about(name, id))));
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v6');
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-repo'], '-');
+  });
+
   test('each get their own response, in any order', async () => {
     const { queue, patches } = ownedBy('org/own');
     const names = Array.from({ length: 60 }, (_, id) => (id % 3 === 0 ? 'org/own' : `org/other${id % 4}`));
