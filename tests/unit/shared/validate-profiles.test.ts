@@ -192,6 +192,7 @@ suite('a profile', () => {
     allowEmpty: true,
     groupWrite: true,
   };
+
   test('has every setting, even if none is specified', () => {
     assert.deepEqual(resolveProfile({ profiles: { p: { mappings } } }, 'p'), builtIn);
   });
