@@ -32,23 +32,11 @@ suite('links are followed', () => {
     excludes?: string[];
     files: Record<string, string>;
   }[] = [
-    { name: 'to a file', tree: { 'd/l': link('../a'), a: 'file' }, sources: ['d'], files: { 'd/l': 'a' } },
     {
       name: 'to a directory, with everything below it',
       tree: { 'd/l': link('../e'), 'e/a': 'file', 'e/f/b': 'file' },
       sources: ['d'],
       files: { 'd/l/a': 'e/a', 'd/l/f/b': 'e/f/b' },
-    },
-    {
-      name: 'within the source, with the target in its own place as well',
-      tree: { a: 'file', l: link('a'), e: link('./d//'), 'd/x': 'file' },
-      files: { a: 'a', l: 'a', 'd/x': 'd/x', 'e/x': 'd/x' },
-    },
-    {
-      name: 'to links, outside the source',
-      tree: { 'd/l': link('../x/one'), 'x/one': link('two'), 'x/two': link('../y/three'), 'y/three': 'file' },
-      sources: ['d'],
-      files: { 'd/l': 'y/three' },
     },
     {
       name: 'through links',
@@ -62,14 +50,7 @@ suite('links are followed', () => {
       sources: ['d'],
       files: { 'd/l': 'v/x' },
     },
-    {
-      name: 'to directories that contain links',
-      tree: { 'd/l': link('../e'), 'e/m': link('../f'), 'e/a': 'file', 'f/n': link('../a'), a: 'file' },
-      sources: ['d'],
-      files: { 'd/l/a': 'e/a', 'd/l/m/n': 'a' },
-    },
     { name: 'as a source', tree: { now: link('v/2'), 'v/2/a': 'file' }, sources: ['now'], files: { 'now/a': 'v/2/a' } },
-    { name: 'as a source that is a file', tree: { l: link('a'), a: 'file' }, sources: ['l'], files: { l: 'a' } },
     {
       name: 'above a source, without what is next to it',
       tree: { now: link('v'), 'v/2/a': 'file', 'v/3/b': 'file', 'v/l': link('/etc') },
@@ -128,20 +109,13 @@ suite('links are errors', () => {
   const DANGLING = 'no such file or directory in the commit';
   const broken: { name: string; tree: Tree; sources?: string[]; reasons: string[] }[] = [
     { name: 'with an absolute path', tree: { l: link('/etc/passwd') }, reasons: ['l: an absolute path'] },
-    { name: 'out of the repository', tree: { 'd/l': link('../../x') }, reasons: ['d/l: outside the repository'] },
     {
       name: 'out of the repository and back',
       tree: { 'd/l': link('../../root/d/a'), 'd/a': 'file' },
       reasons: ['d/l: outside the repository'],
     },
     { name: 'to nothing', tree: { l: link('none') }, reasons: [`l: ${DANGLING}`] },
-    { name: 'to something below a file', tree: { l: link('a/b'), a: 'file' }, reasons: [`l: ${DANGLING}`] },
     { name: 'to a file as a directory', tree: { l: link('a/'), a: 'file' }, reasons: [`l: ${DANGLING}`] },
-    {
-      name: 'to nothing through a missing directory',
-      tree: { l: link('x/../a'), a: 'file' },
-      reasons: [`l: ${DANGLING}`],
-    },
     { name: 'without a text', tree: { l: link('') }, reasons: ['l: its text is empty'] },
     {
       name: 'to a path that is too long',
@@ -164,7 +138,6 @@ suite('links are errors', () => {
       reasons: ["l: its text isn't UTF-8"],
     },
     { name: 'to themselves', tree: { l: link('l') }, reasons: ['l: a cycle'] },
-    { name: 'to each other', tree: { 'd/l': link('../m'), m: link('d/l') }, sources: ['d'], reasons: ['d/l: a cycle'] },
     { name: 'to their own directory', tree: { 'd/l': link('.'), 'd/a': 'file' }, reasons: ['d/l: a cycle'] },
     {
       name: 'to a directory above',
@@ -172,20 +145,6 @@ suite('links are errors', () => {
       sources: ['d/e'],
       reasons: ['d/e/l: a cycle'],
     },
-    { name: 'to the root', tree: { 'd/l': link('..'), a: 'file' }, sources: ['d'], reasons: ['d/l: a cycle'] },
-    {
-      name: 'to directories that lead back',
-      tree: { 'd/l': link('../e'), 'e/m': link('../f'), 'f/n': link('../d') },
-      sources: ['d'],
-      reasons: ['d/l/m/n: a cycle'],
-    },
-    {
-      name: 'to themselves as a source',
-      tree: { 'd/l': link('.'), 'd/a': 'file' },
-      sources: ['d/l'],
-      reasons: ['d/l: a cycle'],
-    },
-    { name: 'above a source', tree: { l: link('/etc') }, sources: ['l/passwd'], reasons: ['l: an absolute path'] },
     {
       name: 'because of another link',
       tree: { 'd/l': link('../m/x'), m: link('/etc') },
@@ -206,12 +165,6 @@ suite('links are errors', () => {
       tree: { l: link(`${'m/../'.repeat(41)}d/a`), m: link('d'), 'd/a': 'file' },
       sources: ['l'],
       reasons: ['l: more than 40 links to follow'],
-    },
-    {
-      name: 'to a cycle of others',
-      tree: { l: link('m'), m: link('./n/x'), n: link('m') },
-      sources: ['l'],
-      reasons: ['l: a cycle'],
     },
     {
       name: 'into a submodule that is not fetched',
@@ -247,16 +200,13 @@ suite('links are errors', () => {
     assert.deepEqual(followLinksIn(tree, { sources: ['d'], excludes: [...patterns, '/d/[ij]'] }).broken, []);
   });
 
-  test('whose message shows all patterns even if paths and texts are long', () => {
+  test('whose message shows all patterns, and the end of a target, even if paths and texts are long', () => {
     const names = Array.from({ length: 9 }, (_, n) => `${n}`.repeat(100));
     const tree = Object.fromEntries(names.map((name) => [`d/${name}`, link(`/none/${'x'.repeat(2_000)}`)]));
     const { message } = followLinksIn(tree, { sources: ['d'] });
     assert.ok(message.indexOf('to excludePatterns') < 1_024 && message.length < 1_600, message);
-  });
-
-  test('whose message shows the end of a long target', () => {
-    const { message } = followLinksIn({ l: link(`${'directory/'.repeat(20)}missing.conf`) });
-    assert.match(message, /l -> directory\/directory\/….*\/directory\/missing\.conf \(no such file/);
+    const single = followLinksIn({ l: link(`${'directory/'.repeat(20)}missing.conf`) });
+    assert.match(single.message, /l -> directory\/directory\/….*\/directory\/missing\.conf \(no such file/);
   });
 
   test('whose message quotes control characters in all names', () => {

@@ -61,10 +61,7 @@ suite('the memory that a sync needs', () => {
 
   test('is reported with the number of files so far and the limit to raise', slow, () => {
     const message = problemOf(64, paths(200_000)) ?? '';
-    assert.match(
-      message,
-      /^the profile maps more than \d{5} files in 0 directories, which needs more memory than the agent has: raise spec\.agent\.resources\.limits\.memory and recreate the pod, or map fewer files$/,
-    );
+    assert.match(message, /more than \d{5} files in 0 directories, .* raise spec\.agent\.resources\.limits\.memory /);
     const replaced = problemOf(64, paths(200_000), { manifest: owning(paths(5_000, 32)) }) ?? '';
     assert.match(replaced, /directories, in addition to 5000 delivered earlier, which needs/);
   });

@@ -24,10 +24,7 @@ const BIG = { isBig: true };
 suite("a template in text that isn't UTF-8 is a problem that names the bytes", () => {
   for (const [encoding, content, words] of [
     ['ISO-8859-1', Buffer.from(`city=K\xf6ln\n${NAME}`, 'latin1'), /^byte 6 isn't UTF-8, so the \{\{ at byte 15 /],
-    ['ISO-8859-1, with the character behind', Buffer.from(`${NAME}\xfc`, 'latin1'), /^byte 24 .* at byte 5 /],
-    ['Shift JIS', Buffer.concat([Buffer.from([0x93, 0xfa, 0x96, 0x7b]), Buffer.from(NAME)]), /^byte 0 .* at byte 9 /],
     ['ISO-8859-1, without the end of the braces', Buffer.from('\xfc{{ .GatewayName', 'latin1'), /at byte 1 /],
-    ['UTF-8 that is cut off', Buffer.from(`${NAME}\xc3`, 'latin1'), /^byte 24 /],
     [
       'a replacement character, and more',
       Buffer.concat([Buffer.from('\ufffd'), Buffer.from([0xff]), Buffer.from(NAME)]),
@@ -38,14 +35,12 @@ suite("a template in text that isn't UTF-8 is a problem that names the bytes", (
       wide(NAME, { width: 2, ...LITTLE }),
       /^byte 0 isn't UTF-8 \(its byte .* UTF-16LE\), so the \{\{ at byte 12 /,
     ],
-    ['UTF-16BE', wide(NAME, { width: 2, ...BIG }), /UTF-16BE.* at byte 12 /],
     [
       'UTF-16LE, as iconv writes it, without a byte order mark',
       wide(NAME, { width: 2, ...LITTLE }).subarray(2),
       /^the text looks like UTF-16LE, so the \{\{ at byte 10 can't be rendered/,
     ],
     ['UTF-16BE, without a byte order mark', wide(NAME, { width: 2, ...BIG }).subarray(2), /UTF-16BE, .* at byte 10 /],
-    ['UTF-32LE', wide(NAME, { width: 4, ...LITTLE }), /UTF-32LE.* at byte 24 /],
     ['UTF-32BE', wide(NAME, { width: 4, ...BIG }), /UTF-32BE.* at byte 24 /],
   ] as const) {
     test(encoding, () => {
@@ -63,7 +58,6 @@ suite('content without a template stays unchanged', () => {
     ['in UTF-16, with braces of two neighbours', Buffer.from([0xff, 0xfe, 0x01, 0x7b, 0x00, 0x7b, 0x00, 0x4e])],
     ['in UTF-16, without a byte order mark', wide('name={ {', { width: 2, ...LITTLE }).subarray(2)],
     ['that is binary, with braces in UTF-16', Buffer.from('MZ\0\0{\0{\0x\0}\0}\0', 'latin1')],
-    ['that is binary', Buffer.from('\x89PNG\0{{ .Nothing }}', 'latin1')],
   ] as const) {
     test(what, () => {
       assert.deepEqual(renderContent(content, values), { kind: 'content', content, keys: [] });

@@ -60,10 +60,7 @@ suite('judgeResource', () => {
     ['a paused resource', resource({}, { paused: true }), 'paused', /spec.paused/],
     ['a paused resource that is not settled', resource({ observedGeneration: 2 }, { paused: true }), 'paused'],
     ['a paused profile', withProfile({ paused: true }), 'paused', /profile default/],
-    ['paused defaults', withProfile({}, { paused: true }), 'paused'],
     ['a profile that is not paused, with paused defaults', withProfile({ paused: false }, { paused: true }), 'act'],
-    ['a preset', withGateway({ preset: 'ignition', readyPath: '/x', requests: [{ path: '/x' }] }), 'act'],
-    ['signatures', withGit({ verify: { mode: 'head' } }), 'act'],
   ];
   for (const [name, given, kind, message = /^/] of cases) {
     test(`${name}: ${kind}`, () => {
@@ -118,41 +115,20 @@ suite('judgeResource', () => {
     });
   });
 
-  test('returns an obstacle with its generation and the start policy', () => {
-    const unresolved = { status: 'False', message: 'no such ref' };
-    const about = { generation: 3, startPolicy: 'requireSync' };
-    const rows: [given: WatchedResource, verdict: object][] = [
-      [resource({ refResolved: unresolved }), { ...about, message: 'waiting for the ref to be resolved: no such ref' }],
-      [resource({ refResolved: undefined }), { ...about, message: 'waiting for the ref to be resolved' }],
-      [resource({ commit: 'x' }), { ...about, message: 'waiting for the commit in status.lastSyncCommit' }],
-      [
-        resource({ generation: 4 }),
-        {
-          ...about,
-          generation: 4,
-          message: 'waiting for the controller to observe the latest change of the GatewaySync',
-        },
-      ],
-    ];
-    for (const [given, verdict] of rows)
-      assert.deepEqual(judgeResource(given, 'default', unasked), { kind: 'unsettled', ...verdict });
-    assert.deepEqual(judgeResource(withProfile({ paused: true }), 'default', unasked), {
-      kind: 'paused',
-      generation: 3,
-      message: 'the profile default is paused',
-    });
-    assert.deepEqual(judgeResource(resource({}, { paused: true }), 'default', unasked), {
-      kind: 'paused',
-      generation: 3,
-      message: 'the GatewaySync is paused (spec.paused)',
-    });
-    const profiles = { b: { mappings: [mapping] }, a: { mappings: [mapping] } };
-    const sync = syncOf(profiles);
-    assert.deepEqual(judgeResource(resource({}, { sync }), 'default', unasked), {
-      kind: 'refused',
+  test('returns an obstacle with its generation, its message, and the start policy', () => {
+    const about = { kind: 'unsettled', generation: 3, startPolicy: 'requireSync' };
+    assert.deepEqual(judgeResource(resource({ refResolved: { status: 'False', message: 'no' } }), 'default', unasked), {
       ...about,
-      message: "the GatewaySync has no profile named default, only a, b: change the pod's annotation sync.io/profile",
+      message: 'waiting for the ref to be resolved: no',
     });
+    const { generation } = judgeResource(resource({ generation: 4 }), 'default', unasked) as { generation: number };
+    assert.equal(generation, 4);
+    const profiles = { b: { mappings: [mapping] }, a: { mappings: [mapping] } };
+    for (const name of ['default', 'constructor']) {
+      const verdict = judgeResource(resource({}, { sync: syncOf(profiles) }), name, unasked);
+      assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'requireSync');
+      assert.match(verdict.message, new RegExp(`no profile named ${name}, only a, b: .*sync\\.io/profile`));
+    }
   });
 
   test('checks the SSH host key unless the spec says otherwise', () => {
@@ -165,14 +141,6 @@ suite('judgeResource', () => {
       const verdict = judgeResource(withGit(auth ? { auth } : {}), 'default', unasked);
       assert.ok(verdict.kind === 'act');
       assert.equal(verdict.intent.ignoresHostKey, expected);
-    }
-  });
-
-  test('fetches submodules if the spec enables them', () => {
-    for (const submodules of [true, false, undefined]) {
-      const verdict = judgeResource(withGit({ submodules }), 'default', unasked);
-      assert.ok(verdict.kind === 'act');
-      assert.equal(verdict.intent.submodules, submodules ?? false);
     }
   });
 
@@ -192,14 +160,6 @@ suite('judgeResource', () => {
       assert.ok(verdict.kind === 'act');
       assert.deepEqual(verdict.intent.verification, expected);
       assert.equal('verification' in verdict.intent, expected !== undefined);
-    }
-  });
-
-  test('rejects a missing profile, and lists the existing ones', () => {
-    for (const name of ['other', 'constructor']) {
-      const verdict = judgeResource(resource(), name, unasked);
-      assert.ok(verdict.kind === 'refused');
-      assert.match(verdict.message, /only default/);
     }
   });
 });

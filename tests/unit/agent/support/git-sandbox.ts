@@ -1,6 +1,8 @@
+import path from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 
 let daemon: Promise<GitDaemon> | undefined;
@@ -25,6 +27,8 @@ interface GitSandboxOptions extends SandboxOptions {
   server?: Pick<GitDaemon, 'createRepository'>;
 }
 
+export type Profile = Partial<ResolvedProfile>;
+
 /** A repository, and an agent whose directories are removed after the test. */
 export interface GitSandbox {
   /** URL of the repository. */
@@ -32,6 +36,12 @@ export interface GitSandbox {
   commit: GitRepository['commit'];
   repository: GitRepository;
   sandbox: Sandbox;
+  /** Path of a file in the data volume. */
+  at(file: string): string;
+  /** Syncs the last commit that was made, or another one. */
+  sync(profile?: Profile, commit?: string): ReturnType<Sandbox['sync']>;
+  /** Commits changes of files, and syncs the commit. */
+  deliver(files: Parameters<GitRepository['commit']>[0]['files'], profile?: Profile): ReturnType<Sandbox['sync']>;
 }
 
 /** Makes an empty repository, and an agent that can sync from it. */
@@ -43,5 +53,13 @@ export async function gitSandbox(
   repositories += 1;
   const repository = await server.createRepository(`${name}.${repositories}`);
   const sandbox = await createSandbox(t, options);
-  return { repo: repository.url, commit: repository.commit, repository, sandbox };
+  const repo = repository.url;
+  let last = '';
+  const commit: GitRepository['commit'] = async (options) => {
+    last = await repository.commit(options);
+    return last;
+  };
+  const sync: GitSandbox['sync'] = (profile = {}, id = last) => sandbox.sync({ repo, commit: id, profile });
+  const deliver: GitSandbox['deliver'] = async (files, profile) => sync(profile, await commit({ files }));
+  return { repo, commit, repository, sandbox, at: (file) => path.join(sandbox.data, file), sync, deliver };
 }

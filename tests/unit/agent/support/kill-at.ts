@@ -115,7 +115,7 @@ export interface Steps {
 
 /** Not at full depth, only some steps are taken: others with each commit. */
 export const STRIDE = byDepth(7, 1);
-export const FIRST_STEP = 1 + (SEED % STRIDE);
+const FIRST_STEP = 1 + (SEED % STRIDE);
 
 /** Runs something with a kill at each step in turn, and with half of each write, until a run ends before its kill. */
 export async function everyKill(

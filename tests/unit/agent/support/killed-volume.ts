@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
@@ -19,10 +19,10 @@ import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allDirectories } from '../../../../shared/domain/relative-path.ts';
-import { codedError } from '../../../support/coded-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { killAt, type Play } from './kill-at.ts';
 import { SETTINGS } from './memory-volume.ts';
-import { mockCalls } from './mock-calls.ts';
+import { denyLinks, shiftInodes } from './volume-calls.ts';
 
 /** Contents by path; `-> x` is a link that is kept. */
 export type Files = Record<string, string>;
@@ -46,19 +46,6 @@ const IDENTITY = {
 };
 /** Files of the lock in the agent's own directory. */
 const LOCK = ['agent.lock', 'owner.json'];
-const CHANGING = [
-  'openSync',
-  'writeSync',
-  'ftruncateSync',
-  'fchmodSync',
-  'linkSync',
-  'renameSync',
-  'unlinkSync',
-  'rmSync',
-  'rmdirSync',
-  'mkdirSync',
-  'symlinkSync',
-] as const;
 /** More than any inode of this machine. */
 const INODES = 2 ** 40;
 
@@ -77,8 +64,6 @@ export class KilledVolume {
   #manifestFile: ManifestFile;
   #starts = 0;
   #isNew = true;
-  #isKilled = false;
-  #callsLeft = Number.POSITIVE_INFINITY;
 
   private constructor(root: DataRoot) {
     this.data = root.path;
@@ -87,29 +72,23 @@ export class KilledVolume {
     this.#manifestFile = new ManifestFile(root, log);
   }
 
-  /** Creates one that is removed after the test; until then, its file system handles the calls of node:fs. */
+  /** Creates one that is removed after the test. */
   static async create(t: TestContext): Promise<KilledVolume> {
     const directory = await temporaryDirectory(t, 'killed-');
     const volume = new KilledVolume(await DataRoot.open(directory));
     await volume.#lock.hold();
-    t.after(mockCalls(t, CHANGING, (name, args, real) => volume.#change(name, args, real)));
-    t.after(mockCalls(t, ['lstatSync', 'fstatSync'], (_, args, real) => volume.#withInode(real(...args))));
-    const handle = await open('/dev/null');
-    const prototype = Object.getPrototypeOf(handle);
-    await handle.close();
-    const { stat } = prototype;
-    const mock = t.mock.method(prototype, 'stat', async function (this: unknown) {
-      mock.mock.resetCalls();
-      return volume.#withInode(await stat.call(this));
+    t.after(() => {
+      denyLinks(false);
+      shiftInodes(0);
+      volume.#lock.release();
     });
-    t.after(() => volume.#lock.release());
     return volume;
   }
 
   /** Starts over with an empty volume. */
   async empty(fileSystem: FileSystem): Promise<void> {
-    this.#restart();
     this.fileSystem = fileSystem;
+    this.#restart();
     this.roots = [];
     this.unlinkable.clear();
     for (const name of fs.readdirSync(this.data)) if (name !== '.sync-agent') await this.#remove(name);
@@ -118,18 +97,19 @@ export class KilledVolume {
     }
   }
 
-  /** Syncs these files; a kill comes right before the given call that changes something, and leaves half of a write. */
-  async sync(files: Files, settings: Partial<PlanSettings> = {}, killAt = Number.POSITIVE_INFINITY): Promise<void> {
-    this.#callsLeft = killAt;
+  /** Syncs these files; a kill comes right before the given change of the volume, and leaves half of a write. */
+  async sync(files: Files, settings: Partial<PlanSettings> = {}, step = Number.POSITIVE_INFINITY): Promise<Play> {
+    const played = killAt(this.data, { step, isTorn: true });
     try {
       await this.#sync(files, { ...SETTINGS, ...settings });
     } catch (error) {
-      if (!this.#isKilled) throw error;
+      if (!played.met) throw error;
     } finally {
-      this.#callsLeft = Number.POSITIVE_INFINITY;
+      played.end();
     }
-    if (this.#isKilled) this.kills += 1;
-    if (this.#isKilled) this.#restart();
+    if (played.met) this.kills += 1;
+    if (played.met) this.#restart();
+    return played;
   }
 
   async #sync(files: Files, settings: PlanSettings): Promise<void> {
@@ -206,38 +186,12 @@ export class KilledVolume {
   /** The process ends, its files are closed, and another one begins. */
   #restart(): void {
     this.#manifestFile.forget();
-    this.#isKilled = false;
     this.#isNew = true;
     this.#starts += 1;
+    denyLinks(!this.fileSystem.hasLinks);
+    shiftInodes(this.fileSystem.keepsInodes ? 0 : (this.#starts % 1024) * INODES);
     this.#manifestFile = new ManifestFile(this.#root, log);
   }
-
-  #change(name: string, args: unknown[], real: (...args: unknown[]) => unknown): unknown {
-    const isChange = name !== 'openSync' || args[1] === 'wx' || (Number(args[1]) & fs.constants.O_CREAT) !== 0;
-    if (!isChange) return real(...args);
-    this.#callsLeft -= 1;
-    if (this.#callsLeft <= 0) {
-      const isFirst = !this.#isKilled;
-      this.#isKilled = true;
-      if (isFirst && name === 'writeSync') real(args[0], halfOf(args[1]));
-      throw codedError('EIO');
-    }
-    if (name === 'linkSync' && !this.fileSystem.hasLinks) throw codedError('EPERM');
-    return real(...args);
-  }
-
-  #withInode(stats: unknown): unknown {
-    const found = stats as { ino: number | bigint } | undefined;
-    if (!found || this.fileSystem.keepsInodes) return stats;
-    const added = (this.#starts % 1024) * INODES;
-    found.ino = typeof found.ino === 'bigint' ? found.ino + BigInt(added) : found.ino + added;
-    return found;
-  }
-}
-
-function halfOf(written: unknown): Buffer {
-  const bytes = Buffer.from(written as Buffer);
-  return bytes.subarray(0, bytes.length / 2);
 }
 
 function desiredTree(files: Files): DesiredTree {

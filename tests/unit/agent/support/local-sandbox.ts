@@ -20,6 +20,6 @@ export async function createLocalRepository(name: string): Promise<GitRepository
 }
 
 /** Makes an empty repository, and an agent that can sync from it without a git server. */
-export async function localSandbox(t: TestContext, name: string, options: SandboxOptions = {}): Promise<GitSandbox> {
+export async function localSandbox(t: TestContext, name = 'local', options: SandboxOptions = {}): Promise<GitSandbox> {
   return await gitSandbox(t, name, { ...options, server: { createRepository: createLocalRepository } });
 }

@@ -24,9 +24,9 @@ export const mapping = { source: '.', destination: '.', required: true, template
 
 /** A settled resource, unless its latest generation wasn't observed yet. */
 export function resourceOf(
-  gateway: NonNullable<SpecInput['gateway']>,
-  generation: number,
-  observedGeneration: number,
+  gateway: NonNullable<SpecInput['gateway']> = { port: 1 },
+  generation = 1,
+  observedGeneration = generation,
 ): WatchedResource {
   const { spec } = gatewaySyncOf({ spec: { gateway, sync: { profiles: { default: { mappings: [mapping] } } } } });
   const refResolved = { status: 'True', message: '' };
@@ -52,26 +52,40 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   return new Verifier({ client, results, log });
 }
 
+type Parts = Partial<Pick<SyncLoopOptions, 'chores' | 'access' | 'tidy' | 'reload'>> & {
+  /** If omitted, each sync succeeds without a change. */
+  sync?: (...given: Parameters<SyncLoopOptions['sync']>) => Promise<typeof synced>;
+  report?: (finding: Finding) => void;
+  metrics?: AgentMetrics;
+};
+
+interface LoopOfTest {
+  loop: SyncLoop;
+  stop(): void;
+  /** Runs the loop from a resource until it is stopped, at the latest after a time. */
+  run(resource: WatchedResource, limitMs?: number): Promise<void>;
+}
+
 /** A loop that runs the syncs of the test. */
 export async function loopOf(
   t: TestContext,
-  sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<typeof synced>,
-  report: (finding: Finding) => void,
   {
+    sync = async () => synced,
+    report = () => {},
     chores = [],
     access = { isMissedBy: () => false, stamp: async () => '' },
     tidy = async () => {},
     reload = async () => true,
     metrics = new AgentMetrics('0.0.0'),
-  }: Partial<Pick<SyncLoopOptions, 'chores' | 'access' | 'tidy' | 'reload'>> & { metrics?: AgentMetrics } = {},
-): Promise<SyncLoop> {
-  const loop: SyncLoop = new SyncLoop({
+  }: Parts,
+): Promise<LoopOfTest> {
+  const loop = new SyncLoop({
     profileName: 'default',
     surroundings: {
       self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
       findRevision: () => '',
     },
-    sync: async (intent, signal) => ({ ...(await sync(loop, intent, signal)), intent }),
+    sync: async (intent, signal) => ({ ...(await sync(intent, signal)), intent }),
     isAtHand: async ({ commit }) => commit === '1'.repeat(40),
     reload,
     verifier: await verifierOf(t),
@@ -82,7 +96,15 @@ export async function loopOf(
     announcer: new Announcer({ report: async (finding) => report(finding), metrics, log }),
     log,
   });
-  return loop;
+  const stopping = new AbortController();
+  return {
+    loop,
+    stop: () => stopping.abort(),
+    run: async (resource, limitMs = 120_000) => {
+      loop.onResource(resource);
+      await loop.run(AbortSignal.any([stopping.signal, t.signal, AbortSignal.timeout(limitMs)]));
+    },
+  };
 }
 
 /** The outcome of a sync that changed no file. */

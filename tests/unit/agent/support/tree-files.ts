@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { Profile } from './git-sandbox.ts';
 import type { Sandbox } from './sandbox.ts';
 
 type Mapping = ResolvedProfile['mappings'][number];
@@ -12,6 +13,11 @@ export const mappingOf = (source: string, destination: string, more: Partial<Map
   template: false,
   ...more,
 });
+
+/** Profiles that deliver `dags` as a tree and as single files, and one without it. */
+export const atomic: Profile = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
+export const plain: Profile = { mappings: [mappingOf('dags', 'dags')] };
+export const other: Profile = { mappings: [mappingOf('other', 'other')] };
 
 /** The directory that a destination leads to. */
 export const treeOf = ({ data }: Pick<Sandbox, 'data'>, destination = 'dags'): string =>
@@ -30,6 +36,9 @@ export function below(directory: string): Record<string, string> {
 /** Contents of one of the agent's directories. */
 export const ownContents = ({ data }: Pick<Sandbox, 'data'>, name: string): string[] =>
   Object.values(below(path.join(data, '.sync-agent', name))).sort();
+
+/** Contents of all files that the agent keeps for the gateway. */
+export const takenOver = (sandbox: Pick<Sandbox, 'data'>): string[] => ownContents(sandbox, 'taken-over');
 
 /** Names of all trees. */
 export const treesOf = ({ data }: Pick<Sandbox, 'data'>): string[] => {

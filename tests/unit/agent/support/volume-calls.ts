@@ -198,12 +198,9 @@ function descriptorPath(descriptor: number): string | undefined {
   try {
     return fs.readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
-    return openedPath(descriptor);
+    return opened.get(descriptor);
   }
 }
-
-/** The path that a descriptor was opened at. */
-export const openedPath = (descriptor: number): string | undefined => opened.get(descriptor);
 
 /** Closes open files on a volume whose agents have exited. */
 export function closeAll(volume: string): void {

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { Chores } from '../../../../agent/sync/chores.ts';
-import type { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import { slow } from '../../../support/depth.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
 /** A resource whose files are checked in each second. */
 function checkedResource(generation = 1, paused = false): WatchedResource {
-  const resource = resourceOf({ port: 1 }, generation, generation);
+  const resource = resourceOf({ port: 1 }, generation);
   const sync = { ...resource.spec.sync, profiles: { default: { mappings: [mapping], syncPeriod: 1 } } };
   return { ...resource, spec: { ...resource.spec, sync, paused } };
 }
@@ -23,36 +21,33 @@ const endless = async (signal: AbortSignal) => {
 
 /** Returns the order of events if the gateway fails its check while something else is in progress. */
 async function storyWith(t: TestContext, busy: 'a chore' | 'housekeeping' | 'the next sync'): Promise<string[]> {
-  const stop = new AbortController();
   const story: string[] = [];
   const hasFailed = Promise.withResolvers<void>();
   const limit = AbortSignal.timeout(20_000);
   const work = async (signal: AbortSignal) => {
     await Promise.race([hasFailed.promise, endless(AbortSignal.any([signal, limit]))]);
     story.push('end');
-    stop.abort();
+    stop();
   };
   let syncs = 0;
-  const sync: Parameters<typeof loopOf>[1] = async (_, _intent, signal) => {
-    syncs += 1;
-    if (syncs === 2 && busy === 'the next sync') await work(signal);
-    return synced;
-  };
-  const report = ({ verification }: Finding) => {
-    if (verification !== 'Failed') return;
-    story.push('Failed');
-    hasFailed.resolve();
-  };
-  const chore = { dueMs: 0, run: work };
-  const loop = await loopOf(t, sync, report, {
-    chores: busy === 'a chore' ? [chore] : [],
+  const { stop, run } = await loopOf(t, {
+    sync: async (_, signal) => {
+      syncs += 1;
+      if (syncs === 2 && busy === 'the next sync') await work(signal);
+      return synced;
+    },
+    report: ({ verification }) => {
+      if (verification !== 'Failed') return;
+      story.push('Failed');
+      hasFailed.resolve();
+    },
+    chores: busy === 'a chore' ? [{ dueMs: 0, run: work }] : [],
     tidy: busy === 'housekeeping' ? work : async () => {},
   });
   const verify = { requests: [{ path: '/health' }], for: '1s', interval: '2s', failureThreshold: 2 };
-  const { spec } = resourceOf({ port: 1, verify }, 1, 1);
+  const { gateway } = resourceOf({ port: 1, verify }).spec;
   const resource = checkedResource();
-  loop.onResource({ ...resource, spec: { ...resource.spec, gateway: spec.gateway } });
-  await loop.run(AbortSignal.any([stop.signal, t.signal]));
+  await run({ ...resource, spec: { ...resource.spec, gateway } });
   return story;
 }
 
@@ -67,20 +62,17 @@ suite('a failed health check', { concurrency: true }, () => {
 suite('a check of the files', { concurrency: true }, () => {
   for (const busy of ['a chore', 'housekeeping'] as const) {
     test(`interrupts ${busy} that doesn't end`, slow, async (t) => {
-      const stop = new AbortController();
       let syncs = 0;
-      const sync = async () => {
-        syncs += 1;
-        if (syncs === 2) stop.abort();
-        return synced;
-      };
-      const chore = { dueMs: 0, run: endless };
-      const loop = await loopOf(t, sync, () => {}, {
-        chores: busy === 'a chore' ? [chore] : [],
+      const { stop, run } = await loopOf(t, {
+        sync: async () => {
+          syncs += 1;
+          if (syncs === 2) stop();
+          return synced;
+        },
+        chores: busy === 'a chore' ? [{ dueMs: 0, run: endless }] : [],
         tidy: busy === 'housekeeping' ? endless : async () => {},
       });
-      loop.onResource(checkedResource());
-      await loop.run(AbortSignal.any([stop.signal, t.signal, AbortSignal.timeout(30_000)]));
+      await run(checkedResource(), 30_000);
       assert.equal(syncs, 2);
     });
   }
@@ -110,7 +102,6 @@ suite('a check of the files', { concurrency: true }, () => {
 
 suite('a pause', () => {
   test('interrupts housekeeping that no longer yields to commits', async (t) => {
-    const stop = new AbortController();
     const story: string[] = [];
     let generation = 1;
     const tidy = async (signal: AbortSignal) => {
@@ -119,38 +110,30 @@ suite('a pause', () => {
       if (signal.aborted) throw signal.reason;
       loop.onResource(checkedResource(generation + 1, true));
       story.push(signal.aborted ? 'yields' : 'continues');
-      stop.abort();
+      stop();
     };
-    const loop: SyncLoop = await loopOf(
-      t,
-      async () => synced,
-      () => {},
-      { tidy },
-    );
-    loop.onResource(checkedResource());
-    await loop.run(AbortSignal.any([stop.signal, t.signal]));
+    const { loop, stop, run } = await loopOf(t, { tidy });
+    await run(checkedResource());
     assert.deepEqual(story, ['yields']);
   });
 
   test('interrupts a chore, and is reported', async (t) => {
-    const stop = new AbortController();
-    let hasBegun = false;
+    const hasBegun = Promise.withResolvers<void>();
     const chore = {
       dueMs: 0,
       run: async (signal: AbortSignal) => {
-        hasBegun = true;
+        hasBegun.resolve();
         await endless(signal);
       },
     };
     const states: string[] = [];
     const report = ({ state }: Finding) => {
       states.push(state);
-      if (state === 'Paused') stop.abort();
+      if (state === 'Paused') stop();
     };
-    const loop = await loopOf(t, async () => synced, report, { chores: [chore] });
-    loop.onResource(checkedResource());
-    const running = loop.run(AbortSignal.any([stop.signal, t.signal]));
-    while (!hasBegun) await setImmediate();
+    const { loop, stop, run } = await loopOf(t, { report, chores: [chore] });
+    const running = run(checkedResource());
+    await hasBegun.promise;
     loop.onResource(checkedResource(2, true));
     await running;
     assert.deepEqual(states, ['Synced', 'Paused']);

@@ -4,7 +4,7 @@ import { AgentMetrics } from '../../../../agent/metrics.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
-const resource = resourceOf({ port: 1 }, 1, 1);
+const resource = resourceOf();
 const withSpec = (spec: object): WatchedResource => ({
   ...resource,
   generation: 2,
@@ -23,49 +23,44 @@ const withdrawals: [string, WatchedResource | undefined, string][] = [
 suite('a sync whose files moved', () => {
   for (const [what, next, state] of withdrawals) {
     test(`is completed after ${what}: the gateway is notified, and the sync reported and counted`, async (t) => {
-      const stop = new AbortController();
       const metrics = new AgentMetrics('0.0.0');
       const story: string[] = [];
-      const loop = await loopOf(
-        t,
-        async (self, _, signal) => {
-          self.onResource(next);
+      const { loop, stop, run } = await loopOf(t, {
+        sync: async (_, signal) => {
+          loop.onResource(next);
           story.push(`sync, ${signal.aborted ? 'aborted' : 'valid'}`);
           return synced;
         },
-        (finding) => {
+        report: (finding) => {
           story.push(finding.state);
-          if (finding.state === state) stop.abort();
+          if (finding.state === state) stop();
         },
-        { reload: async () => story.push('reload') > 0, metrics },
-      );
-      loop.onResource(resource);
-      await loop.run(AbortSignal.any([stop.signal, t.signal]));
+        reload: async () => story.push('reload') > 0,
+        metrics,
+      });
+      await run(resource);
       assert.deepEqual(story, ['sync, aborted', 'reload', 'Synced', state]);
       assert.match(await metrics.registry.metrics(), /^sync_agent_syncs_total\{result="success"\} 1$/m);
     });
   }
-});
 
-test('a sync in waves whose files moved is completed after an edit that starts a dry run', async (t) => {
-  const stop = new AbortController();
-  const story: string[] = [];
-  const loop = await loopOf(
-    t,
-    async (self, { profile }) => {
-      self.onResource(inWaves(2, true));
-      story.push(profile.dryRun ? 'plan' : 'sync');
-      return profile.dryRun ? { ...synced, kind: 'planned' } : synced;
-    },
-    ({ state }) => {
-      story.push(state);
-      if (state === 'DryRun') stop.abort();
-    },
-    { reload: async () => story.push('reload') > 0 },
-  );
-  loop.onResource(inWaves(1, false));
-  await loop.run(AbortSignal.any([stop.signal, t.signal]));
-  assert.deepEqual(story, ['sync', 'reload', 'Synced', 'plan', 'DryRun']);
+  test('is completed after an edit that starts a dry run in a rollout', async (t) => {
+    const story: string[] = [];
+    const { loop, stop, run } = await loopOf(t, {
+      sync: async ({ profile }) => {
+        loop.onResource(inWaves(2, true));
+        story.push(profile.dryRun ? 'plan' : 'sync');
+        return profile.dryRun ? { ...synced, kind: 'planned' } : synced;
+      },
+      report: ({ state }) => {
+        story.push(state);
+        if (state === 'DryRun') stop();
+      },
+      reload: async () => story.push('reload') > 0,
+    });
+    await run(inWaves(1, false));
+    assert.deepEqual(story, ['sync', 'reload', 'Synced', 'plan', 'DryRun']);
+  });
 });
 
 /** A resource whose rollout has admitted all gateways. */

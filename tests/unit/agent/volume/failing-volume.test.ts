@@ -3,12 +3,12 @@ import { realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
-import { failCalls } from '../support/fail-calls.ts';
 import { actAt, everyStep, failAt, killAt, type Play, STRIDE } from '../support/kill-at.ts';
 import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
+import { denyLinks, type VolumeCall, watchVolume } from '../support/volume-calls.ts';
 
 /** Number of changes in the sync of three files. */
 const STEPS = { atLeast: 12, atMost: 80 };
@@ -90,20 +90,21 @@ suite('on a volume without hard links,', () => {
     writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     const taken = await commit({ files: { a: '1', f: 'OURS' } });
     const given = await commit({ files: { f: null } });
-    const sync = async (wanted: string, codeOf: Parameters<typeof failCalls>[1] = () => undefined) => {
-      const end = failCalls(t, (name, args) => (name === 'linkSync' ? 'EPERM' : codeOf(name, args)));
-      await sandbox.sync({ repo, commit: wanted }).finally(end);
-    };
-    await sync(taken);
-    let next = 'open';
-    const failing = sync(given, (name, [file, flags]) => {
-      if (next === 'open' && name === 'openSync' && String(file).endsWith('/f') && flags === 'wx') next = 'fstat';
-      if (next !== 'fstat' || name !== 'fstatSync') return undefined;
-      next = 'none';
-      return 'EIO';
+    denyLinks(true);
+    t.after(() => denyLinks(false));
+    await sandbox.sync({ repo, commit: taken });
+    let next = 'openSync';
+    const end = mockCalls(t, ['openSync', 'fstatSync'], (name, args, real) => {
+      const isFile = String(args[0]).endsWith('/f') && args[1] === 'wx';
+      if (name === 'openSync' && next === name && isFile) next = 'fstatSync';
+      if (name === 'fstatSync' && next === name) {
+        next = 'none';
+        throw codedError('EIO');
+      }
+      return real(...args);
     });
-    await assert.rejects(failing, { code: 'EIO' });
-    await sync(given);
+    await assert.rejects(sandbox.sync({ repo, commit: given }).finally(end), { code: 'EIO' });
+    await sandbox.sync({ repo, commit: given });
     assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS' });
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { FIRST_STEP, STRIDE } from '../support/kill-at.ts';
+import { describeKill, everyStep } from '../support/kill-at.ts';
 import { type FileSystem, type Files, KilledVolume } from '../support/killed-volume.ts';
 
 const FILE_SYSTEMS: FileSystem[] = [
@@ -10,8 +10,7 @@ const FILE_SYSTEMS: FileSystem[] = [
   { hasLinks: false, keepsInodes: false },
 ];
 const OURS: Files = { a: '1', b: '1' };
-/** Fewer than a change takes. */
-const MIN_KILLS = 12;
+const STEPS = { atLeast: 9, atMost: 120 };
 
 interface KilledChange {
   /** Files before the agent's first sync. */
@@ -30,20 +29,17 @@ async function atEachKill(
 ): Promise<void> {
   const volume = await KilledVolume.create(t);
   for (const fileSystem of FILE_SYSTEMS) {
-    for (let killAt = FIRST_STEP; ; killAt += STRIDE) {
+    await everyStep(t, STEPS, async (step) => {
       await volume.empty(fileSystem);
       for (const [file, text] of Object.entries(theirs)) write(volume, file, text);
       if (before) await volume.sync(before);
-      const { kills } = volume;
-      await volume.sync(wanted, {}, killAt);
-      const isKilled = volume.kills > kills;
+      const played = await volume.sync(wanted, {}, step);
       await then(volume).catch((cause) => {
-        throw new Error(`killed at call ${killAt}, ${JSON.stringify(fileSystem)}: ${cause.message}`, { cause });
+        const what = describeKill({ step, isTorn: true }, played);
+        throw new Error(`${what}, ${JSON.stringify(fileSystem)}: ${cause.message}`, { cause });
       });
-      if (isKilled) continue;
-      assert.ok(killAt > MIN_KILLS, `only ${killAt - 1} kills`);
-      break;
-    }
+      return played;
+    });
   }
 }
 
