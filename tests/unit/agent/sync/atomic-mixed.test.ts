@@ -1,72 +1,60 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createLocalRepository } from '../support/local-sandbox.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { below, mappingOf, ownContents, treeOf } from '../support/tree-files.ts';
+import { suite, type TestContext, test } from 'node:test';
+import { localSandbox } from '../support/local-sandbox.ts';
+import { atomic, below, mappingOf, other, plain, takenOver, treeOf } from '../support/tree-files.ts';
 
-const atomic: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags', { publish: 'atomic' })] };
-const plain: Partial<ResolvedProfile> = { mappings: [mappingOf('dags', 'dags')] };
-const other: Partial<ResolvedProfile> = { mappings: [mappingOf('other', 'other')] };
-
-async function prepare(name: string) {
-  const { url: repo, commit } = await createLocalRepository(name);
-  return { repo, commit: await commit({ files: { 'dags/a': '1', 'dags/sub/b': '1', other: '1' } }) };
-}
-
-function write({ data }: Sandbox, files: Record<string, string>): void {
-  for (const [file, text] of Object.entries(files)) {
-    fs.mkdirSync(path.dirname(path.join(data, file)), { recursive: true });
-    fs.writeFileSync(path.join(data, file), text);
-  }
+/** A volume with files of the gateway, and a commit. */
+async function prepare(t: TestContext, theirs: Record<string, string>) {
+  const local = await localSandbox(t);
+  await local.commit({ files: { 'dags/a': '1', 'dags/sub/b': '1', other: '1' } });
+  const write = (files: Record<string, string>) => {
+    for (const [file, text] of Object.entries(files)) {
+      fs.mkdirSync(path.dirname(local.at(file)), { recursive: true });
+      fs.writeFileSync(local.at(file), text);
+    }
+  };
+  write(theirs);
+  return { ...local, write };
 }
 
 suite('a directory with files of the agent and of the gateway', () => {
   test('is never replaced by a link; five of the other entries are named', async (t) => {
-    const target = await prepare('mixed-refused');
-    const sandbox = await createSandbox(t);
     const theirs = { 'dags/uploads/photo': 'p', 'dags/sub/own': 'o', 'dags/1': '1', 'dags/2': '2', 'dags/3': '3' };
-    write(sandbox, theirs);
-    await sandbox.sync({ ...target, profile: plain });
+    const { sandbox, write, sync } = await prepare(t, theirs);
+    await sync(plain);
     const before = await sandbox.files();
     for (const dryRun of [true, false]) {
-      const error = await sandbox.sync({ ...target, profile: { ...atomic, dryRun } }).catch((each) => each);
-      assert.match(error.message, /^dags contains files of the agent, and entries that the agent did not write: /);
-      assert.match(error.message, / specify another destination$/);
+      const { message } = await sync({ ...atomic, dryRun }).catch((each) => each);
+      assert.match(message, /^dags contains files of the agent, and entries that the agent did not write: /);
       for (const entry of ['dags/uploads', 'dags/sub/own', 'dags/1', 'dags/2', 'dags/3'])
-        assert.ok(error.message.includes(entry), entry);
-      assert.doesNotMatch(error.message, /photo|and more/);
+        assert.ok(message.includes(entry), entry);
+      assert.doesNotMatch(message, /photo|and more/);
     }
-    write(sandbox, { 'dags/4': '4' });
-    await assert.rejects(sandbox.sync({ ...target, profile: atomic }), /, and more\. /);
+    write({ 'dags/4': '4' });
+    await assert.rejects(sync(atomic), /, and more\. /);
     assert.deepEqual(await sandbox.files(), { ...before, 'dags/4': '4' });
-    await sandbox.sync({ ...target, profile: other });
+    await sync(other);
     assert.deepEqual(await sandbox.files(), { ...theirs, 'dags/4': '4', other: '1' });
   });
 
   test('is replaced once the other entries were moved', async (t) => {
-    const target = await prepare('mixed-moved');
-    const sandbox = await createSandbox(t);
-    write(sandbox, { 'dags/sub/own': 'theirs' });
-    await sandbox.sync({ ...target, profile: plain });
-    await assert.rejects(sandbox.sync({ ...target, profile: atomic }), /did not write: dags\/sub\/own\. /);
-    fs.renameSync(path.join(sandbox.data, 'dags/sub/own'), path.join(sandbox.data, 'own'));
-    await sandbox.sync({ ...target, profile: atomic });
-    assert.deepEqual(below(treeOf(sandbox)), { a: '1', 'sub/b': '1' });
-    assert.deepEqual(ownContents(sandbox, 'taken-over'), []);
+    const { sandbox, at, sync } = await prepare(t, { 'dags/sub/own': 'theirs' });
+    await sync(plain);
+    await assert.rejects(sync(atomic), /did not write: dags\/sub\/own\. /);
+    fs.renameSync(at('dags/sub/own'), at('own'));
+    await sync(atomic);
+    assert.deepEqual([below(treeOf(sandbox)), takenOver(sandbox)], [{ a: '1', 'sub/b': '1' }, []]);
   });
 
   test('is never replaced if one of its links to a tree became a directory of the gateway', async (t) => {
-    const target = await prepare('mixed-nested');
-    const sandbox = await createSandbox(t);
-    const inner = mappingOf('dags', 'dags/in', { publish: 'atomic' });
-    await sandbox.sync({ ...target, profile: { mappings: [mappingOf('dags', 'dags'), inner] } });
-    fs.unlinkSync(path.join(sandbox.data, 'dags/in'));
-    write(sandbox, { 'dags/in/a': 'theirs' });
-    await assert.rejects(sandbox.sync({ ...target, profile: atomic }), /did not write: dags\/in\. /);
-    assert.equal(fs.readFileSync(path.join(sandbox.data, 'dags/in/a'), 'utf8'), 'theirs');
+    const { at, write, sync } = await prepare(t, {});
+    await sync({ mappings: [mappingOf('dags', 'dags'), mappingOf('dags', 'dags/in', { publish: 'atomic' })] });
+    fs.unlinkSync(at('dags/in'));
+    write({ 'dags/in/a': 'theirs' });
+    await assert.rejects(sync(atomic), /did not write: dags\/in\. /);
+    assert.equal(fs.readFileSync(at('dags/in/a'), 'utf8'), 'theirs');
   });
 });
 
@@ -74,37 +62,27 @@ suite('files that the agent found with the right content', () => {
   const files = { 'dags/a': '1', 'dags/sub/b': '1' };
 
   test('keep a destination from becoming atomic with onConflict: refuse', async (t) => {
-    const target = await prepare('found-refused');
-    const sandbox = await createSandbox(t);
-    write(sandbox, files);
+    const { sandbox, sync } = await prepare(t, files);
     const onConflict = 'refuse' as const;
-    await sandbox.sync({ ...target, profile: { ...plain, onConflict } });
-    await assert.rejects(
-      sandbox.sync({ ...target, profile: { ...atomic, onConflict } }),
-      /did not write, such as dags/,
-    );
-    await sandbox.sync({ ...target, profile: { ...other, onConflict } });
+    await sync({ ...plain, onConflict });
+    await assert.rejects(sync({ ...atomic, onConflict }), /did not write, such as dags/);
+    await sync({ ...other, onConflict });
     assert.deepEqual(await sandbox.files(), { ...files, other: '1' });
   });
 
   for (const prune of [true, false]) {
     test(`are kept and restored with their directory (prune: ${prune})`, async (t) => {
-      const target = await prepare(`found-kept-${prune}`);
-      const sandbox = await createSandbox(t);
-      write(sandbox, { ...files, 'dags/own': 'theirs' });
-      const { ino } = fs.statSync(path.join(sandbox.data, 'dags/a'));
-      await sandbox.sync({ ...target, profile: { ...plain, prune } });
-      await sandbox.sync({ ...target, profile: { ...atomic, prune } });
-      assert.deepEqual(below(treeOf(sandbox)), insideOf(files));
-      assert.notEqual(fs.statSync(path.join(treeOf(sandbox), 'a')).ino, ino);
+      const { sandbox, at, sync } = await prepare(t, { ...files, 'dags/own': 'theirs' });
+      const { ino } = fs.statSync(at('dags/a'));
+      await sync({ ...plain, prune });
+      await sync({ ...atomic, prune });
+      assert.deepEqual(below(treeOf(sandbox)), { a: '1', 'sub/b': '1' });
+      assert.notEqual(fs.statSync(at('dags/a')).ino, ino);
       await sandbox.removeTrees();
-      await sandbox.sync({ ...target, profile: other });
+      await sync(other);
       await sandbox.removeTrees();
       assert.deepEqual(await sandbox.files(), { ...files, 'dags/own': 'theirs', other: '1' });
-      assert.equal(fs.statSync(path.join(sandbox.data, 'dags/a')).ino, ino);
+      assert.equal(fs.statSync(at('dags/a')).ino, ino);
     });
   }
 });
-
-const insideOf = (files: Record<string, string>) =>
-  Object.fromEntries(Object.entries(files).map(([file, text]) => [file.slice('dags/'.length), text]));

@@ -151,7 +151,7 @@ suite('a file that looks like a Git LFS pointer', () => {
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
 
   test('is an ordinary file unless an attribute says otherwise', slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
+    const { sandbox, at, deliver } = await gitSandbox(t, 'attributes', { server });
     const requests = lfs.requests.length;
     const content = {
       'docs/pointer.txt': pointer,
@@ -159,26 +159,26 @@ suite('a file that looks like a Git LFS pointer', () => {
       'a.bin': lfs.add('large'),
     };
     const files = { '.gitattributes': '*.bin filter=lfs diff=lfs merge=lfs -text\ndocs/** !filter\n', ...content };
-    const { pointers } = await sandbox.sync({ repo, commit: await commit({ files }) });
+    const { pointers } = await deliver(files);
     assert.deepEqual(pointers, ['docs/damaged.txt', 'docs/pointer.txt']);
     const delivered = { ...files, 'a.bin': 'large' };
     assert.deepEqual(await sandbox.files(), delivered);
-    await writeFile(path.join(sandbox.data, 'docs/pointer.txt'), 'drift');
-    await sandbox.sync({ repo, commit: await commit({ files: { x: '1' } }) });
+    await writeFile(at('docs/pointer.txt'), 'drift');
+    await deliver({ x: '1' });
     await sandbox.restart();
-    await sandbox.sync({ repo, commit: await commit({ files: { x: '2' } }) });
+    await deliver({ x: '2' });
     assert.deepEqual(await sandbox.files(), { ...delivered, x: '2' });
     assert.equal(lfs.requests.length - requests, 2, 'one batch, one object');
   });
 
   test('becomes its content, and the pointer again, as the attributes of a commit say', slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
+    const { commit, sandbox, sync } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')] };
     const attributes = (text: string | null) => commit({ files: { '.gitattributes': text } });
     const first = await commit({ files: { 'sub/a': lfs.add('content'), 'sub/b': 'plain' } });
     const story: string[] = [];
     for (const id of [first, await attributes('* filter=lfs\n'), await attributes(null)]) {
-      const { plan } = await sandbox.sync({ repo, commit: id, profile });
+      const { plan } = await sync(profile, id);
       const { 'sub/a': a = '', 'sub/b': b } = await sandbox.files();
       story.push(`${plan.changes.length} ${a.slice(0, 7)} ${b}`);
     }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { Check } from '../../../../shared/api/sync.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
@@ -17,9 +16,9 @@ const failure = (message: RegExp | string) => ({ name: 'TerminalError', code: 's
 
 suite('checks before a sync', () => {
   test('keep a commit with an invalid file from changing anything, even in a dry run', slow, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
+    const { repo, commit, sandbox, deliver } = await localSandbox(t);
     const good = { 'a.json': '{}', 'etc/b.yaml': 'a: 1', 'c.toml': 'a = 1', other: '{' };
-    await sandbox.sync({ repo, commit: await commit({ files: good }), profile: { checks } });
+    await deliver(good, { checks });
     assert.deepEqual(await sandbox.files(), good);
     const files = { 'a.json': '{\n"a": 1,}', 'etc/b.yaml': 'a: b: c', 'c.toml': 'a', other: '}', new: '1' };
     const bad = { repo, commit: await commit({ files }) };
@@ -33,13 +32,13 @@ suite('checks before a sync', () => {
   });
 
   test('see the content after templates and patches, at the paths of the data volume', slow, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
-    const target = { repo, commit: await commit({ files: { 'in/a.json': '{"port": {{ .Vars.port }} }' } }) };
+    const { commit, sandbox, sync: syncWith } = await localSandbox(t);
+    await commit({ files: { 'in/a.json': '{"port": {{ .Vars.port }} }' } });
     const mappings = [
       { source: 'in/a.json', destination: 'out.json', required: true, template: true },
     ] as ResolvedProfile['mappings'];
     const sync = (port: string, files: string) =>
-      sandbox.sync({ ...target, profile: { mappings, vars: { port }, checks: [{ files, format: 'json' }] } });
+      syncWith({ mappings, vars: { port }, checks: [{ files, format: 'json' }] });
     await assert.rejects(sync('08', 'out.json'), failure(/^in\/a\.json: line 1, column 11: /));
     await sync('80', 'out.json');
     assert.deepEqual(await sandbox.files(), { 'out.json': '{"port": 80 }' });
@@ -49,7 +48,7 @@ suite('checks before a sync', () => {
   });
 
   test('cover files that were delivered before, once a check is added', slow, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
+    const { repo, commit, sandbox, deliver } = await localSandbox(t);
     const target = { repo, commit: await commit({ files: { 'a.json': '{', b: '1' } }) };
     await sandbox.sync(target);
     for (const isNew of [false, true]) {
@@ -59,30 +58,30 @@ suite('checks before a sync', () => {
     const other = { repo, commit: await commit({ files: { b: '2' } }) };
     await assert.rejects(sandbox.sync({ ...other, profile: { checks } }), failure(/^a\.json: /));
     assert.deepEqual(await sandbox.files(), { 'a.json': '{', b: '1' });
-    await sandbox.sync({ repo, commit: await commit({ files: { 'a.json': '{}' } }), profile: { checks } });
+    await deliver({ 'a.json': '{}' }, { checks });
     assert.deepEqual(await sandbox.files(), { 'a.json': '{}', b: '2' });
   });
 
   test('cover a file that the gateway has written itself', slow, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
-    await sandbox.sync({ repo, commit: await commit({ files: { 'a.json': '{}', b: '1' } }), profile: { checks } });
+    const { repo, commit, sandbox, at, deliver } = await localSandbox(t);
+    await deliver({ 'a.json': '{}', b: '1' }, { checks });
     await sandbox.restart();
-    await writeFile(path.join(sandbox.data, 'a.json'), '{');
+    await writeFile(at('a.json'), '{');
     const next = { repo, commit: await commit({ files: { 'a.json': '{' } }) };
     await assert.rejects(sandbox.sync({ ...next, profile: { checks } }), failure(/^a\.json: /));
   });
 
   test('name five of many files', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
+    const { commit, sync } = await localSandbox(t);
     const files = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`${index}.json`, '{']));
-    const target = { repo, commit: await commit({ files }), profile: { checks } };
-    await assert.rejects(sandbox.sync(target), failure(/^0\.json: [^;]*(; \d\.json: [^;]*){4}; and 2 more$/));
+    await commit({ files: files });
+    await assert.rejects(sync({ checks }), failure(/^0\.json: [^;]*(; \d\.json: [^;]*){4}; and 2 more$/));
   });
 
   test('report a file that is too large', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'checks', {});
+    const { commit, sync } = await localSandbox(t);
     const large = Buffer.alloc(8 * 1024 ** 2 + 1, ' ');
-    const target = { repo, commit: await commit({ files: { 'a.json': large } }), profile: { checks } };
-    await assert.rejects(sandbox.sync(target), failure(/^a\.json: larger than 8388608 bytes/));
+    await commit({ files: { 'a.json': large } });
+    await assert.rejects(sync({ checks }), failure(/^a\.json: larger than 8388608 bytes/));
   });
 });

@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
@@ -29,8 +28,8 @@ const reload = {
 
 test('a gateway that rewrites a file after each reload is repaired three times, then reported, and repaired again for another commit', async (t) => {
   const gateway = await startStubbornGateway(t);
-  const { repo, commit, sandbox } = await localSandbox(t, 'stubborn', { port: gateway.port });
-  gateway.file = path.join(sandbox.data, 'a');
+  const { repo, commit, sandbox, at } = await localSandbox(t, 'stubborn', { port: gateway.port });
+  gateway.file = at('a');
   const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }), reload };
   const repairs: boolean[] = [];
   for (let look = 0; look < 6; look += 1) {

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
-import { createLocalRepository } from '../support/local-sandbox.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { mappingOf, ownContents } from '../support/tree-files.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
+import { mappingOf, ownContents, takenOver } from '../support/tree-files.ts';
 
 const keep = { links: 'keep' as const, linkPrefixes: ['/usr/share/nginx'] };
 const profileOf = (more: Partial<ResolvedProfile> = {}, mapping: object = {}): Partial<ResolvedProfile> => ({
@@ -15,12 +15,13 @@ const profileOf = (more: Partial<ResolvedProfile> = {}, mapping: object = {}): P
 });
 
 /** A sandbox, and a sync of the given files after the earlier ones. */
-async function gatewayOf(t: TestContext, name: string) {
-  const { url: repo, commit } = await createLocalRepository(name);
-  const sandbox = await createSandbox(t);
-  const deliver = async (files: Parameters<typeof commit>[0]['files'], profile = profileOf()) =>
-    await sandbox.sync({ repo, commit: await commit({ files }), profile });
-  return { sandbox, deliver, at: (inside: string) => path.join(sandbox.data, inside) };
+async function gatewayOf(t: TestContext) {
+  const { sandbox, at, deliver } = await localSandbox(t);
+  return {
+    sandbox,
+    at,
+    deliver: (files: Parameters<typeof deliver>[0], profile = profileOf()) => deliver(files, profile),
+  };
 }
 
 const absolute = { symlink: '/usr/share/nginx/modules/a.conf' };
@@ -35,7 +36,7 @@ async function assertSettled({ sandbox, sync }: { sandbox: Sandbox; sync: () => 
 
 suite('links: keep', () => {
   test('delivers links as they are, and changes and deletes them', async (t) => {
-    const { sandbox, deliver } = await gatewayOf(t, 'kept');
+    const { sandbox, deliver } = await gatewayOf(t);
     await deliver({ 'conf/file': '1', 'conf/a': absolute, 'conf/sub/b': relative, 'conf/dangling': { symlink: 'x' } });
     const links = { 'conf/a': `-> ${absolute.symlink}`, 'conf/sub/b': `-> ${relative.symlink}` };
     assert.deepEqual(await sandbox.files(), { 'conf/file': '1', ...links, 'conf/dangling': '-> x' });
@@ -47,7 +48,7 @@ suite('links: keep', () => {
   });
 
   test('changes a link to a file, a directory, and back, and never writes through it', slow, async (t) => {
-    const { sandbox, deliver, at } = await gatewayOf(t, 'kinds');
+    const { sandbox, deliver, at } = await gatewayOf(t);
     await deliver({ 'conf/target': 'target', 'conf/x': { symlink: 'target' } });
     await deliver({ 'conf/x': 'target' }); // the content of the target
     assert.deepEqual(await sandbox.files(), { 'conf/target': 'target', 'conf/x': 'target' });
@@ -68,7 +69,7 @@ suite('links: keep', () => {
   });
 
   test('repairs a link that leads elsewhere, or was replaced by a file, and leaves the target alone', async (t) => {
-    const { sandbox, deliver, at } = await gatewayOf(t, 'repaired');
+    const { sandbox, deliver, at } = await gatewayOf(t);
     await deliver({ 'conf/file': '1', 'conf/x': { symlink: 'file' }, 'conf/y': { symlink: 'file' } });
     const expected = await sandbox.files();
     const outside = path.join(sandbox.directory, 'outside');
@@ -90,7 +91,7 @@ suite('links: keep', () => {
   });
 
   test('refuses a link of others with another text, and adopts one with the same', async (t) => {
-    const { sandbox, deliver, at } = await gatewayOf(t, 'foreign');
+    const { sandbox, deliver, at } = await gatewayOf(t);
     fs.mkdirSync(at('conf'));
     fs.symlinkSync('same', at('conf/a'));
     fs.symlinkSync('other', at('conf/b'));
@@ -104,7 +105,7 @@ suite('links: keep', () => {
   });
 
   test('takes over a file in the place of a link, and restores it', async (t) => {
-    const { sandbox, deliver, at } = await gatewayOf(t, 'taken-over');
+    const { sandbox, deliver, at } = await gatewayOf(t);
     fs.mkdirSync(at('conf'));
     fs.writeFileSync(at('conf/a'), 'theirs');
     await deliver({ 'conf/a': absolute });
@@ -114,7 +115,7 @@ suite('links: keep', () => {
   });
 
   test('refuses links that leave the volume, and delivers nothing', async (t) => {
-    const { sandbox, deliver } = await gatewayOf(t, 'leaving');
+    const { sandbox, deliver } = await gatewayOf(t);
     for (const symlink of ['/etc/passwd', '../../x', '/usr/share/nginx/../x', '../.sync-agent/manifest.jsonl'])
       await assert.rejects(deliver({ 'conf/a': { symlink }, 'conf/b': '1' }), { reason: 'ProfileInvalid' });
     assert.deepEqual(await sandbox.files(), {});
@@ -123,7 +124,7 @@ suite('links: keep', () => {
   });
 
   test('applies to its mapping only, and not templates, patches, modes, or checks', async (t) => {
-    const { sandbox, deliver } = await gatewayOf(t, 'one-mapping');
+    const { sandbox, deliver } = await gatewayOf(t);
     const profile: Partial<ResolvedProfile> = {
       mappings: [mappingOf('conf', 'kept', { ...keep, template: true, mode: '0600' }), mappingOf('conf', 'followed')],
       checks: [{ files: 'kept/*.json', format: 'json' }],
@@ -135,7 +136,7 @@ suite('links: keep', () => {
   });
 
   test('works in an atomic destination, with links that stay in it', slow, async (t) => {
-    const { sandbox, deliver, at } = await gatewayOf(t, 'atomic');
+    const { sandbox, deliver, at } = await gatewayOf(t);
     const profile = profileOf({}, { publish: 'atomic' });
     await deliver({ 'conf/file': '1', 'conf/sub/a': { symlink: '../file' }, 'conf/b': absolute }, profile);
     assert.equal(fs.readFileSync(at('conf/sub/a'), 'utf8'), '1');
@@ -144,14 +145,14 @@ suite('links: keep', () => {
     assert.deepEqual([fs.readlinkSync(at('conf/b')), fs.readFileSync(at('conf/b/a'), 'utf8')], ['sub', '2']);
     await assertSettled({ sandbox, sync: () => deliver({}, profile) });
     await sandbox.removeTrees();
-    assert.deepEqual(ownContents(sandbox, 'taken-over'), []);
+    assert.deepEqual(takenOver(sandbox), []);
     await assert.rejects(deliver({ 'conf/c': { symlink: '../other' } }, profile), { reason: 'ProfileInvalid' });
     await deliver({ 'conf/c': null }, profileOf());
     assert.equal(fs.readFileSync(at('conf/sub/a'), 'utf8'), '2');
   });
 
   test('a dry run lists a link like a file, and changes nothing', async (t) => {
-    const { sandbox, deliver } = await gatewayOf(t, 'dry-run');
+    const { sandbox, deliver } = await gatewayOf(t);
     const { plan } = await deliver({ 'conf/a': absolute }, profileOf({ dryRun: true }));
     assert.deepEqual(
       plan.changes.map(({ kind, path: each }) => [kind, each]),
@@ -161,8 +162,7 @@ suite('links: keep', () => {
   });
 
   test('a preview has another digest for a link than for a file with its text', slow, async (t) => {
-    const { url: repo, commit } = await createLocalRepository('kept-preview');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await localSandbox(t);
     const stable = { repo, commit: await commit({ files: { 'conf/file': '1' } }), profile: profileOf() };
     await sandbox.sync(stable);
     const link = { ...stable, commit: await commit({ files: { 'conf/a': { symlink: 'file' } } }) };

@@ -18,7 +18,7 @@ const mapped = (...sources: string[]) => ({
 
 suite('symbolic links in the repository', () => {
   test('are delivered as the files and directories that they lead to', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'links');
+    const { sandbox, sync, deliver } = await localSandbox(t);
     const files = {
       'sites-available/shop/nginx.conf': 'shop',
       'sites-available/blog.conf': 'blog',
@@ -29,19 +29,18 @@ suite('symbolic links in the repository', () => {
       'sites-enabled/plain': 'plain',
       current: link('./sites-available/../sites-available/'),
     };
-    const target = { repo, commit: await commit({ files }), profile: mapped('sites-enabled') };
-    await sandbox.sync(target);
+    await deliver(files, mapped('sites-enabled'));
     assert.deepEqual(await sandbox.files(), {
       'sites-enabled/blog.conf': 'blog',
       'sites-enabled/chain': 'shop',
       'sites-enabled/plain': 'plain',
       'sites-enabled/shop/nginx.conf': 'shop',
     });
-    assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
+    assert.deepEqual((await sync(mapped('sites-enabled'))).plan.changes, []);
   });
 
   test('are sources as well, and on the way to a source', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'links');
+    const { repo, commit, sandbox, at } = await localSandbox(t);
     const files = {
       'releases/2/conf/a': 'a2',
       'releases/2/run': { content: 'run', executable: true },
@@ -51,7 +50,7 @@ suite('symbolic links in the repository', () => {
     const target = { repo, commit: await commit({ files }), profile: mapped('current/conf', 'run') };
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { 'current/conf/a': 'a2', run: 'run' });
-    assert.equal((await stat(path.join(sandbox.data, 'run'))).mode & 0o777, 0o755);
+    assert.equal((await stat(at('run'))).mode & 0o777, 0o755);
     const next = await commit({
       files: { 'releases/3/conf/b': 'b3', 'releases/3/run': '3', current: link('releases/3') },
     });
@@ -60,30 +59,30 @@ suite('symbolic links in the repository', () => {
   });
 
   test('are followed again when only a target outside the mapping changes', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'links');
+    const { sandbox, deliver } = await localSandbox(t);
     const files = { 'on/a': link('../off/a'), 'on/d': link('../off/d'), 'on/b': '1', 'off/a': '1', 'off/d/x': '1' };
     const profile = { ...mapped('on'), syncPeriod: 3600 };
-    await sandbox.sync({ repo, commit: await commit({ files }), profile });
-    await sandbox.sync({ repo, commit: await commit({ files: { 'off/a': '2' } }), profile });
+    await deliver(files, profile);
+    await deliver({ 'off/a': '2' }, profile);
     assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/x': '1' });
-    await sandbox.sync({ repo, commit: await commit({ files: { 'off/d/x': null, 'off/d/y': '3' } }), profile });
+    await deliver({ 'off/d/x': null, 'off/d/y': '3' }, profile);
     assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/y': '3' });
-    await sandbox.sync({ repo, commit: await commit({ files: { 'off/a': null } }), profile }).catch((error) => {
+    await deliver({ 'off/a': null }, profile).catch((error) => {
       assert.match(error.message, /on\/a -> \.\.\/off\/a \(no such file or directory in the commit\)/);
     });
     assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/y': '3' });
   });
 
   test('appear above a source, or vanish, soon after a check', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'links');
+    const { sandbox, deliver } = await localSandbox(t);
     const optional = { source: 'now/conf', destination: 'conf', required: false, template: false };
     const profile = { mappings: [optional, ...mapped('b').mappings], syncPeriod: 3600 };
-    await sandbox.sync({ repo, commit: await commit({ files: { b: '1', 'v/1/conf/a': 'a1' } }), profile });
-    await sandbox.sync({ repo, commit: await commit({ files: { now: link('v/1') } }), profile });
+    await deliver({ b: '1', 'v/1/conf/a': 'a1' }, profile);
+    await deliver({ now: link('v/1') }, profile);
     assert.deepEqual(await sandbox.files(), { b: '1', 'conf/a': 'a1' });
-    await sandbox.sync({ repo, commit: await commit({ files: { now: null, 'v/1/conf/a': 'other' } }), profile });
+    await deliver({ now: null, 'v/1/conf/a': 'other' }, profile);
     assert.deepEqual(await sandbox.files(), { b: '1', 'conf/a': 'a1' }, 'an optional source that is missing');
-    await sandbox.sync({ repo, commit: await commit({ files: { 'now/conf/c': 'c' } }), profile });
+    await deliver({ 'now/conf/c': 'c' }, profile);
     assert.deepEqual(await sandbox.files(), { b: '1', 'conf/c': 'c' });
   });
 
@@ -120,7 +119,7 @@ suite('symbolic links in the repository', () => {
   );
 
   test('need no git server for a restart', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'links');
+    const { repo, commit, sandbox } = await localSandbox(t);
     const files = { 'on/a': link('../off/a'), 'off/a': '1' };
     const target = { repo, commit: await commit({ files }), profile: mapped('on') };
     await sandbox.sync(target);
@@ -132,21 +131,21 @@ suite('symbolic links in the repository', () => {
 
   test('are fetched in a few requests, and what they lead to as well', slow, async (t) => {
     const server = await gitServerFor(t);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links', { server });
+    const { sandbox, deliver } = await gitSandbox(t, 'links', { server });
     const names = Array.from({ length: 200 }, (_, n) => `${n}`);
     const files = {
       ...Object.fromEntries(names.map((name) => [`on/${name}`, link(`../off/${name}`)])),
       ...Object.fromEntries(names.map((name) => [`off/${name}`, `content ${name}`])),
       ...Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`other/${n}`, `other ${n}`])),
     };
-    await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('on') });
+    await deliver(files, mapped('on'));
     assert.equal((await sandbox.files())['on/7'], 'content 7');
     const fetches = server.requests.filter(({ command }) => command === 'fetch');
     assert.ok(fetches.length <= 4, `${fetches.length} fetches`);
   });
 
   test('are rejected if the paths to missing targets need more memory than the agent has', slow, async (t) => {
-    const { repo, commit } = await localSandbox(t, 'links');
+    const { repo, commit } = await localSandbox(t);
     const target = (n: number) => link(`../o${n}/${`${'y'.repeat(22)}/`.repeat(125)}z`);
     const names = Array.from({ length: 700 }, (_, n) => [`m/l${n}`, target(n)]);
     const id = await commit({ files: Object.fromEntries(names) });
@@ -162,19 +161,14 @@ suite('symbolic links in the repository', () => {
     const server = await gitServerFor(t);
     const lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
     server.lfs = lfs.listener;
-    const { repo, commit, sandbox } = await gitSandbox(t, 'links', { server });
+    const { sandbox, deliver } = await gitSandbox(t, 'links', { server });
     const files = {
       'off/.gitattributes': '*.bin filter=lfs',
       'off/a.bin': lfs.add('large'),
       'on/b': link('../off/a.bin'),
       'on/d': link('../off'),
     };
-    const target = {
-      repo,
-      commit: await commit({ files }),
-      profile: { ...mapped('on'), excludePatterns: ['.gitattributes'] },
-    };
-    await sandbox.sync(target);
+    await deliver(files, { ...mapped('on'), excludePatterns: ['.gitattributes'] });
     assert.deepEqual(await sandbox.files(), { 'on/b': 'large', 'on/d/a.bin': 'large' });
   });
 
@@ -221,7 +215,7 @@ suite('symbolic links in the repository', () => {
   });
 
   test('are right after every commit of any history', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'links');
+    const { commit, sandbox, sync } = await localSandbox(t);
     const at = fc.constantFrom('a/x', 'a/y', 'a/d/x', 'a/d/l', 'b', 'b/x', 'b/y', 'c/x', 'c');
     const text = fc.constantFrom('x', 'y', 'd', '../b', '../b/x', '../c', '../../b', '../c/x', 'd/l');
     const tree = fc.dictionary(at, fc.oneof(fc.constantFrom('1', '2'), text.map(link)), { noNullPrototype: true });
@@ -242,7 +236,7 @@ suite('symbolic links in the repository', () => {
           entries[name] = typeof value === 'string' ? 'file' : { link: value.symlink };
         }
         const expected = followLinksIn(entries, { sources: ['a'] });
-        const synced = sandbox.sync({ repo, commit: id, profile });
+        const synced = sync(profile, id);
         if (expected.broken.length > 0) {
           await assert.rejects(synced, { code: 'sync.ProfileInvalid' });
           outcomes.refused += 1;

@@ -29,23 +29,23 @@ const files = { 'conf/a': '1', 'keys/id': 'key', 'keys/sub/run': { content: '#!'
 
 suite('a mapping with a mode', () => {
   test('delivers all files with exactly this mode, regardless of git and groupWrite', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'modes');
+    const { commit, sandbox, sync } = await localSandbox(t, 'modes');
     const id = await commit({ files });
-    await sandbox.sync({ repo, commit: id, profile: keysWith('0640', { groupWrite: true }) });
+    await sync(keysWith('0640', { groupWrite: true }), id);
     assert.deepEqual(
       ['conf/a', 'keys/id', 'keys/sub/run', 'keys/sub'].map((file) => modeIn(sandbox, file)),
       ['664', '640', '640', '775'],
     );
-    const { plan } = await sandbox.sync({ repo, commit: id, profile: keysWith('0640', { groupWrite: true }) });
+    const { plan } = await sync(keysWith('0640', { groupWrite: true }), id);
     assert.deepEqual([plan.changes, plan.corrected], [[], []]);
   });
 
   test('is exact with any umask', async (t) => {
     for (const mask of [0o000, 0o077]) {
-      const { repo, commit, sandbox } = await localSandbox(t, 'umask');
+      const { sandbox, deliver } = await localSandbox(t, 'umask');
       const umask = process.umask(mask);
       try {
-        await sandbox.sync({ repo, commit: await commit({ files }), profile: keysWith('0440') });
+        await deliver(files, keysWith('0440'));
       } finally {
         process.umask(umask);
       }
@@ -54,9 +54,8 @@ suite('a mapping with a mode', () => {
   });
 
   test('that changes is a change of its files only, in the same commit and after a restart', slow, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'changed');
-    const target = { repo, commit: await commit({ files }) };
-    await sandbox.sync({ ...target, profile: keysWith() });
+    const { sandbox, sync, deliver } = await localSandbox(t, 'changed');
+    await deliver(files, keysWith());
     const steps: [mode: string | undefined, changes: string[], modes: [string, string]][] = [
       ['0600', ['modify keys/id (ModeChanged)', 'modify keys/sub/run (ModeChanged)'], ['600', '600']],
       ['0400', ['modify keys/id (ModeChanged)', 'modify keys/sub/run (ModeChanged)'], ['400', '400']],
@@ -65,23 +64,23 @@ suite('a mapping with a mode', () => {
       ['0755', ['modify keys/id (ModeChanged)'], ['755', '755']],
     ];
     for (const [mode, changes, modes] of steps) {
-      const dry = await sandbox.sync({ ...target, profile: keysWith(mode, { dryRun: true }) });
+      const dry = await sync(keysWith(mode, { dryRun: true }));
       assert.deepEqual(changesOf(dry), changes, `dry run, ${mode}`);
-      const outcome = await sandbox.sync({ ...target, profile: keysWith(mode) });
+      const outcome = await sync(keysWith(mode));
       assert.deepEqual(changesOf(outcome), changes, `${mode}`);
       assert.deepEqual(outcome.plan.drift, [], `${mode}`);
       assert.deepEqual([modeIn(sandbox, 'keys/id'), modeIn(sandbox, 'keys/sub/run')], modes);
       await sandbox.restart();
-      assert.deepEqual(changesOf(await sandbox.sync({ ...target, profile: keysWith(mode) })), [], `${mode}`);
+      assert.deepEqual(changesOf(await sync(keysWith(mode))), [], `${mode}`);
     }
   });
 
   test('applies to new and changed files of later commits, and to templates and patches', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'rendered');
+    const { repo, commit, sandbox, deliver } = await localSandbox(t, 'rendered');
     const patches = [{ file: 'p.json', set: { a: '2' } }];
     const profile = { mappings: [mappingOf('keys', 'keys', { mode: '0600', template: true, patches })] };
     const first = { 'keys/t': '{{ .Ref }}', 'keys/p.json': '{"a": 1}' };
-    await sandbox.sync({ repo, commit: await commit({ files: first }), profile });
+    await deliver(first, profile);
     const second = { ...first, 'keys/new': 'x', 'keys/t': '{{ .Ref }}!' };
     const target = { repo, commit: await commit({ files: second }), profile };
     await sandbox.sync(target);
@@ -91,35 +90,35 @@ suite('a mapping with a mode', () => {
   });
 
   test('overrides a change of the executable bit in git', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'bit');
+    const { commit, sync, deliver } = await localSandbox(t, 'bit');
     const profile = keysWith('0600');
-    await sandbox.sync({ repo, commit: await commit({ files }), profile });
+    await deliver(files, profile);
     const next = await commit({ files: { 'keys/id': { content: 'key', executable: true } } });
-    const { plan } = await sandbox.sync({ repo, commit: next, profile });
+    const { plan } = await sync(profile, next);
     assert.deepEqual([plan.changes, plan.drift], [[], []]);
   });
 
   test('gives a file that several mappings deliver the mode of the last one', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'layers');
+    const { commit, sandbox, sync } = await localSandbox(t, 'layers');
     const id = await commit({ files: { 'base/a': '1', 'base/b': '1', 'over/b': '2' } });
     const base = mappingOf('base', '.', { mode: '0640' });
     const over = mappingOf('over', '.');
-    await sandbox.sync({ repo, commit: id, profile: { mappings: [base, over] } });
+    await sync({ mappings: [base, over] }, id);
     assert.deepEqual([modeIn(sandbox, 'a'), modeIn(sandbox, 'b')], ['640', '644']);
-    await sandbox.sync({ repo, commit: id, profile: { mappings: [base, { ...over, mode: '0400' }] } });
+    await sync({ mappings: [base, { ...over, mode: '0400' }] }, id);
     assert.deepEqual([modeIn(sandbox, 'a'), modeIn(sandbox, 'b')], ['640', '400']);
-    const { plan } = await sandbox.sync({ repo, commit: id, profile: { mappings: [base] } });
+    const { plan } = await sync({ mappings: [base] }, id);
     assert.deepEqual(describeChanges(plan, 9), ['modify b (ContentChanged)']);
     assert.deepEqual([modeIn(sandbox, 'b'), (await sandbox.files()).b], ['640', '1']);
   });
 
   test('makes any other mode of its files drift, which is repaired or reported', slow, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'drift');
+    const { repo, commit, sandbox, at } = await localSandbox(t, 'drift');
     const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
     await sandbox.sync(target);
     for (const mode of [0o644, 0o660, 0o400, 0o4600]) {
       await sandbox.restart();
-      chmodSync(path.join(sandbox.data, 'keys/id'), mode);
+      chmodSync(at('keys/id'), mode);
       const { changes } = await sandbox.inspect({ kind: 'drift' }, target);
       assert.deepEqual(
         changes.map(({ path: file, reason, before, after }) => [file, reason, before?.mode, after?.mode]),
@@ -129,21 +128,20 @@ suite('a mapping with a mode', () => {
       assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: true }]);
       assert.equal(modeIn(sandbox, 'keys/id'), '600');
     }
-    chmodSync(path.join(sandbox.data, 'keys/id'), 0o644);
-    chmodSync(path.join(sandbox.data, 'conf/a'), 0o600);
+    chmodSync(at('keys/id'), 0o644);
+    chmodSync(at('conf/a'), 0o600);
     const { plan } = await sandbox.sync({ ...target, profile: keysWith('0600', { drift: 'report' }) });
     assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: false }]);
     assert.deepEqual([modeIn(sandbox, 'keys/id'), modeIn(sandbox, 'conf/a')], ['644', '600']);
   });
 
   test('is corrected with a copy, unless the file is unreadable, or changes in between', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'copies');
-    const target = { repo, commit: await commit({ files }), profile: keysWith('0640') };
-    await sandbox.sync(target);
-    const key = path.join(sandbox.data, 'keys/id');
+    const { sandbox, at, sync, deliver } = await localSandbox(t, 'copies');
+    await deliver(files, keysWith('0640'));
+    const key = at('keys/id');
     for (const mode of [0o644, 0o240]) {
       chmodSync(key, mode);
-      await sandbox.sync(target);
+      await sync(keysWith('0640'));
       assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['640', 'key']);
     }
     const { mtime } = statSync(key);
@@ -152,48 +150,47 @@ suite('a mapping with a mode', () => {
       writeFileSync(key, 'KEY');
       utimesSync(key, mtime, mtime);
     });
-    await assert.rejects(sandbox.sync({ ...target, profile: keysWith('0600') }), { code: 'data.changed' });
+    await assert.rejects(sync(keysWith('0600')), { code: 'data.changed' });
     assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['640', 'KEY']);
   });
 
   test('is corrected with the content from git if the gateway keeps the agent from reading the file', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'copies');
-    const target = { repo, commit: await commit({ files }) };
-    await sandbox.sync({ ...target, profile: keysWith('0640') });
-    const key = path.join(sandbox.data, 'keys/id');
+    const { sandbox, at, sync, deliver } = await localSandbox(t, 'copies');
+    await deliver(files, keysWith('0640'));
+    const key = at('keys/id');
     const { ino } = statSync(key);
     mockCalls(t, ['accessSync', 'openSync'], (_, args, real) => {
       const stats = statSync(String(args[0]), { throwIfNoEntry: false });
       if (stats?.ino === ino) throw codedError('EACCES');
       return real(...args);
     });
-    await sandbox.sync({ ...target, profile: keysWith('0600') });
+    await sync(keysWith('0600'));
     assert.deepEqual([modeIn(sandbox, 'keys/id'), (await sandbox.files())['keys/id']], ['600', 'key']);
   });
 
   test('is compared with files that the agent found', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'found');
+    const { commit, sandbox, at, sync } = await localSandbox(t, 'found');
     for (const [name, mode] of Object.entries({ same: 0o600, other: 0o644 })) {
-      writeFileSync(path.join(sandbox.data, name), name);
-      chmodSync(path.join(sandbox.data, name), mode);
+      writeFileSync(at(name), name);
+      chmodSync(at(name), mode);
     }
     const id = await commit({ files: { same: 'same', other: 'other' } });
     const profile: Profile = { mappings: [mappingOf('.', '.', { mode: '0600' })] };
-    assert.deepEqual(changesOf(await sandbox.sync({ repo, commit: id, profile })), ['modify other (TakenOver)']);
+    assert.deepEqual(changesOf(await sync(profile, id)), ['modify other (TakenOver)']);
     assert.equal(modeIn(sandbox, 'other'), '600');
-    assert.equal(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')).length, 1);
+    assert.equal(readdirSync(at('.sync-agent/taken-over')).length, 1);
   });
 
   test('is corrected with onConflict: refuse if only the mode of a found file is wrong, and the file stays', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'found-refuse');
+    const { commit, sandbox, at, sync: syncWith } = await localSandbox(t);
     const modes = { public: 0o644, script: 0o755, other: 0o644 };
     for (const [name, mode] of Object.entries(modes)) {
-      writeFileSync(path.join(sandbox.data, name), name);
-      chmodSync(path.join(sandbox.data, name), mode);
+      writeFileSync(at(name), name);
+      chmodSync(at(name), mode);
     }
     const sync = async (id: string, mode: string | undefined) => {
       const profile: Profile = { mappings: [mappingOf('.', '.', { mode })], onConflict: 'refuse', allowEmpty: true };
-      return changesOf(await sandbox.sync({ repo, commit: id, profile }));
+      return changesOf(await syncWith(profile, id));
     };
     const different = await commit({ files: { public: 'public', other: 'different' } });
     await assert.rejects(sync(different, '0600'), { reason: 'PathConflict', message: /^other exists/ });
@@ -203,63 +200,59 @@ suite('a mapping with a mode', () => {
     assert.deepEqual([modeIn(sandbox, 'public'), modeIn(sandbox, 'script')], ['600', '600']);
     await sync(await commit({ files: { public: null, script: null } }), '0600');
     assert.deepEqual(await sandbox.files(), { public: 'public', script: 'script', other: 'other' });
-    assert.deepEqual(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')), []);
+    assert.deepEqual(readdirSync(at('.sync-agent/taken-over')), []);
   });
 
   test('is corrected in files that the agent found, which stay when they are no longer mapped', slow, async (t) => {
-    const key = (sandbox: Sandbox) => path.join(sandbox.data, 'keys/id');
-    const found = async (name: string, onConflict: 'refuse' | 'takeOver') => {
-      const { repo, commit, sandbox } = await localSandbox(t, name);
-      mkdirSync(path.dirname(key(sandbox)));
-      writeFileSync(key(sandbox), 'key');
-      chmodSync(key(sandbox), 0o600);
-      const target = { repo, commit: await commit({ files: { 'conf/a': '1', 'keys/id': 'key' } }) };
-      const sync = async (mode: string | undefined, more: Profile = {}) =>
-        await sandbox.sync({ ...target, profile: keysWith(mode, { onConflict, ...more }) });
-      assert.deepEqual(changesOf(await sync('0600')), ['add conf/a (New)']);
-      return { sandbox, sync };
-    };
     for (const onConflict of ['refuse', 'takeOver'] as const) {
-      const { sandbox, sync } = await found(`found-${onConflict}`, onConflict);
+      const { commit, sandbox, at, sync: syncWith } = await localSandbox(t);
+      const key = at('keys/id');
+      mkdirSync(path.dirname(key));
+      writeFileSync(key, 'key');
+      chmodSync(key, 0o600);
+      await commit({ files: { 'conf/a': '1', 'keys/id': 'key' } });
+      const sync = async (mode: string | undefined, more: Profile = {}) =>
+        await syncWith(keysWith(mode, { onConflict, ...more }));
+      assert.deepEqual(changesOf(await sync('0600')), ['add conf/a (New)']);
       for (const mode of [0o660, 0o200]) {
         await sandbox.restart();
-        chmodSync(key(sandbox), mode);
+        chmodSync(key, mode);
         const { plan } = await sync('0600');
         assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: true }]);
         assert.equal(modeIn(sandbox, 'keys/id'), '600');
       }
-      chmodSync(key(sandbox), 0o660);
+      chmodSync(key, 0o660);
       const { plan } = await sync('0600', { drift: 'report' });
       assert.deepEqual(plan.drift, [{ path: 'keys/id', reason: 'Drifted', isRepaired: false }]);
       assert.deepEqual(changesOf(await sync('0640')), ['modify keys/id (ModeChanged)']);
       assert.equal(modeIn(sandbox, 'keys/id'), '640');
       assert.deepEqual(changesOf(await sync('0640', { groupWrite: true })), ['modify conf/a (ModeChanged)']);
       assert.deepEqual(changesOf(await sync(undefined, { groupWrite: true })), ['modify keys/id (ModeChanged)']);
-      chmodSync(key(sandbox), 0o644);
+      chmodSync(key, 0o644);
       assert.deepEqual(changesOf(await sync(undefined, { groupWrite: true })), [], 'as before it had a mode');
       await sync(undefined, { mappings: [mappingOf('conf', 'conf')] });
       assert.deepEqual(await sandbox.files(), { 'conf/a': '1', 'keys/id': 'key' });
-      assert.deepEqual(readdirSync(path.join(sandbox.data, '.sync-agent/taken-over')), []);
+      assert.deepEqual(readdirSync(at('.sync-agent/taken-over')), []);
     }
   });
 
   test('in an atomic destination gives only the affected files a new inode, and keeps the previous tree', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'atomic');
+    const { commit, sandbox, at, sync } = await localSandbox(t, 'atomic');
     const id = await commit({ files: { 'dags/a': '1', 'keys/id': 'key' } });
     const profileOf = (mode: string) => ({
       mappings: [mappingOf('dags', 'dags', { publish: 'atomic' }), mappingOf('keys', 'dags/keys', { mode })],
     });
-    await sandbox.sync({ repo, commit: id, profile: profileOf('0644') });
+    await sync(profileOf('0644'), id);
     const old = treeOf(sandbox);
     const before = statSync(path.join(old, 'a'));
-    const { plan } = await sandbox.sync({ repo, commit: id, profile: profileOf('0600') });
+    const { plan } = await sync(profileOf('0600'), id);
     assert.deepEqual(describeChanges(plan, 9), ['modify dags/keys/id (ModeChanged)']);
     assert.notEqual(treeOf(sandbox), old);
     assert.equal(modeOf(path.join(old, 'keys/id')), '644');
     assert.equal(modeIn(sandbox, 'dags/keys/id'), '600');
-    assert.equal(statSync(path.join(sandbox.data, 'dags/a')).ino, before.ino);
-    chmodSync(path.join(sandbox.data, 'dags/keys/id'), 0o644);
-    const repaired = await sandbox.sync({ repo, commit: id, profile: profileOf('0600') });
+    assert.equal(statSync(at('dags/a')).ino, before.ino);
+    chmodSync(at('dags/keys/id'), 0o644);
+    const repaired = await sync(profileOf('0600'), id);
     assert.deepEqual(repaired.plan.drift, [{ path: 'dags/keys/id', reason: 'Drifted', isRepaired: true }]);
     assert.equal(modeIn(sandbox, 'dags/keys/id'), '600');
   });
@@ -289,10 +282,10 @@ suite('an answer about files with a mode', () => {
   });
 
   test('has no content of a file that was private, whatever its mode is now', slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'private');
+    const { repo, commit, sandbox, at } = await gitSandbox(t, 'private');
     const target = { repo, commit: await commit({ files }), profile: keysWith('0600') };
     await sandbox.sync(target);
-    chmodSync(path.join(sandbox.data, 'keys/id'), 0o644);
+    chmodSync(at('keys/id'), 0o644);
     await commit({ files: { 'keys/id': 'new key' } });
     for (const profile of [keysWith(), { mappings: [mappingOf('conf', 'conf')] }]) {
       const { changes } = await sandbox.inspect({ kind: 'diff', ref: 'main' }, { ...target, profile });

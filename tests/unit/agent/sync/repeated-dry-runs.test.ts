@@ -85,8 +85,9 @@ suite('a repeated dry run', () => {
   });
 
   test('checks the files again that failed', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'repeated', {});
-    const target = { repo, commit: await commit({ files: { 'a.json': '{' } }), profile: { ...profile, mappings: ALL } };
-    for (let run = 0; run < 2; run += 1) await assert.rejects(sandbox.sync(target), { code: 'sync.CheckFailed' });
+    const { commit, sync } = await localSandbox(t, 'repeated', {});
+    await commit({ files: { 'a.json': '{' } });
+    for (let run = 0; run < 2; run += 1)
+      await assert.rejects(sync({ ...profile, mappings: ALL }), { code: 'sync.CheckFailed' });
   });
 });

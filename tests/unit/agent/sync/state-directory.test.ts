@@ -12,6 +12,7 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, treeOf } from '../support/tree-files.ts';
 
 const SITE = { mappings: [mappingOf('site', '.')] };
+const TREE = { 'site/a': '1', 'other/x': '1' };
 const ATOMIC = { mappings: [mappingOf('site', 'pages/site', { publish: 'atomic' }), mappingOf('other', '.')] };
 
 /** A volume whose directory `www` a gateway mounts. */
@@ -31,16 +32,29 @@ async function createVolume(t: TestContext) {
   };
 }
 
+/** Such a volume, and commits to deliver there. */
+async function prepare(
+  t: TestContext,
+  files: Record<string, string> = { 'site/index.html': '1' },
+  profile: object = SITE,
+) {
+  const { url: repo, commit } = await createLocalRepository('state');
+  const targetOf = async (changes: Record<string, string | null>) => ({
+    repo,
+    commit: await commit({ files: changes }),
+    profile,
+  });
+  return { ...(await createVolume(t)), target: await targetOf(files), targetOf };
+}
+
 /** Names in the data, without what leads nowhere. */
 const served = ({ data }: Sandbox) => fs.readdirSync(data).filter((name) => fs.existsSync(path.join(data, name)));
 
 suite("the agent's directory elsewhere in the volume", () => {
   test("isn't among the gateway's files, and can't be reached from them", async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-elsewhere');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { at, annotated } = await createVolume(t);
+    const { at, annotated, target } = await prepare(t);
     const sandbox = await annotated('private/sync');
-    await sandbox.sync({ repo, commit: id, profile: SITE });
+    await sandbox.sync(target);
     assert.deepEqual(served(sandbox), ['index.html']);
     assert.ok(fs.existsSync(at('private/sync/manifest.jsonl')));
     assert.equal(fs.statSync(at('private/sync')).mode & 0o777, 0o711);
@@ -48,26 +62,22 @@ suite("the agent's directory elsewhere in the volume", () => {
     fs.unlinkSync(at('private/sync/data-root'));
     fs.symlinkSync('www', at('private/sync/data-root'));
     await sandbox.restart();
-    const { plan } = await sandbox.sync({ repo, commit: id, profile: SITE });
+    const { plan } = await sandbox.sync(target);
     assert.deepEqual(plan.changes, []);
   });
 
   test('is next to a directory that the agent creates like the kubelet', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-new-data');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { volume, at, annotated } = await createVolume(t);
+    const { volume, at, annotated, target } = await prepare(t);
     fs.rmdirSync(at('www'));
     fs.chmodSync(volume, 0o775);
     const sandbox = await annotated('state', { data: 'sites/www' });
-    await sandbox.sync({ repo, commit: id, profile: SITE });
+    await sandbox.sync(target);
     assert.equal(fs.readFileSync(at('sites/www/index.html'), 'utf8'), '1');
     for (const name of ['sites', 'sites/www']) assert.equal(fs.statSync(at(name)).mode & 0o777, 0o775);
   });
 
   test("reports a path in the volume if the data can't be opened, and opens it later", async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-no-data');
-    const target = { repo, commit: await commit({ files: { 'site/index.html': '1' } }), profile: SITE };
-    const { volume, at, annotated } = await createVolume(t);
+    const { volume, at, annotated, target } = await prepare(t);
     fs.symlinkSync('www', at('sites'));
     const sandbox = await annotated('state', { data: 'sites/www' });
     const link = /^sites\/www in the data volume leads through a symbolic link, .* subPath/;
@@ -83,47 +93,47 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('is the one that was in the data before, with everything in it', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-moved');
-    const first = await commit({ files: { 'site/index.html': '1', 'site/own': '1' } });
-    const second = await commit({ files: { 'site/index.html': '2', 'site/own': null } });
-    const { at, usual, annotated } = await createVolume(t);
+    const {
+      at,
+      usual,
+      annotated,
+      target: first,
+      targetOf,
+    } = await prepare(t, { 'site/index.html': '1', 'site/own': '1' });
+    const second = await targetOf({ 'site/index.html': '2', 'site/own': null });
     fs.writeFileSync(at('www/own'), 'theirs');
     const before = await usual();
-    await before.sync({ repo, commit: first, profile: SITE });
+    await before.sync(first);
     await before.release();
     const after = await annotated('state', { podUid: 'uid-2' });
-    await after.sync({ repo, commit: second, profile: SITE });
+    await after.sync(second);
     assert.deepEqual(served(after).sort(), ['index.html', 'own']);
     assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', 'the file that was taken over is restored');
     assert.equal(fs.readFileSync(at('www/index.html'), 'utf8'), '2');
   });
 
   test('moves only with a sync, not with a dry run, which uses it where it is', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-dry');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { at, usual, annotated } = await createVolume(t);
+    const { at, usual, annotated, target } = await prepare(t);
     const before = await usual();
-    await before.sync({ repo, commit: id, profile: SITE });
+    await before.sync(target);
     await before.release();
     const after = await annotated('state');
-    const { plan } = await after.sync({ repo, commit: id, profile: { ...SITE, dryRun: true } });
+    const { plan } = await after.sync({ ...target, profile: { ...SITE, dryRun: true } });
     assert.equal(plan.unchanged, 1);
     assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')));
   });
 
   test('keeps links to trees valid, wherever it moves', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-trees');
-    const first = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
-    const second = await commit({ files: { 'site/a': '2', 'site/b': '2' } });
-    const { at, usual, annotated } = await createVolume(t);
+    const { at, usual, annotated, target: first, targetOf } = await prepare(t, TREE, ATOMIC);
+    const second = await targetOf({ 'site/a': '2', 'site/b': '2' });
     const before = await usual();
-    await before.sync({ repo, commit: first, profile: ATOMIC });
+    await before.sync(first);
     await before.release();
     const after = await annotated('www/pages/.state');
-    await after.sync({ repo, commit: first, profile: ATOMIC });
+    await after.sync(first);
     assert.match(fs.readlinkSync(at('www/pages/site')), /^\.state\/trees\//, 'a mount of www/pages is enough');
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '1' });
-    await after.sync({ repo, commit: second, profile: ATOMIC });
+    await after.sync(second);
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2', b: '2' });
     await after.removeTrees();
     assert.equal(fs.readdirSync(at('www/pages/.state/trees')).length, 1);
@@ -131,12 +141,17 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('can be moved by a user with the documented commands', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-by-hand');
-    const first = await commit({ files: { 'site/index.html': '1', 'site/old': '1' } });
-    const second = await commit({ files: { 'site/old': null } });
-    const { volume, at, usual, annotated } = await createVolume(t);
+    const {
+      volume,
+      at,
+      usual,
+      annotated,
+      target: first,
+      targetOf,
+    } = await prepare(t, { 'site/index.html': '1', 'site/old': '1' });
+    const second = await targetOf({ 'site/old': null });
     const before = await annotated('sync-state');
-    await before.sync({ repo, commit: first, profile: SITE });
+    await before.sync(first);
     await before.release();
     const page = (await readPages()).find(({ file }) => file === 'docs/reference/profiles/volume.md');
     assert.ok(page);
@@ -145,11 +160,11 @@ suite("the agent's directory elsewhere in the volume", () => {
     const [change = '', remove = ''] = commands.map(({ code }) => code.replace('/data', volume));
     execFileSync('sh', ['-ec', change]);
     const changed = await annotated('other');
-    await changed.sync({ repo, commit: first, profile: SITE });
+    await changed.sync(first);
     await changed.release();
     execFileSync('sh', ['-ec', remove.replace('sync-state', 'other')]);
     const back = await usual();
-    await back.sync({ repo, commit: second, profile: SITE });
+    await back.sync(second);
     assert.deepEqual(
       fs.readdirSync(at('www')).sort(),
       ['.sync-agent', 'index.html'],
@@ -158,12 +173,10 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('can be moved by a user before a dry run, which has no changes', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-by-hand-dry');
-    const first = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
-    const second = await commit({ files: { 'site/a': '2' } });
-    const { at, annotated } = await createVolume(t);
+    const { at, annotated, target: first, targetOf } = await prepare(t, TREE, ATOMIC);
+    const second = await targetOf({ 'site/a': '2' });
     const before = await annotated('www/state');
-    await before.sync({ repo, commit: first, profile: ATOMIC });
+    await before.sync(first);
     await before.release();
     fs.renameSync(at('www/state'), at('www/other-state'));
     fs.unlinkSync(at('www/.sync-agent'));
@@ -171,24 +184,21 @@ suite("the agent's directory elsewhere in the volume", () => {
     const text = fs.readlinkSync(at('www/pages/site'));
     const after = await annotated('www/other-state', { podUid: 'uid-2' });
     const dry = { ...ATOMIC, dryRun: true };
-    const { plan } = await after.sync({ repo, commit: first, profile: dry });
+    const { plan } = await after.sync({ ...first, profile: dry });
     assert.deepEqual([plan.changes, plan.publications, plan.drift, plan.unchanged], [[], [], [], 2]);
-    const next = await after.sync({ repo, commit: second, profile: dry });
+    const next = await after.sync({ ...second, profile: dry });
     assert.deepEqual(
       next.plan.changes.map(({ path }) => path),
       ['pages/site/a'],
     );
     assert.equal(fs.readlinkSync(at('www/pages/site')), text, 'a dry run replaces nothing');
-    await after.sync({ repo, commit: second, profile: ATOMIC });
+    await after.sync(second);
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' });
     await after.release();
   });
 
   test("doesn't move an entry of the gateway out of the gateway's mount", async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-exchanged');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { volume, at, usual, annotated } = await createVolume(t);
-    const target = { repo, commit: id, profile: SITE };
+    const { volume, at, usual, annotated, target } = await prepare(t);
     const before = await usual();
     await before.sync(target);
     await before.release();
@@ -206,16 +216,14 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('reports a link that the gateway wrote without its control characters, and shortened', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-text');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { at, annotated } = await createVolume(t);
+    const { at, annotated, target } = await prepare(t);
     fs.symlinkSync(`sync.io/state-directory=x\u001b[31m\n${'y'.repeat(3000)}`, at('www/.sync-agent'));
     const sandbox = await annotated('state');
-    await assert.rejects(sandbox.sync({ repo, commit: id, profile: SITE }), /to "x\?\[31m\?y{100,200}", or remove/);
+    await assert.rejects(sandbox.sync(target), /to "x\?\[31m\?y{100,200}", or remove/);
     fs.unlinkSync(at('www/.sync-agent'));
     fs.mkdirSync(at('state'));
     fs.symlinkSync('data-root=x\u001b[31m', at('state/data-root'));
-    await assert.rejects(sandbox.sync({ repo, commit: id, profile: SITE }), /the data in "x\?\[31m" of the volume/);
+    await assert.rejects(sandbox.sync(target), /the data in "x\?\[31m" of the volume/);
   });
 
   test('survives a kill at any step of the move', async (t) => {
@@ -268,18 +276,15 @@ test("messages name the agent's files by their paths in the volume, as the annot
 
 suite('two agents with different directories for the same data', () => {
   test('wait for each other before one of them moves it', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-two');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { at, usual, annotated } = await createVolume(t);
+    const { at, usual, annotated, target } = await prepare(t);
     const before = await usual();
-    await before.sync({ repo, commit: id, profile: SITE });
+    await before.sync(target);
     const after = await annotated('state', { podUid: 'uid-2' });
-    await assert.rejects(after.sync({ repo, commit: id, profile: SITE }), { reason: 'VolumeInUse' });
+    await assert.rejects(after.sync(target), { reason: 'VolumeInUse' });
     assert.equal(fs.existsSync(at('state')), false);
     await before.release();
-    await after.sync({ repo, commit: id, profile: SITE });
+    await after.sync(target);
 
-    const target = { repo, commit: id, profile: SITE };
     await assert.rejects(before.sync(target), /another directory of the volume: set .*state-directory to state, or/);
     const third = await annotated('third', { podUid: 'uid-3' });
     await assert.rejects(
@@ -292,10 +297,7 @@ suite('two agents with different directories for the same data', () => {
   });
 
   test('are kept apart if the link between them is removed', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-link-removed');
-    const id = await commit({ files: { 'site/index.html': '1' } });
-    const { at, usual, annotated } = await createVolume(t);
-    const target = { repo, commit: id, profile: SITE };
+    const { at, usual, annotated, target } = await prepare(t);
     const one = await annotated('state');
     await one.sync(target);
     fs.unlinkSync(at('www/.sync-agent'));
@@ -320,61 +322,56 @@ suite('two agents with different directories for the same data', () => {
 });
 
 suite('a directory that is named for the agent', () => {
-  const target = async (name: string) => {
-    const { url: repo, commit } = await createLocalRepository(name);
-    return { repo, commit: await commit({ files: { 'site/index.html': '1', 'site/state/x': '1' } }), profile: SITE };
-  };
+  const FILES = { 'site/index.html': '1', 'site/state/x': '1' };
 
   test("must not have others' files", async (t) => {
-    const given = await target('state-foreign');
-    const { at, annotated } = await createVolume(t);
+    const { at, annotated, target } = await prepare(t, FILES);
     fs.mkdirSync(at('uploads/staging'), { recursive: true });
     fs.writeFileSync(at('uploads/staging/photo'), 'theirs');
     const sandbox = await annotated('uploads');
-    await assert.rejects(sandbox.sync(given), /: uploads has files that aren't the agent's: specify another directory/);
+    await assert.rejects(
+      sandbox.sync(target),
+      /: uploads has files that aren't the agent's: specify another directory/,
+    );
     assert.deepEqual(below(at('uploads')), { 'staging/photo': 'theirs' });
     assert.deepEqual(served(sandbox), []);
   });
 
   test('must not belong to other data', async (t) => {
-    const given = await target('state-other-data');
-    const { at, annotated } = await createVolume(t);
-    await (await annotated('state')).sync(given);
+    const { at, annotated, target } = await prepare(t, FILES);
+    await (await annotated('state')).sync(target);
     const other = await annotated('state', { data: 'www2', podUid: 'uid-2' });
-    await assert.rejects(other.sync(given), /: state belongs to the data in www of the volume/);
+    await assert.rejects(other.sync(target), /: state belongs to the data in www of the volume/);
     assert.deepEqual(fs.readdirSync(at('www2')), []);
   });
 
   test('must not be reached through a link', async (t) => {
-    const given = await target('state-link');
-    const { at, annotated } = await createVolume(t);
+    const { at, annotated, target } = await prepare(t, FILES);
     const elsewhere = await temporaryDirectory(t, 'elsewhere-');
     fs.symlinkSync(elsewhere, at('private'));
     const sandbox = await annotated('private/state');
     const message = /^private is a symbolic link in the data volume/;
-    await assert.rejects(sandbox.sync(given), { message });
+    await assert.rejects(sandbox.sync(target), { message });
     assert.deepEqual(fs.readdirSync(elsewhere), []);
   });
 
   test('gets no files of a commit, and is not touched', async (t) => {
-    const { repo, commit } = await target('state-mapped');
-    const { at, annotated } = await createVolume(t);
+    const { at, annotated, target } = await prepare(t, FILES);
     const sandbox = await annotated('www/state');
-    const mapped = sandbox.sync({ repo, commit, profile: SITE });
+    const mapped = sandbox.sync(target);
     await assert.rejects(mapped, /the agent keeps its own files at state in the data volume, so state\/x cannot be/);
     const atomic = { mappings: [mappingOf('site', 'state', { publish: 'atomic' })] };
-    await assert.rejects(sandbox.sync({ repo, commit, profile: atomic }), /keeps its own files at state/);
+    await assert.rejects(sandbox.sync({ ...target, profile: atomic }), /keeps its own files at state/);
     const reload = reloadSettings({ gateway: { reload: { touchFile: 'state/manifest.jsonl' } } } as never);
     const profile = { mappings: [mappingOf('site/index.html', 'index.html')] };
-    await assert.rejects(sandbox.sync({ repo, commit, profile, reload }), /touchFile: state\/manifest\.jsonl is at/);
-    await sandbox.sync({ repo, commit, profile });
+    await assert.rejects(sandbox.sync({ ...target, profile, reload }), /touchFile: state\/manifest\.jsonl is at/);
+    await sandbox.sync({ ...target, profile });
     assert.ok(fs.existsSync(at('www/state/manifest.jsonl')));
   });
 
   test("must not be covered by another volume of the gateway's pod", async (t) => {
-    const { repo, commit } = await target('state-covered');
-    const { at, usual, annotated } = await createVolume(t);
-    const plain = { repo, commit, profile: { mappings: [mappingOf('site/index.html', 'index.html')] } };
+    const { at, usual, annotated, target } = await prepare(t, FILES);
+    const plain = { ...target, profile: { mappings: [mappingOf('site/index.html', 'index.html')] } };
     const covered = (own: string) => ({
       reason: 'PathConflict',
       message: new RegExp(`^the agent's directory ${own} is at, above, or below a mount of another volume`),
@@ -403,24 +400,21 @@ suite('a directory that is named for the agent', () => {
   });
 
   test('must be in the data if a destination links into it', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-outside');
-    const id = await commit({ files: { 'site/a': '1', 'other/x': '1' } });
-    const { at, usual, annotated } = await createVolume(t);
-    const given = { repo, commit: id, profile: ATOMIC };
+    const { at, usual, annotated, target } = await prepare(t, TREE, ATOMIC);
     const before = await usual();
-    await before.sync(given);
+    await before.sync(target);
     await before.release();
     const outside = await annotated('state');
     const message = /pages\/site is a link into the agent's directory, which is outside of the gateway's mount/;
-    await assert.rejects(outside.sync(given), message);
+    await assert.rejects(outside.sync(target), message);
     assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')), 'not moved, because links would lead nowhere');
     await outside.release();
 
-    const plain = { ...given, profile: { mappings: [mappingOf('site', 'pages/site'), mappingOf('other', '.')] } };
+    const plain = { ...target, profile: { mappings: [mappingOf('site', 'pages/site'), mappingOf('other', '.')] } };
     await before.sync(plain);
     await before.release();
     await outside.sync(plain);
-    await assert.rejects(outside.sync(given), message);
+    await assert.rejects(outside.sync(target), message);
     assert.deepEqual(served(outside).sort(), ['pages', 'x']);
     await outside.removeTrees();
     assert.deepEqual(fs.readdirSync(at('state/trees')), []);

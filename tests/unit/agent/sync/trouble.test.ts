@@ -26,32 +26,31 @@ class TroubledGit extends Git {
 
 suite('a sync', () => {
   test("succeeds if git can't tell who wrote the commit", async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'author', {
+    const { sandbox, deliver } = await gitSandbox(t, 'author', {
       git: new TroubledGit('log', ['no-such-command']),
     });
-    const outcome = await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
+    const outcome = await deliver({ a: '1' });
     assert.deepEqual([outcome.kind, outcome.author], ['synced', undefined]);
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
   test('recreates a clone that lost its objects, once', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'damage');
-    const target = { repo, commit: await commit({ files: { a: '1', b: '2' } }) };
-    await sandbox.sync(target);
+    const { sandbox, at, sync, deliver } = await gitSandbox(t, 'damage');
+    await deliver({ a: '1', b: '2' });
     await rm(path.join(sandbox.repo, 'objects/pack'), { recursive: true });
-    await rm(path.join(sandbox.data, 'a'));
-    await sandbox.sync(target);
+    await rm(at('a'));
+    await sync();
     assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
     assert.equal(sandbox.fetches, 2);
   });
 
   test('fetches files that a fetch omitted in one request', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'left-out');
+    const { commit, sandbox, sync, deliver } = await gitSandbox(t, 'left-out');
     const large = 'x'.repeat(100_000);
     const profile = { mappings: [{ source: 'a', destination: 'a', required: true, template: false }] };
-    await sandbox.sync({ repo, commit: await commit({ files: { 'a/x': '1' } }), profile });
+    await deliver({ 'a/x': '1' }, profile);
     const second = await commit({ files: { 'a/x': large, 'a/y': `${large}y` } });
-    await sandbox.sync({ repo, commit: second, profile });
+    await sync(profile, second);
     assert.deepEqual(await sandbox.files(), { 'a/x': large, 'a/y': `${large}y` });
     assert.equal(sandbox.fetches, 2, 'nothing was found out by failing');
   });

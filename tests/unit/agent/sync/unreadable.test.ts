@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import { playUnreadable } from '../support/forced-modes.ts';
@@ -8,10 +7,10 @@ import { localSandbox } from '../support/local-sandbox.ts';
 
 /** A sandbox with a file that was written, perhaps after a sync, and that only root could read. */
 async function unreadable(t: TestContext, { isDelivered }: { isDelivered: boolean }) {
-  const { repo, commit, sandbox } = await localSandbox(t, `unreadable-${isDelivered}`);
+  const { repo, commit, sandbox, at } = await localSandbox(t, `unreadable-${isDelivered}`);
   const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };
   if (isDelivered) await sandbox.sync(target);
-  const file = path.join(sandbox.data, 'a');
+  const file = at('a');
   writeFileSync(file, 'x');
   chmodSync(file, 0o222);
   t.after(playUnreadable(t));

@@ -74,7 +74,7 @@ suite('a new pod with the right files', () => {
 
   test('needs no git server for modes, which Kubernetes changes when it mounts a volume', slow, async (t) => {
     const large = 'x'.repeat(600_000);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'mounted', { server });
+    const { repo, commit, sandbox, at } = await gitSandbox(t, 'mounted', { server });
     const keys = { 'keys/id': 'key', 'keys/t': '{{ .Ref }}', 'keys/large': large, 'dags/a': '1', 'dags/b': '1' };
     const mappings = [
       mapping({ source: 'keys', destination: 'keys', mode: '0600', template: true, patches: [] }),
@@ -87,7 +87,6 @@ suite('a new pod with the right files', () => {
       server.fault = undefined;
     });
     await recreate(sandbox);
-    const at = (name: string) => path.join(sandbox.data, name);
     const { ino } = await stat(at('dags/a'));
     for (const name of ['keys/id', 'keys/t', 'keys/large', 'dags/a', 'dags/key'])
       await chmod(at(name), (await stat(at(name))).mode | 0o660);
@@ -262,15 +261,14 @@ suite('a new pod needs the git server', () => {
 
   test('if the pod now mounts another volume', async (t) => {
     const mounts: string[] = [];
-    const { repo, commit, sandbox } = await gitSandbox(t, 'without-git', { server, mounts });
-    const target = { repo, commit: await commit({ files }) };
-    await sandbox.sync(target);
+    const { sandbox, sync, deliver } = await gitSandbox(t, 'without-git', { server, mounts });
+    await deliver(files);
     t.after(() => {
       server.fault = undefined;
     });
     await recreate(sandbox);
     mounts.push('d');
     await sandbox.restart();
-    await assert.rejects(sandbox.sync(target), { code: /^git\./ });
+    await assert.rejects(sync(), { code: /^git\./ });
   });
 });

@@ -109,25 +109,24 @@ suite('a failed sync leaves everything as it was', () => {
   });
 
   test("in a directory that isn't its own", { skip: !isRoot && 'another user needs root' }, async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'denied');
+    const { sandbox, at, sync, deliver } = await localSandbox(t, 'denied');
     await chmod(sandbox.directory, 0o755);
     await chown(sandbox.data, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
-    const locked = path.join(sandbox.data, 'locked');
+    const locked = at('locked');
     await mkdir(locked, { mode: 0o755 });
     await writeFile(path.join(locked, 'x'), 'theirs');
-    const target = { repo, commit: await commit({ files: { a: '1', 'b/c': '1', 'locked/x': '1' } }) };
-    await sandbox.sync({ ...target, profile: { dryRun: true } });
+    await deliver({ a: '1', 'b/c': '1', 'locked/x': '1' }, { dryRun: true });
     execFileSync('chown', ['-R', `${UNPRIVILEGED_UID}`, sandbox.repo]);
     process.seteuid?.(UNPRIVILEGED_UID);
     try {
-      await assert.rejects(sandbox.sync(target), { code: 'EACCES' });
+      await assert.rejects(sync(), { code: 'EACCES' });
       assert.deepEqual(await sandbox.files(), { 'locked/x': 'theirs' });
       assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'locked']);
     } finally {
       process.seteuid?.(0);
     }
     await chown(locked, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
-    await sandbox.sync(target);
+    await sync();
     assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1', 'locked/x': '1' });
   });
 });
@@ -148,23 +147,20 @@ async function fillUp(sandbox: Sandbox): Promise<void> {
 
 suite('a sync of changes', () => {
   test('replaces read-only files', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'read-only');
-    await writeFile(path.join(sandbox.data, 'a'), 'theirs', { mode: 0o444 });
-    await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
-    await chmod(path.join(sandbox.data, 'a'), 0o444);
-    await sandbox.sync({ repo, commit: await commit({ files: { a: '2' } }) });
+    const { sandbox, at, deliver } = await localSandbox(t, 'read-only');
+    await writeFile(at('a'), 'theirs', { mode: 0o444 });
+    await deliver({ a: '1' });
+    await chmod(at('a'), 0o444);
+    await deliver({ a: '2' });
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
 
   test('puts no file in the place of a directory with foreign content', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'folder');
-    await mkdir(path.join(sandbox.data, 'a'));
-    await writeFile(path.join(sandbox.data, 'a/own'), 'theirs');
-    const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };
-    await assert.rejects(
-      sandbox.sync(target),
-      /a is a directory in the data volume with files that the agent did not write/,
-    );
+    const { commit, sandbox, at, sync } = await localSandbox(t, 'folder');
+    await mkdir(at('a'));
+    await writeFile(at('a/own'), 'theirs');
+    await commit({ files: { a: '1', b: '1' } });
+    await assert.rejects(sync(), /a is a directory in the data volume with files that the agent did not write/);
     assert.deepEqual(await sandbox.files(), { 'a/own': 'theirs' });
   });
 

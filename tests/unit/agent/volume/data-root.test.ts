@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
@@ -10,37 +9,25 @@ import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { listBelow } from '../../../../agent/volume/scan-tree.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 
 async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }> {
   const directory = await temporaryDirectory(t, 'root-');
   return { root: await DataRoot.open(directory), own: path.join(directory, '.sync-agent') };
 }
 
-/** Makes opening files at that path fail while a function runs. */
-function withoutOpening(t: TestContext, end: string, code: string, run: () => void): void {
-  const { openSync } = fs;
-  const mock = t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
-    if (String(args[0]).endsWith(end)) throw codedError(code);
-    return openSync(...args);
-  });
-  syncBuiltinESMExports();
-  try {
-    run();
-  } finally {
-    mock.mock.restore();
-    syncBuiltinESMExports();
-  }
-}
-
 suite("the directory of the agent's own files", () => {
-  for (const code of ['EMFILE', 'EIO', 'EACCES']) {
+  for (const code of ['EMFILE', 'EACCES']) {
     test(`isn't reported as a conflict if it can't be opened (${code})`, async (t) => {
       const { root } = await makeRoot(t);
       root.openAgentDirectory('taken-over').close();
       for (const name of ['.sync-agent', 'taken-over']) {
-        withoutOpening(t, `/${name}`, code, () => {
-          assert.throws(() => root.openAgentDirectory('taken-over'), { name: 'Error', code });
+        const end = mockCalls(t, ['openSync'], (_, args, real) => {
+          if (String(args[0]).endsWith(`/${name}`)) throw codedError(code);
+          return real(...args);
         });
+        assert.throws(() => root.openAgentDirectory('taken-over'), { name: 'Error', code });
+        end();
       }
     });
   }
@@ -52,11 +39,7 @@ suite("the directory of the agent's own files", () => {
     test(`is to be removed, says the error, if it is ${what}`, async (t) => {
       const { root, own } = await makeRoot(t);
       make(own);
-      assert.throws(() => root.openAgentDirectory('lock'), {
-        name: 'TerminalError',
-        code: 'data.agentFolder',
-        message: /^\.sync-agent must be a directory.*remove it/,
-      });
+      assert.throws(() => root.openAgentDirectory('lock'), { code: 'data.agentFolder', message: /remove it/ });
     });
   }
 

@@ -72,8 +72,8 @@ suite('all files keep their owners after an outage from any step of a sync on, e
 
 suite('on a volume without hard links,', () => {
   test('a file that was moved away is restored, even if no inode is left', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'no-inodes');
-    await sandbox.sync({ repo, commit: await commit({ files: { a: 'one' } }) });
+    const { commit, sandbox, sync, deliver } = await localSandbox(t, 'no-inodes');
+    await deliver({ a: 'one' });
     const next = await commit({ files: { a: 'two' } });
     const file = path.join(realpathSync(sandbox.data), 'a');
     const isMade = ({ name, paths }: VolumeCall) => name.startsWith('open') && paths[0] === file;
@@ -81,18 +81,18 @@ suite('on a volume without hard links,', () => {
       const code = call.name === 'link' ? 'EPERM' : isMade(call) && 'ENOSPC';
       if (code) throw codedError(code);
     });
-    await assert.rejects(sandbox.sync({ repo, commit: next }).finally(end), { code: 'ENOSPC' });
+    await assert.rejects(sync({}, next).finally(end), { code: 'ENOSPC' });
     assert.deepEqual(await sandbox.files(), { a: 'one' });
   });
 
   test('an empty placeholder is removed if the restoration fails', async (t) => {
-    const { repo, commit, sandbox } = await localSandbox(t, 'placeholder');
-    writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
+    const { commit, sandbox, at, sync } = await localSandbox(t, 'placeholder');
+    writeFileSync(at('f'), 'THEIRS');
     const taken = await commit({ files: { a: '1', f: 'OURS' } });
     const given = await commit({ files: { f: null } });
     denyLinks(true);
     t.after(() => denyLinks(false));
-    await sandbox.sync({ repo, commit: taken });
+    await sync({}, taken);
     let next = 'openSync';
     const end = mockCalls(t, ['openSync', 'fstatSync'], (name, args, real) => {
       const isFile = String(args[0]).endsWith('/f') && args[1] === 'wx';
@@ -103,8 +103,8 @@ suite('on a volume without hard links,', () => {
       }
       return real(...args);
     });
-    await assert.rejects(sandbox.sync({ repo, commit: given }).finally(end), { code: 'EIO' });
-    await sandbox.sync({ repo, commit: given });
+    await assert.rejects(sync({}, given).finally(end), { code: 'EIO' });
+    await sync({}, given);
     assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS' });
   });
 });

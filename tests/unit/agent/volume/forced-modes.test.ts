@@ -37,10 +37,15 @@ const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched'
 
 for (const [name, makeVolume] of Object.entries(VOLUMES)) {
   suite(`on a volume ${name},`, () => {
-    test('a commit writes only its changes, and nothing counts as drift, even after a restart', async (t) => {
+    const prepare = async (t: TestContext) => {
       const data = await makeVolume(t);
-      if (data === undefined) return;
-      const { repo, commit, sandbox } = await localSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
+      return data === undefined ? undefined : await localSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
+    };
+
+    test('a commit writes only its changes, and nothing counts as drift, even after a restart', async (t) => {
+      const local = await prepare(t);
+      if (!local) return;
+      const { repo, commit, sandbox } = local;
       const first = { repo, commit: await commit({ files }), reload };
       await sandbox.sync(first);
       assert.equal(sandbox.root.traits?.keepsModes, false, 'probed');
@@ -61,26 +66,26 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     });
 
     test('the executable bit of a commit changes only the record', async (t) => {
-      const data = await makeVolume(t);
-      if (data === undefined) return;
-      const { repo, commit, sandbox } = await localSandbox(t, 'bit', { shared: { data, podUid: 'uid' } });
-      await sandbox.sync({ repo, commit: await commit({ files }) });
-      const target = { repo, commit: await commit({ files: { a: { content: '1', executable: true } } }) };
+      const local = await prepare(t);
+      if (!local) return;
+      const { commit, sandbox, sync, deliver } = local;
+      await deliver(files);
+      await commit({ files: { a: { content: '1', executable: true } } });
       for (let look = 0; look < 2; look += 1) {
-        const { plan } = await sandbox.sync(target);
+        const { plan } = await sync();
         assert.deepEqual([plan.changes, plan.drift], [[], []]);
         await sandbox.restart();
       }
     });
 
     test("a file that already has the right content isn't taken over", async (t) => {
-      const data = await makeVolume(t);
-      if (data === undefined) return;
-      await mkdir(path.join(data, 'd'));
-      await writeFile(path.join(data, 'a'), '1');
-      await writeFile(path.join(data, 'd/run.sh'), '#!/bin/sh\n');
-      const { repo, commit, sandbox } = await localSandbox(t, 'found', { shared: { data, podUid: 'uid' } });
-      const { plan } = await sandbox.sync({ repo, commit: await commit({ files }) });
+      const local = await prepare(t);
+      if (!local) return;
+      const { at, deliver } = local;
+      await mkdir(at('d'));
+      await writeFile(at('a'), '1');
+      await writeFile(at('d/run.sh'), '#!/bin/sh\n');
+      const { plan } = await deliver(files);
       assert.deepEqual(
         plan.changes.map(({ path }) => path),
         ['d/b'],
@@ -88,25 +93,24 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     });
 
     test('a dry run after a sync lists nothing, and writes nothing', async (t) => {
-      const data = await makeVolume(t);
-      if (data === undefined) return;
-      const { repo, commit, sandbox } = await localSandbox(t, 'dry', { shared: { data, podUid: 'uid' } });
-      const target = { repo, commit: await commit({ files }) };
-      await sandbox.sync(target);
+      const local = await prepare(t);
+      if (!local) return;
+      const { sandbox, sync, deliver } = local;
+      await deliver(files);
       await sandbox.release();
       await sandbox.restart();
-      const before = await entriesOf(data);
-      const { plan } = await sandbox.sync({ ...target, profile: { dryRun: true } });
+      const before = await entriesOf(sandbox.data);
+      const { plan } = await sync({ dryRun: true });
       assert.deepEqual([plan.changes, plan.drift], [[], []]);
-      assert.deepEqual(await entriesOf(data), before);
+      assert.deepEqual(await entriesOf(sandbox.data), before);
     });
 
     test('a mode in a mapping changes only the record, and the report has a note', slow, async (t) => {
-      const data = await makeVolume(t);
-      if (data === undefined) return;
-      const { repo, commit, sandbox } = await localSandbox(t, 'mode', { shared: { data, podUid: 'uid' } });
+      const local = await prepare(t);
+      if (!local) return;
+      const { repo, commit, sandbox, sync } = local;
       const id = await commit({ files });
-      await sandbox.sync({ repo, commit: id });
+      await sync({}, id);
       for (const mode of ['0600', '0400', undefined]) {
         const target = { repo, commit: id, profile: { mappings: [mappingOf('.', '.', mode ? { mode } : {})] } };
         for (let look = 0; look < 2; look += 1) {
@@ -123,12 +127,11 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     });
 
     test('groupWrite blocks nothing', async (t) => {
-      const data = await makeVolume(t);
-      if (data === undefined) return;
-      const { repo, commit, sandbox } = await localSandbox(t, 'group', { shared: { data, podUid: 'uid' } });
-      const target = { repo, commit: await commit({ files }), profile: { groupWrite: true } };
-      await sandbox.sync(target);
-      const { plan } = await sandbox.sync(target);
+      const local = await prepare(t);
+      if (!local) return;
+      const { sync, deliver } = local;
+      await deliver(files, { groupWrite: true });
+      const { plan } = await sync({ groupWrite: true });
       assert.deepEqual([plan.changes, plan.drift], [[], []]);
     });
   });
@@ -142,30 +145,29 @@ async function entriesOf(directory: string): Promise<[string, number][]> {
 }
 
 test('on a volume that keeps modes, a lost executable bit still counts as drift', async (t) => {
-  const { repo, commit, sandbox } = await localSandbox(t, 'kept-modes');
-  const target = { repo, commit: await commit({ files }) };
-  await sandbox.sync(target);
+  const { sandbox, at, sync, deliver } = await localSandbox(t, 'kept-modes');
+  await deliver(files);
   assert.equal(sandbox.root.traits?.keepsModes, true);
-  await chmod(path.join(sandbox.data, 'd/run.sh'), 0o644);
-  const { plan } = await sandbox.sync(target);
+  await chmod(at('d/run.sh'), 0o644);
+  const { plan } = await sync();
   assert.deepEqual(
     plan.drift.map(({ path, isRepaired }) => [path, isRepaired]),
     [['d/run.sh', true]],
   );
-  assert.equal((await stat(path.join(sandbox.data, 'd/run.sh'))).mode & 0o100, 0o100);
+  assert.equal((await stat(at('d/run.sh'))).mode & 0o100, 0o100);
 });
 
 test('on a volume that keeps only the executable bit, only this bit of a mode counts', async (t) => {
-  const { repo, commit, sandbox } = await localSandbox(t, 'bit-only');
+  const { commit, sandbox, sync } = await localSandbox(t, 'bit-only');
   t.after(playExecutableBit(t));
-  const target = { repo, commit: await commit({ files }) };
+  await commit({ files: files });
   const profile = { mappings: [mappingOf('.', '.', { mode: '0600' })] };
-  const outcome = await sandbox.sync({ ...target, profile });
+  const outcome = await sync(profile);
   assert.deepEqual([sandbox.root.traits?.keepsModes, outcome.ignoresModes], ['executable', true]);
   await sandbox.restart();
-  const again = await sandbox.sync({ ...target, profile });
+  const again = await sync(profile);
   assert.deepEqual([again.plan.changes, again.plan.drift], [[], []]);
-  const { plan } = await sandbox.sync(target);
+  const { plan } = await sync();
   assert.deepEqual(
     plan.changes.map(({ path, reason }) => [path, reason]),
     [['d/run.sh', 'ModeChanged']],

@@ -3,26 +3,18 @@ import { execFile } from 'node:child_process';
 import { lstatSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { manifestText } from '../../../../agent/volume/manifest-text.ts';
-import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { slow } from '../../../support/depth.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 
 const directory = 'n'.repeat(200);
 /** Longer than what Linux takes for a path; each part of it can be made. */
 const long = `${Array(21).fill(directory).join('/')}/f`;
-
-async function prepare(t: TestContext) {
-  const server = await startGitDaemon();
-  t.after(() => server.stop());
-  const { url: repo, commit } = await server.createRepository('x');
-  return { sandbox: await createSandbox(t), repo, commit };
-}
 
 /** Makes directories one in the other, further down than a path leads. */
 async function makeDeep(data: string, below: string): Promise<DataRoot> {
@@ -41,27 +33,21 @@ suite('paths that are too long', () => {
     ['a name', `d/${'é'.repeat(128)}`],
   ] as const) {
     test(`are rejected with the commit, and the next commit is delivered: ${name}`, slow, async (t) => {
-      const { sandbox, repo, commit } = await prepare(t);
-      await sandbox.sync({ repo, commit: await commit({ files: { ok: '0' } }) });
-      const tooLong = await commit({ files: { ok: '1', [file]: 'x' } });
+      const { sandbox, deliver, sync } = await localSandbox(t);
+      await deliver({ ok: '0' });
       const isNamed = ({ code, message }: { code: string; message: string }) =>
         code === 'sync.ProfileInvalid' && message.includes(file.slice(0, 50)) && message.length < 1_000;
-      await assert.rejects(sandbox.sync({ repo, commit: tooLong }), isNamed);
+      await assert.rejects(deliver({ ok: '1', [file]: 'x' }), isNamed);
       assert.deepEqual(await sandbox.files(), { ok: '0' });
-      await sandbox.sync({
-        repo,
-        commit: tooLong,
-        profile: { excludePatterns: [`${file.slice(0, file.indexOf('/'))}/`] },
-      });
+      await sync({ excludePatterns: [`${file.slice(0, file.indexOf('/'))}/`] });
       assert.deepEqual(await sandbox.files(), { ok: '1' });
-      await sandbox.sync({ repo, commit: await commit({ files: { ok: '2', [file]: null } }) });
+      await deliver({ ok: '2', [file]: null });
       assert.deepEqual(await sandbox.files(), { ok: '2' });
     });
   }
 
   test('are removed with the next commit if an earlier version delivered them', async (t) => {
-    const { sandbox, repo, commit } = await prepare(t);
-    const first = await commit({ files: { ok: '0' } });
+    const { sandbox, at, deliver } = await localSandbox(t);
     const root = await makeDeep(sandbox.data, path.dirname(long));
     const parent = root.openDirectory(path.dirname(long));
     await writeFile(parent.at('f'), 'x');
@@ -81,21 +67,20 @@ suite('paths that are too long', () => {
       trees: new Map(),
       journal: undefined,
     };
-    await mkdir(path.join(sandbox.data, '.sync-agent'));
+    await mkdir(at('.sync-agent'));
     const text = [...manifestText({ ...manifest, applied: undefined })].join('');
-    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), text);
-    await sandbox.sync({ repo, commit: first });
+    await writeFile(at('.sync-agent/manifest.jsonl'), text);
+    await deliver({ ok: '0' });
     assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'ok']);
   });
 
   test("are a conflict if the gateway's directories are in the place of a file, however deep", async (t) => {
-    const { sandbox, repo, commit } = await prepare(t);
+    const { sandbox, at, deliver, sync } = await localSandbox(t);
     const deep = `ok/${Array(25).fill(directory).join('/')}`;
     await makeDeep(sandbox.data, deep);
-    const first = await commit({ files: { ok: '0' } });
-    await assert.rejects(sandbox.sync({ repo, commit: first }), { code: 'sync.PathConflict' });
-    await promisify(execFile)('rm', ['-r', path.join(sandbox.data, 'ok')]); // Node's own does not get so deep
-    await sandbox.sync({ repo, commit: first });
+    await assert.rejects(deliver({ ok: '0' }), { code: 'sync.PathConflict' });
+    await promisify(execFile)('rm', ['-r', at('ok')]); // Node's own does not get so deep
+    await sync();
     assert.deepEqual(await sandbox.files(), { ok: '0' });
   });
 });

@@ -50,11 +50,8 @@ async function createManifest(t: TestContext) {
   };
 }
 
-/**
- * Reads a manifest with that number of files in the heap of a small container; `areChanged` if a second update changes
- * all of them. Returns their number or the code of the error.
- */
-const readMany = (files: number, { areChanged = false } = {}) =>
+/** Reads a manifest in the heap of a small container; returns the number of its files, or the code of the error. */
+const readInSmallHeap = (write: string) =>
   runInSmallHeap(`
     import { mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
     import { tmpdir } from 'node:os';
@@ -63,6 +60,18 @@ const readMany = (files: number, { areChanged = false } = {}) =>
     import { MANIFEST_HEADER, updateText } from ${importable('agent/volume/manifest-text.ts')};
     const directory = mkdtempSync(tmpdir() + '/manifest-');
     mkdirSync(directory + '/.sync-agent');
+    const file = openSync(directory + '/.sync-agent/manifest.jsonl', 'w');
+    writeSync(file, MANIFEST_HEADER);
+    ${write}
+    await new ManifestFile(await DataRoot.open(directory), { warn: console.log }).read().then(
+      ({ files }) => console.log(files.size),
+      ({ code }) => console.log(code),
+    );
+    rmSync(directory, { recursive: true });`);
+
+/** Reads that number of files; `areChanged` if a second update changes all of them. */
+const readMany = (files: number, { areChanged = false } = {}) =>
+  readInSmallHeap(`
     const hex = (number, length) => number.toString(16).padStart(length, '0');
     const files = function* (from) {
       for (let n = 0; n < ${files}; n += 1) {
@@ -72,40 +81,19 @@ const readMany = (files: number, { areChanged = false } = {}) =>
       }
     };
     const rest = { folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
-    const file = openSync(directory + '/.sync-agent/manifest.jsonl', 'w');
-    writeSync(file, MANIFEST_HEADER);
     const updates = ${areChanged} ? [files(0), files(1e6)] : [files(0)];
-    for (const files of updates) for (const text of updateText({ ...rest, files })) writeSync(file, text);
-    await new ManifestFile(await DataRoot.open(directory), { warn: console.log }).read().then(
-      ({ files }) => console.log(files.size),
-      ({ code }) => console.log(code),
-    );
-    rmSync(directory, { recursive: true });`);
+    for (const files of updates) for (const text of updateText({ ...rest, files })) writeSync(file, text);`);
 
-/** Reads a manifest of 100 MiB that repeats a line, an expression with the variable `n`, in the heap of a small container. */
+/** Reads 100 MiB that repeat a line, an expression with the variable `n`. */
 const readHostile = (line: string) =>
-  runInSmallHeap(`
-    import { mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-    import { tmpdir } from 'node:os';
-    import { DataRoot } from ${importable('agent/volume/data-root.ts')};
-    import { ManifestFile } from ${importable('agent/volume/manifest-file.ts')};
-    import { MANIFEST_HEADER } from ${importable('agent/volume/manifest-text.ts')};
-    const directory = mkdtempSync(tmpdir() + '/manifest-');
-    mkdirSync(directory + '/.sync-agent');
-    const file = openSync(directory + '/.sync-agent/manifest.jsonl', 'w');
-    writeSync(file, MANIFEST_HEADER);
+  readInSmallHeap(`
     let written = 0;
     for (let n = 0, text = ''; written < 100 * 1024 ** 2; n += 1) {
       text += JSON.stringify(${line}) + '\\n';
       if (text.length < 65_536) continue;
       written += writeSync(file, text);
       text = '';
-    }
-    await new ManifestFile(await DataRoot.open(directory), { warn: console.log }).read().then(
-      ({ files }) => console.log(files.size),
-      ({ code }) => console.log(code),
-    );
-    rmSync(directory, { recursive: true });`);
+    }`);
 
 const HOSTILE_LINES = {
   'tiny records': `{ path: n.toString(36), blob: '', sha256: '', fingerprint: [0.5, 0.5, 0.5] }`,
@@ -195,20 +183,10 @@ suite('the manifest on disk', () => {
   test('is reported with a remedy if a directory, or a file in place of its directory, blocks it', async (t) => {
     const { file, root, reread } = await createManifest(t);
     await mkdir(file);
-    const conflict = { name: 'TerminalError', reason: 'PathConflict' };
-    const isDirectory = {
-      ...conflict,
-      code: 'manifest.folder',
-      message: /^\.sync-agent\/manifest\.jsonl is a directory, but must be .*: remove it/,
-    };
-    await assert.rejects(reread(), isDirectory);
+    await assert.rejects(reread(), { code: 'manifest.folder', reason: 'PathConflict', message: /remove it/ });
     await rm(root.agentDirectory, { recursive: true });
     await writeFile(root.agentDirectory, '');
-    const isFile = {
-      code: 'data.agentFolder',
-      message: /^\.sync-agent must be .*: remove it/,
-    };
-    await assert.rejects(reread(), { ...conflict, ...isFile });
+    await assert.rejects(reread(), { code: 'data.agentFolder', reason: 'PathConflict', message: /remove it/ });
   });
 
   const vandalism: [name: string, act: (file: string) => Promise<void>][] = [
@@ -269,12 +247,7 @@ suite('the manifest on disk', () => {
     const { file, open } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
     await writeFile(file, '{"version":4}\nanything');
-    await assert.rejects(open().append(update({ applied })), {
-      name: 'TerminalError',
-      code: 'manifest.newer',
-      reason: 'AgentTooOld',
-      message: /has version 4, written by a newer/,
-    });
+    await assert.rejects(open().append(update({ applied })), { code: 'manifest.newer', reason: 'AgentTooOld' });
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
   });
 
@@ -284,9 +257,7 @@ suite('the manifest on disk', () => {
     const saved = path.join(root.agentDirectory, 'staging/saved-1');
     await mkdir(path.dirname(saved));
     await writeFile(saved, 'of the gateway');
-    const message =
-      /^\.sync-agent\/manifest\.jsonl was written by an earlier version .*: remove \.sync-agent; files .* stay/;
-    const refusal = { name: 'TerminalError', code: 'data.earlierVersion', reason: 'VolumeUnusable', message };
+    const refusal = { code: 'data.earlierVersion', reason: 'VolumeUnusable', message: /: remove \.sync-agent;/ };
     await assert.rejects(open().append(update({ applied })), refusal);
     await assert.rejects(settleVolume({ root, manifestFile: open(), log }), refusal);
     assert.equal(await readFile(file, 'utf8'), '{"version":1}\nanything');

@@ -11,12 +11,12 @@ const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched'
 
 /** A volume with a file that was taken over, and a reload that is pending. */
 async function prepare(t: TestContext, before: (data: string) => Promise<void> = async () => {}) {
-  const { repo, commit, sandbox } = await localSandbox(t, 'private');
+  const { repo, commit, sandbox, at } = await localSandbox(t, 'private');
   await before(sandbox.data);
-  await writeFile(path.join(sandbox.data, 'etl.py'), 'theirs');
+  await writeFile(at('etl.py'), 'theirs');
   const target = { repo, commit: await commit({ files: { 'etl.py': 'ours', 'dags/new.py': 'new' } }), reload };
   await sandbox.sync(target);
-  const own = path.join(sandbox.data, '.sync-agent');
+  const own = at('.sync-agent');
   const mode = (name: string) => (statSync(path.join(own, name)).mode & 0o777).toString(8);
   return { sandbox, target, own, mode };
 }

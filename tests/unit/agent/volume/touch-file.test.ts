@@ -39,6 +39,17 @@ async function holdVolume(data: string) {
   return { root, lock };
 }
 
+/** Runs something as another user, who owns the agent's files. */
+async function asUser(at: (name: string) => string, run: () => void): Promise<void> {
+  for (const own of ['.sync-agent', '.sync-agent/owner.json']) await chown(at(own), UNPRIVILEGED_UID, UNPRIVILEGED_UID);
+  process.seteuid?.(UNPRIVILEGED_UID);
+  try {
+    run();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
 suite('touchFile', () => {
   test('creates a file with the text, and overwrites it with the next one', async (t) => {
     const { volume, at } = await makeVolume(t);
@@ -69,14 +80,7 @@ suite('touchFile', () => {
     await writeFile(at('watched'), 'theirs');
     await chmod(at('watched'), 0o666);
     await utimes(at('watched'), 0, 0);
-    for (const own of ['.sync-agent', '.sync-agent/owner.json'])
-      await chown(at(own), UNPRIVILEGED_UID, UNPRIVILEGED_UID);
-    process.seteuid?.(UNPRIVILEGED_UID);
-    try {
-      touchFile('watched', marker('1'), volume);
-    } finally {
-      process.seteuid?.(0);
-    }
+    await asUser(at, () => touchFile('watched', marker('1'), volume));
     assert.equal(await readFile(at('watched'), 'utf8'), 'theirs');
     assert.ok((await stat(at('watched'))).mtimeMs > 0);
   });
@@ -84,24 +88,16 @@ suite('touchFile', () => {
   for (const [what, name] of [
     ['file', 'watched'],
     ['directory', 'closed/new'],
-  ]) {
+  ] as const) {
     test(`names a ${what} of another user if it lacks write permission`, {
       skip: !isRoot && 'another user needs root',
     }, async (t) => {
       const { volume, at } = await makeVolume(t);
       await writeFile(at('watched'), 'theirs');
       await mkdir(at('closed'));
-      for (const own of ['.sync-agent', '.sync-agent/owner.json'])
-        await chown(at(own), UNPRIVILEGED_UID, UNPRIVILEGED_UID);
-      process.seteuid?.(UNPRIVILEGED_UID);
-      try {
-        assert.throws(() => touchFile(name ?? '', marker('1'), volume), {
-          code: 'gateway.touchFile',
-          message: new RegExp(`^${name} cannot be touched .*can't write to it.*\\(E(ACCES|PERM)\\)`),
-        });
-      } finally {
-        process.seteuid?.(0);
-      }
+      const message = new RegExp(`^${name} cannot be touched .*can't write to it.*\\(E(ACCES|PERM)\\)`);
+      const refusal = { code: 'gateway.touchFile', message };
+      await asUser(at, () => assert.throws(() => touchFile(name, marker('1'), volume), refusal));
       assert.equal(await readFile(at('watched'), 'utf8'), 'theirs');
     });
   }
@@ -157,7 +153,6 @@ suite('touchFile', () => {
     ['missing/x', /its directory doesn't exist/],
     ['', /isn't the path of a file/],
     ['.sync-agent/manifest.jsonl', /isn't the path of a file/],
-    ['.', /isn't the path of a file/],
     ['n'.repeat(256), /isn't the path of a file/],
   ] as const) {
     test(`rejects ${JSON.stringify(name)}`, async (t) => {
