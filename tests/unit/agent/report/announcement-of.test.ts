@@ -99,15 +99,6 @@ suite('announcementOf', () => {
     assert.match(planned?.report?.message ?? '', /^dry run: .*; \.gitattributes has no effect/);
   });
 
-  test('counts a failure each time and reports it once', () => {
-    const error = new TerminalError('no', { code: 'x', reason: 'Changed' });
-    const [first, second] = announce(failed(error), failed(error));
-    assert.deepEqual(first?.report, { state: 'Error', message: 'no', generation: 1 });
-    assert.equal(second?.report, undefined);
-    assert.deepEqual([first?.figures.sync?.result, second?.figures.sync?.result], ['error', 'error']);
-    assert.equal(second?.log?.level, 'warn');
-  });
-
   test("doesn't count waiting as a failure", () => {
     const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'Changed', retryAfterMs: 1 })));
     assert.equal(only?.report?.state, 'Pending');
@@ -230,6 +221,16 @@ suite('announcementOf', () => {
   });
 });
 
+test('repaired files and those that stay different are counted', () => {
+  const drift: Drift[] = [
+    { path: 'b', reason: 'Drifted', isRepaired: true },
+    { path: 'c', reason: 'Missing', isRepaired: false },
+  ];
+  const [only] = announce(synced([], { plan: planOf([added], drift) }));
+  const { repaired, drifted } = only?.figures.inLine ?? {};
+  assert.deepEqual([repaired, drifted, only?.report?.changes], [1, 1, ['differs c (Missing)']]);
+});
+
 suite('an announcement is complete for', () => {
   const { commit, ref, profile } = intent;
   const what = { ref, commit, profile: profile.name };
@@ -260,31 +261,6 @@ suite('an announcement is complete for', () => {
       },
     ],
     [
-      'a sync with drift',
-      synced([], { plan: planOf([added], drift) }),
-      {
-        report: {
-          state: 'Synced',
-          files: counts,
-          durationMs: 10,
-          generation: 1,
-          changes: ['differs c (Missing)'],
-          message:
-            'the gateway rewrites c: repaired 3 consecutive times, and not again until the commit or the spec changes',
-        },
-        log: {
-          level: 'info',
-          message: 'sync finished',
-          fields: { ...what, author: undefined, files: counts, durationMs: 10, result: 'synced' },
-        },
-        figures: {
-          sync: { result: 'success', seconds: 0.01 },
-          inLine: { files: counts, repaired: 1, drifted: 1 },
-          syncPeriod: 30,
-        },
-      },
-    ],
-    [
       'a failure',
       failed(terminal, inRollout),
       {
@@ -305,6 +281,7 @@ suite('an announcement is complete for', () => {
       assert.deepEqual(reported, expected);
       const isDone = outcome.kind === 'synced';
       assert.deepEqual(second.report, isDone ? first.report : undefined);
+      if (!isDone) assert.deepEqual(second.figures, first.figures);
     });
   }
 

@@ -24,7 +24,6 @@ const labels = new Map([
   ['app.kubernetes.io/name', 'edge'],
   ['tier', 'canary'],
 ]);
-const identity = { podName: 'gateway-0', gatewayName: undefined };
 const key = rolloutKey('edge', 'gateway-0');
 const lower = '0'.repeat(24);
 const higher = 'f'.repeat(24);
@@ -66,6 +65,7 @@ interface Given {
   paused?: boolean;
   plan?: Wave[];
   earlier?: string[];
+  identity?: { podName: string; gatewayName: string | undefined };
 }
 
 const found = (sync: ProfileSource): ProfileView => viewProfile(sync, 'default');
@@ -78,6 +78,7 @@ function judge({
   paused = false,
   plan = waves,
   earlier = [OLD],
+  identity = { podName: 'gateway-0', gatewayName: undefined },
   ...rest
 }: Given): Verdict {
   const resource: WatchedResource = {
@@ -192,29 +193,12 @@ suite('while changes go in waves', () => {
     const named = rolloutKey('given', 'gateway-0');
     const [boundary = ''] = [named, key].sort();
     const status = statusOf({ admission: admission(boundary) });
-    const verdictFor = (gatewayName: string | undefined, podName: string) =>
-      judgeResource(
-        {
-          generation: 1,
-          observedGeneration: 1,
-          ref: '',
-          commit: '',
-          gateways: 1,
-          refResolved: undefined,
-          spec: { ...gatewaySpecOf(), sync: syncOf('new') },
-          rollout: { uid: '', waves, status, revision: LIVE, earlier: [] },
-        },
-        'default',
-        {
-          self: () => ({ identity: { podName, gatewayName }, labels }),
-          findRevision: () => found(syncOf('old')),
-        },
-      );
-    const commitOf = (verdict: Verdict) => (verdict.kind === 'act' ? verdict.intent.commit : undefined);
-    assert.equal(commitOf(verdictFor('given', 'gateway-0')), boundary === named ? NEW : OLD);
-    assert.equal(commitOf(verdictFor(undefined, 'gateway-0')), boundary === key ? NEW : OLD);
+    const commitOf = (gatewayName: string | undefined, podName: string) =>
+      intentOf({ status, identity: { podName, gatewayName } }).commit;
+    assert.equal(commitOf('given', 'gateway-0'), boundary === named ? NEW : OLD);
+    assert.equal(commitOf(undefined, 'gateway-0'), boundary === key ? NEW : OLD);
     const other = rolloutKey('edge', 'gateway-1');
-    assert.equal(commitOf(verdictFor(undefined, 'gateway-1')), other <= boundary ? NEW : OLD);
+    assert.equal(commitOf(undefined, 'gateway-1'), other <= boundary ? NEW : OLD);
   });
 });
 

@@ -53,6 +53,20 @@ export function killAt(volume: string, { step, isTorn = false }: Kill, options: 
   });
 }
 
+/** Runs something during which the agent is killed, and ignores how it ends. */
+export async function runKilled(
+  volume: string,
+  kill: Kill,
+  run: () => Promise<unknown>,
+  options?: KillOptions,
+): Promise<Play> {
+  const played = killAt(volume, kill, options);
+  await run()
+    .catch((error) => assert.match(error.message, /EIO: killed/))
+    .finally(played.end);
+  return played;
+}
+
 interface FailOptions extends PlayOptions {
   /** Done right before that. */
   inBetween?: () => void;

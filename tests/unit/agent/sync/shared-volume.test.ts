@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { slow } from '../../../support/depth.ts';
-import { gitServerFor } from '../../../support/git-server-for.ts';
+import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 test('an agent without the volume knows what another agent delivered there in the meantime', slow, async (t) => {
-  const server = await gitServerFor(t);
-  const { url: repo, commit } = await server.createRepository('shared');
+  const { url: repo, commit } = await createLocalRepository('shared');
   const first = await commit({ files: { a: '1' } });
   const second = await commit({ files: { a: '2' } });
   const earlier = await createSandbox(t);
@@ -27,8 +26,7 @@ test('an agent without the volume knows what another agent delivered there in th
 });
 
 test('a dry run that undoes an interrupted sync releases the volume again', async (t) => {
-  const server = await gitServerFor(t);
-  const { url: repo, commit } = await server.createRepository('cut-off-before-a-dry-run');
+  const { url: repo, commit } = await createLocalRepository('cut-off');
   const first = await commit({ files: { a: '1' } });
   const second = await commit({ files: { a: '2' } });
   const killed = await createSandbox(t);

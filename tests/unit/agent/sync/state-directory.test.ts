@@ -32,6 +32,13 @@ async function createVolume(t: TestContext) {
   };
 }
 
+/** An earlier pod. */
+async function deliverAndExit(agent: Promise<Sandbox>, target: Parameters<Sandbox['sync']>[0]): Promise<void> {
+  const sandbox = await agent;
+  await sandbox.sync(target);
+  await sandbox.release();
+}
+
 /** Such a volume, and commits to deliver there. */
 async function prepare(
   t: TestContext,
@@ -93,20 +100,12 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('is the one that was in the data before, with everything in it', async (t) => {
-    const {
-      at,
-      usual,
-      annotated,
-      target: first,
-      targetOf,
-    } = await prepare(t, { 'site/index.html': '1', 'site/own': '1' });
-    const second = await targetOf({ 'site/index.html': '2', 'site/own': null });
+    const { at, usual, annotated, target, targetOf } = await prepare(t, { 'site/index.html': '1', 'site/own': '1' });
+    const later = await targetOf({ 'site/index.html': '2', 'site/own': null });
     fs.writeFileSync(at('www/own'), 'theirs');
-    const before = await usual();
-    await before.sync(first);
-    await before.release();
+    await deliverAndExit(usual(), target);
     const after = await annotated('state', { podUid: 'uid-2' });
-    await after.sync(second);
+    await after.sync(later);
     assert.deepEqual(served(after).sort(), ['index.html', 'own']);
     assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', 'the file that was taken over is restored');
     assert.equal(fs.readFileSync(at('www/index.html'), 'utf8'), '2');
@@ -114,9 +113,7 @@ suite("the agent's directory elsewhere in the volume", () => {
 
   test('moves only with a sync, not with a dry run, which uses it where it is', async (t) => {
     const { at, usual, annotated, target } = await prepare(t);
-    const before = await usual();
-    await before.sync(target);
-    await before.release();
+    await deliverAndExit(usual(), target);
     const after = await annotated('state');
     const { plan } = await after.sync({ ...target, profile: { ...SITE, dryRun: true } });
     assert.equal(plan.unchanged, 1);
@@ -124,16 +121,14 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('keeps links to trees valid, wherever it moves', async (t) => {
-    const { at, usual, annotated, target: first, targetOf } = await prepare(t, TREE, ATOMIC);
-    const second = await targetOf({ 'site/a': '2', 'site/b': '2' });
-    const before = await usual();
-    await before.sync(first);
-    await before.release();
+    const { at, usual, annotated, target, targetOf } = await prepare(t, TREE, ATOMIC);
+    const later = await targetOf({ 'site/a': '2', 'site/b': '2' });
+    await deliverAndExit(usual(), target);
     const after = await annotated('www/pages/.state');
-    await after.sync(first);
+    await after.sync(target);
     assert.match(fs.readlinkSync(at('www/pages/site')), /^\.state\/trees\//, 'a mount of www/pages is enough');
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '1' });
-    await after.sync(second);
+    await after.sync(later);
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2', b: '2' });
     await after.removeTrees();
     assert.equal(fs.readdirSync(at('www/pages/.state/trees')).length, 1);
@@ -141,18 +136,12 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('can be moved by a user with the documented commands', async (t) => {
-    const {
-      volume,
-      at,
-      usual,
-      annotated,
-      target: first,
-      targetOf,
-    } = await prepare(t, { 'site/index.html': '1', 'site/old': '1' });
-    const second = await targetOf({ 'site/old': null });
-    const before = await annotated('sync-state');
-    await before.sync(first);
-    await before.release();
+    const { volume, at, usual, annotated, target, targetOf } = await prepare(t, {
+      'site/index.html': '1',
+      'site/old': '1',
+    });
+    const later = await targetOf({ 'site/old': null });
+    await deliverAndExit(annotated('sync-state'), target);
     const page = (await readPages()).find(({ file }) => file === 'docs/reference/profiles/volume.md');
     assert.ok(page);
     const commands = blocksOf(page).filter(({ code }) => code.startsWith('cd /data && '));
@@ -160,11 +149,11 @@ suite("the agent's directory elsewhere in the volume", () => {
     const [change = '', remove = ''] = commands.map(({ code }) => code.replace('/data', volume));
     execFileSync('sh', ['-ec', change]);
     const changed = await annotated('other');
-    await changed.sync(first);
+    await changed.sync(target);
     await changed.release();
     execFileSync('sh', ['-ec', remove.replace('sync-state', 'other')]);
     const back = await usual();
-    await back.sync(second);
+    await back.sync(later);
     assert.deepEqual(
       fs.readdirSync(at('www')).sort(),
       ['.sync-agent', 'index.html'],
@@ -173,35 +162,31 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('can be moved by a user before a dry run, which has no changes', async (t) => {
-    const { at, annotated, target: first, targetOf } = await prepare(t, TREE, ATOMIC);
-    const second = await targetOf({ 'site/a': '2' });
-    const before = await annotated('www/state');
-    await before.sync(first);
-    await before.release();
+    const { at, annotated, target, targetOf } = await prepare(t, TREE, ATOMIC);
+    const later = await targetOf({ 'site/a': '2' });
+    await deliverAndExit(annotated('www/state'), target);
     fs.renameSync(at('www/state'), at('www/other-state'));
     fs.unlinkSync(at('www/.sync-agent'));
     fs.symlinkSync('sync.io/state-directory=www/other-state', at('www/.sync-agent'));
     const text = fs.readlinkSync(at('www/pages/site'));
     const after = await annotated('www/other-state', { podUid: 'uid-2' });
     const dry = { ...ATOMIC, dryRun: true };
-    const { plan } = await after.sync({ ...first, profile: dry });
+    const { plan } = await after.sync({ ...target, profile: dry });
     assert.deepEqual([plan.changes, plan.publications, plan.drift, plan.unchanged], [[], [], [], 2]);
-    const next = await after.sync({ ...second, profile: dry });
+    const next = await after.sync({ ...later, profile: dry });
     assert.deepEqual(
       next.plan.changes.map(({ path }) => path),
       ['pages/site/a'],
     );
     assert.equal(fs.readlinkSync(at('www/pages/site')), text, 'a dry run replaces nothing');
-    await after.sync(second);
+    await after.sync(later);
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' });
     await after.release();
   });
 
   test("doesn't move an entry of the gateway out of the gateway's mount", async (t) => {
     const { volume, at, usual, annotated, target } = await prepare(t);
-    const before = await usual();
-    await before.sync(target);
-    await before.release();
+    await deliverAndExit(usual(), target);
     const after = await annotated('state', { podUid: 'uid-2' });
     const exchange = () => {
       fs.renameSync(at('www/.sync-agent'), at('www/kept'));
@@ -227,22 +212,18 @@ suite("the agent's directory elsewhere in the volume", () => {
   });
 
   test('survives a kill at any step of the move', async (t) => {
-    const { url: repo, commit } = await createLocalRepository('state-kills');
-    const first = await commit({ files: { 'site/a': '1', 'site/b': '1', 'other/x': '1', 'other/own': '1' } });
-    const second = await commit({ files: { 'site/a': '2', 'site/b': null, 'other/own': null } });
-    const atomic = { repo, profile: ATOMIC };
+    const { target, targetOf } = await prepare(t, { ...TREE, 'site/b': '1', 'other/own': '1' }, ATOMIC);
+    const later = await targetOf({ 'site/a': '2', 'site/b': null, 'other/own': null });
     await everyKill(t, { atLeast: 10, atMost: 300 }, async (kill) => {
       const { volume, at, usual, annotated } = await createVolume(t);
       fs.writeFileSync(at('www/own'), 'theirs');
-      const before = await usual();
-      await before.sync({ ...atomic, commit: first });
-      await before.release();
+      await deliverAndExit(usual(), target);
       const after = await annotated('www/state', { podUid: 'uid-2' });
       const played = killAt(volume, kill);
-      await after.sync({ ...atomic, commit: first }).catch(() => {});
+      await after.sync(target).catch(() => {});
       played.end();
       await startNext(after);
-      await after.sync({ ...atomic, commit: second });
+      await after.sync(later);
       const what = describeKill(kill, played);
       assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' }, what);
       assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', what);
@@ -254,8 +235,7 @@ suite("the agent's directory elsewhere in the volume", () => {
 });
 
 test("messages name the agent's files by their paths in the volume, as the annotation does", async (t) => {
-  const { url: repo, commit } = await createLocalRepository('state-messages');
-  const target = { repo, commit: await commit({ files: { 'site/index.html': '1' } }), profile: SITE };
+  const { target } = await prepare(t);
   const obstacles: [string, (file: string) => void, RegExp][] = [
     ['agent.lock', (file) => fs.mkdirSync(file), /^private\/state\/agent\.lock must be a regular file/],
     ['manifest.jsonl', (file) => fs.mkdirSync(file), /^private\/state\/manifest\.jsonl is a directory, but must be/],
@@ -380,9 +360,7 @@ suite('a directory that is named for the agent', () => {
     const fresh = await annotated('www/cache', { mounts: ['cache'] });
     await assert.rejects(fresh.sync(plain), covered('cache'));
     assert.deepEqual(fs.readdirSync(at('www')), ['cache'], 'the next pod can have another annotation');
-    const before = await usual();
-    await before.sync(plain);
-    await before.release();
+    await deliverAndExit(usual(), plain);
     const { ino } = fs.statSync(at('www/cache'));
     for (const state of ['cache', 'cache/state']) {
       const sandbox = await annotated(`www/${state}`, { mounts: ['cache'] });
@@ -401,9 +379,7 @@ suite('a directory that is named for the agent', () => {
 
   test('must be in the data if a destination links into it', async (t) => {
     const { at, usual, annotated, target } = await prepare(t, TREE, ATOMIC);
-    const before = await usual();
-    await before.sync(target);
-    await before.release();
+    await deliverAndExit(usual(), target);
     const outside = await annotated('state');
     const message = /pages\/site is a link into the agent's directory, which is outside of the gateway's mount/;
     await assert.rejects(outside.sync(target), message);
@@ -411,8 +387,7 @@ suite('a directory that is named for the agent', () => {
     await outside.release();
 
     const plain = { ...target, profile: { mappings: [mappingOf('site', 'pages/site'), mappingOf('other', '.')] } };
-    await before.sync(plain);
-    await before.release();
+    await deliverAndExit(usual(), plain);
     await outside.sync(plain);
     await assert.rejects(outside.sync(target), message);
     assert.deepEqual(served(outside).sort(), ['pages', 'x']);

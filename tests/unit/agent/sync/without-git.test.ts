@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
@@ -20,16 +19,17 @@ const mapping = (more: object = {}) =>
   ({ source: '.', destination: '.', required: true, template: false, ...more }) as ResolvedProfile['mappings'][number];
 const profile = { mappings: [mapping({ template: true })] };
 
-/** A git server that is down until `up` is called, and a data volume with the delivered commit. */
+function up(): void {
+  server.fault = undefined;
+}
+
+/** A data volume with the delivered commit. */
 async function prepare(t: TestContext, more: Partial<Target> = {}) {
-  const { repo, commit, sandbox } = await gitSandbox(t, 'without-git', { server });
+  const { repo, commit, sandbox, at } = await gitSandbox(t, 'without-git', { server });
   const target: Target = { repo, commit: await commit({ files }), profile, ...more };
   await sandbox.sync(target);
-  const up = () => {
-    server.fault = undefined;
-  };
   t.after(up);
-  return { sandbox, target, commit, up, at: (name: string) => path.join(sandbox.data, name) };
+  return { sandbox, target, commit, at };
 }
 
 /** As a new pod with the same data volume, while the git server is down. */
@@ -42,7 +42,7 @@ async function recreate(sandbox: Sandbox): Promise<void> {
 
 suite('a new pod with the right files', () => {
   test('needs no git server, even at later checks, and fetches the commit when it is back', slow, async (t) => {
-    const { sandbox, target, up, commit } = await prepare(t);
+    const { sandbox, target, commit } = await prepare(t);
     await recreate(sandbox);
     assert.ok(await sandbox.isAtHand(target), 'it does not have to wait for its turn to fetch');
     assert.ok(!(await sandbox.isAtHand({ ...target, submodules: true })));
@@ -64,7 +64,7 @@ suite('a new pod with the right files', () => {
   });
 
   test('sends no request to an available git server before it starts', async (t) => {
-    const { sandbox, target, up } = await prepare(t);
+    const { sandbox, target } = await prepare(t);
     await recreate(sandbox);
     up();
     const { fetches } = sandbox;
@@ -83,9 +83,7 @@ suite('a new pod with the right files', () => {
     ];
     const target = { repo, commit: await commit({ files: keys }), profile: { mappings } };
     await sandbox.sync(target);
-    t.after(() => {
-      server.fault = undefined;
-    });
+    t.after(up);
     await recreate(sandbox);
     const { ino } = await stat(at('dags/a'));
     for (const name of ['keys/id', 'keys/t', 'keys/large', 'dags/a', 'dags/key'])
@@ -113,7 +111,7 @@ suite('a new pod with the right files', () => {
     );
     await sandbox.restart();
     assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
-    server.fault = undefined;
+    up();
     const { plan } = await sandbox.sync({ ...target, ref: 'other' });
     assert.deepEqual(
       plan.changes.map(({ path, reason }) => `${path} ${reason}`),
@@ -139,7 +137,7 @@ suite('a new pod with the right files', () => {
 
   test("uses the attributes of the next commit, although it didn't read those of this one", async (t) => {
     const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 1\n`;
-    const { sandbox, target, commit, up } = await prepare(t);
+    const { sandbox, target, commit } = await prepare(t);
     const { profile: _, ...same } = target;
     const plain = { ...same, profile: { mappings: [mapping()] } };
     const marked = { 'run.bat': 'a\n', 'big.bin': pointer, '.gitattributes': '*.bat eol=crlf\n' };
@@ -239,7 +237,7 @@ suite('a new pod needs the git server', () => {
   for (const [where, damage] of Object.entries(damages)) {
     for (const drift of ['repair', 'ignore'] as const) {
       test(`${where}, with drift: ${drift}`, slow, async (t) => {
-        const { sandbox, target, up, at } = await prepare(t, { profile: { ...profile, drift } });
+        const { sandbox, target, at } = await prepare(t, { profile: { ...profile, drift } });
         await recreate(sandbox);
         await damage(at);
         await assert.rejects(sandbox.sync(target), { code: /^git\./ });
@@ -263,9 +261,7 @@ suite('a new pod needs the git server', () => {
     const mounts: string[] = [];
     const { sandbox, sync, deliver } = await gitSandbox(t, 'without-git', { server, mounts });
     await deliver(files);
-    t.after(() => {
-      server.fault = undefined;
-    });
+    t.after(up);
     await recreate(sandbox);
     mounts.push('d');
     await sandbox.restart();

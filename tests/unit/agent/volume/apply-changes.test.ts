@@ -155,15 +155,6 @@ suite('a sync of changes', () => {
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
 
-  test('puts no file in the place of a directory with foreign content', async (t) => {
-    const { commit, sandbox, at, sync } = await localSandbox(t, 'folder');
-    await mkdir(at('a'));
-    await writeFile(at('a/own'), 'theirs');
-    await commit({ files: { a: '1', b: '1' } });
-    await assert.rejects(sync(), /a is a directory in the data volume with files that the agent did not write/);
-    assert.deepEqual(await sandbox.files(), { 'a/own': 'theirs' });
-  });
-
   test('removes everything that it replaced', async (t) => {
     const { repo, first, second } = await prepare('staging');
     const sandbox = await createSandbox(t);

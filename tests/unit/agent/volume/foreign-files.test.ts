@@ -257,19 +257,6 @@ suite("a profile's setting", () => {
     assert.deepEqual(await sandbox.files(), { a: 'theirs', b: 'edge', z: '1' });
   });
 
-  test('allowEmpty allows an empty commit and excludes that match everything, which are errors otherwise', async (t) => {
-    const { sandbox, deliver, sync } = await prepare(t, { a: '1', 'b/c': '1' });
-    const refusal = { code: 'sync.NothingLeft' };
-    await assert.rejects(sync({ excludePatterns: ['*'] }), refusal);
-    await assert.rejects(sync({ excludePatterns: ['*'], dryRun: true }), refusal);
-    await assert.rejects(deliver({ a: null, 'b/c': null }), refusal);
-    assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1' });
-    await sync({ prune: false });
-    assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1' });
-    await sync({ allowEmpty: true });
-    assert.deepEqual(await sandbox.files(), {});
-  });
-
   test('drift: report lists differences at each check, even after a restart', async (t) => {
     const { sandbox, at, sync } = await prepare(t, { a: '1', b: '1', c: '1' });
     await writeFile(at('a'), 'theirs');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
-import { describeKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
+import { describeKill, everyStep, runKilled, startNext } from '../support/kill-at.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -30,9 +30,7 @@ suite('after a kill on a volume that is now full', () => {
     await everyStep(t, STEPS, async (step) => {
       const sandbox = await createSandbox(t, { memory });
       await sandbox.sync(first);
-      const played = killAt(sandbox.data, { step });
-      await sandbox.sync(second).catch((error) => assert.match(error.message, /EIO: killed/));
-      played.end();
+      const played = await runKilled(sandbox.data, { step }, () => sandbox.sync(second));
       await startNext(sandbox);
       const room = fill(sandbox.data);
       const error = await sandbox.sync(second).catch((error: Error) => error);
