@@ -4,21 +4,16 @@ import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { agentConfigSchema } from '../../../../agent/config.ts';
-import type { Clone } from '../../../../agent/git/clone.ts';
 import { inspect, tidyAfterInspection } from '../../../../agent/inspection/inspect.ts';
-import type { Applied } from '../../../../agent/plan/manifest.ts';
 import { previewRelease } from '../../../../agent/preview/preview-release.ts';
-import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
 import { isAtHand, sync } from '../../../../agent/sync/sync.ts';
 import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import { TreePreparer } from '../../../../agent/sync/tree-preparer.ts';
-import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
-import type { Answer, Question } from '../../../../shared/api/inspection.ts';
-import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
+import type { Question } from '../../../../shared/api/inspection.ts';
 import { withoutUndefined } from '../../../../shared/domain/objects.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -47,41 +42,7 @@ interface Target {
 }
 
 /** An agent's directories on the real file system, and its sync with the real git. */
-export interface Sandbox {
-  /** Directory that contains all of them. */
-  directory: string;
-  data: string;
-  repo: string;
-  clone: Clone;
-  git: Git;
-  /** The root of the data volume, for tests that let it fail. */
-  readonly root: DataRoot;
-  /** How often it fetched. */
-  readonly fetches: number;
-  sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome<'synced' | 'planned'>>;
-  /** Runs an inspection with the spec of the target. */
-  inspect(asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal?: AbortSignal): Promise<Answer>;
-  /** Previews the release of a target, with another one as the stable release; a text stands for a problem. */
-  preview(candidate: Target | string, stable: Target | string, signal?: AbortSignal): Promise<GatewayPreview>;
-  /** Housekeeping of the agent after the sync of another commit. */
-  tidy(): Promise<void>;
-  /** Removes the trees that destinations no longer link to, as the agent does after some time. */
-  removeTrees(signal?: AbortSignal): Promise<void>;
-  /** Prepares the next trees, as the agent does between syncs. */
-  prepareTrees(signal?: AbortSignal): Promise<void>;
-  /** Notifies the gateway of changes that it doesn't know about yet. */
-  reload(target: Target, signal?: AbortSignal): Promise<boolean>;
-  /** The release that the agent considers completely delivered. */
-  applied(): Promise<Applied | undefined>;
-  /** Whether a sync can do without the git server, as the agent sees it before one. */
-  isAtHand(target: Target): Promise<boolean>;
-  /** Releases the data volume, like an agent that exits. */
-  release(): Promise<void>;
-  /** Discards the state in memory, like a restart. */
-  restart(): Promise<void>;
-  /** Everything in the data volume but the agent's own: content by path, links as `-> target`. */
-  files(): Promise<Record<string, string>>;
-}
+export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
 
 export interface SandboxOptions {
   git?: Git;
@@ -122,7 +83,7 @@ export async function createSandbox(
     heapBytes,
     memory,
   }: SandboxOptions = {},
-): Promise<Sandbox> {
+) {
   const directory = await temporaryDirectory(t, 'agent-');
   t.after(() => http.close());
   const volume = shared?.data ?? path.join(directory, 'data');
@@ -165,31 +126,37 @@ export async function createSandbox(
     clone: memory ? new RememberingClone({ git, path: repo, log }, memory) : new LocalClone({ git, path: repo, log }),
   });
   let dependencies = await start();
+  const never = () => new AbortController().signal;
   return {
+    /** Directory that contains all of them. */
     directory,
     data,
     repo,
     git,
+    /** The root of the data volume, for tests that let it fail. */
     get root() {
       return dependencies.root;
     },
     get clone() {
       return dependencies.clone;
     },
+    /** How often it fetched. */
     get fetches() {
       return fetches;
     },
-    sync: (target, signal = new AbortController().signal) => {
+    sync: (target: Target, signal = never()) => {
       dependencies.clone.pins.earlier = target.earlier ?? [];
       return sync(intentOf(target), dependencies, signal);
     },
-    inspect: async (asked, target, signal = new AbortController().signal) => {
+    /** Runs an inspection with the spec of the target. */
+    inspect: async (asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal = never()) => {
       const look = { resource: resourceOf(target), dependencies, signal };
       const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
       await tidyAfterInspection(look);
       return answer;
     },
-    preview: async (candidate, stable, signal = new AbortController().signal) => {
+    /** Previews the release of a target, with another one as the stable release; a text stands for a problem. */
+    preview: async (candidate: Target | string, stable: Target | string, signal = never()) => {
       const [next, before] = [candidate, stable].map((each) => (typeof each === 'string' ? each : intentOf(each)));
       if (next === undefined || before === undefined) throw new Error('both are given');
       const commit = typeof next === 'string' ? 'c' : next.commit;
@@ -197,28 +164,37 @@ export async function createSandbox(
       dependencies.clone.pins.candidate = commit;
       return await previewRelease(task, dependencies, signal);
     },
+    /** Housekeeping of the agent after the sync of another commit. */
     tidy: async () => {
       await dependencies.clone.tidy();
       await tidyLfs(dependencies);
     },
-    removeTrees: async (signal = new AbortController().signal) => {
+    /** Removes the trees that destinations no longer link to, as the agent does after some time. */
+    removeTrees: async (signal = never()) => {
       const keeper = new TreeKeeper(dependencies, 0);
       await keeper.onSyncEnd();
       await keeper.run(signal);
     },
-    prepareTrees: async (signal = new AbortController().signal) => {
+    /** Prepares the next trees, as the agent does between syncs. */
+    prepareTrees: async (signal = never()) => {
       const preparer = new TreePreparer(dependencies);
       preparer.onSynced();
       await preparer.run(signal);
     },
+    /** The release that the agent considers completely delivered. */
     applied: () => dependencies.manifestFile.readApplied(),
-    isAtHand: (target) => isAtHand(intentOf(target), dependencies),
+    /** Whether a sync can do without the git server, as the agent sees it before one. */
+    isAtHand: (target: Target) => isAtHand(intentOf(target), dependencies),
+    /** Releases the data volume, like an agent that exits. */
     release: async () => dependencies.lock.release(),
-    reload: (target, signal) => dependencies.gateway.catchUp(intentOf(target), signal),
+    /** Notifies the gateway of changes that it doesn't know about yet. */
+    reload: (target: Target, signal?: AbortSignal) => dependencies.gateway.catchUp(intentOf(target), signal),
+    /** Discards the state in memory, like a restart. */
     restart: async () => {
       dependencies.lock.release();
       dependencies = await start();
     },
+    /** Everything in the data volume but the agent's own: content by path, links as `-> target`. */
     files: () => readAll(data),
   };
 }

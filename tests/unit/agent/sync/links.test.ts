@@ -58,21 +58,6 @@ suite('symbolic links in the repository', () => {
     assert.deepEqual(await sandbox.files(), { 'current/conf/b': 'b3', run: '3' });
   });
 
-  test('are followed again when only a target outside the mapping changes', async (t) => {
-    const { sandbox, deliver } = await localSandbox(t);
-    const files = { 'on/a': link('../off/a'), 'on/d': link('../off/d'), 'on/b': '1', 'off/a': '1', 'off/d/x': '1' };
-    const profile = { ...mapped('on'), syncPeriod: 3600 };
-    await deliver(files, profile);
-    await deliver({ 'off/a': '2' }, profile);
-    assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/x': '1' });
-    await deliver({ 'off/d/x': null, 'off/d/y': '3' }, profile);
-    assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/y': '3' });
-    await deliver({ 'off/a': null }, profile).catch((error) => {
-      assert.match(error.message, /on\/a -> \.\.\/off\/a \(no such file or directory in the commit\)/);
-    });
-    assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/y': '3' });
-  });
-
   test('appear above a source, or vanish, soon after a check', async (t) => {
     const { sandbox, deliver } = await localSandbox(t);
     const optional = { source: 'now/conf', destination: 'conf', required: false, template: false };
