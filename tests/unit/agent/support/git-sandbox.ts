@@ -3,7 +3,7 @@ import { after, type TestContext } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
+import { createSandbox, type SandboxOptions } from './sandbox.ts';
 
 let daemon: Promise<GitDaemon> | undefined;
 let repositories = 0;
@@ -30,36 +30,38 @@ interface GitSandboxOptions extends SandboxOptions {
 export type Profile = Partial<ResolvedProfile>;
 
 /** A repository, and an agent whose directories are removed after the test. */
-export interface GitSandbox {
-  /** URL of the repository. */
-  repo: string;
-  commit: GitRepository['commit'];
-  repository: GitRepository;
-  sandbox: Sandbox;
-  /** Path of a file in the data volume. */
-  at(file: string): string;
-  /** Syncs the last commit that was made, or another one. */
-  sync(profile?: Profile, commit?: string): ReturnType<Sandbox['sync']>;
-  /** Commits changes of files, and syncs the commit. */
-  deliver(files: Parameters<GitRepository['commit']>[0]['files'], profile?: Profile): ReturnType<Sandbox['sync']>;
-}
+export type GitSandbox = Awaited<ReturnType<typeof gitSandbox>>;
 
 /** Makes an empty repository, and an agent that can sync from it. */
 export async function gitSandbox(
   t: TestContext,
   name: string,
   { server = { createRepository }, ...options }: GitSandboxOptions = {},
-): Promise<GitSandbox> {
+) {
   repositories += 1;
   const repository = await server.createRepository(`${name}.${repositories}`);
   const sandbox = await createSandbox(t, options);
-  const repo = repository.url;
+  const { url: repo } = repository;
   let last = '';
-  const commit: GitRepository['commit'] = async (options) => {
+  const commit = async (options: Parameters<GitRepository['commit']>[0]) => {
     last = await repository.commit(options);
     return last;
   };
-  const sync: GitSandbox['sync'] = (profile = {}, id = last) => sandbox.sync({ repo, commit: id, profile });
-  const deliver: GitSandbox['deliver'] = async (files, profile) => sync(profile, await commit({ files }));
-  return { repo, commit, repository, sandbox, at: (file) => path.join(sandbox.data, file), sync, deliver };
+  /** Syncs the last commit that was made, or another one. */
+  const sync = (profile: Profile = {}, id = last) => sandbox.sync({ repo, commit: id, profile });
+  return {
+    /** URL of the repository. */
+    repo,
+    commit,
+    repository,
+    sandbox,
+    /** Path of a file in the data volume. */
+    at: (file: string) => path.join(sandbox.data, file),
+    sync,
+    /** Commits changes of files, and syncs the commit. */
+    deliver: async (files: Parameters<typeof commit>[0]['files'], profile?: Profile) => {
+      await commit({ files });
+      return await sync(profile);
+    },
+  };
 }

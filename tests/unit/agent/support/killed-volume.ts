@@ -21,6 +21,7 @@ import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allDirectories } from '../../../../shared/domain/relative-path.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { killAt, type Play } from './kill-at.ts';
+import { identityOf } from './lock-agents.ts';
 import { SETTINGS } from './memory-volume.ts';
 import { denyLinks, shiftInodes } from './volume-calls.ts';
 
@@ -35,15 +36,6 @@ export interface FileSystem {
 }
 
 const log = pino({ level: 'silent' });
-const IDENTITY = {
-  podName: 'a',
-  podUid: 'uid',
-  namespace: 'ns',
-  node: 'n',
-  crName: 'gw',
-  profile: 'default',
-  gatewayName: undefined,
-};
 /** Files of the lock in the agent's own directory. */
 const LOCK = ['agent.lock', 'owner.json'];
 /** More than any inode of this machine. */
@@ -68,7 +60,7 @@ export class KilledVolume {
   private constructor(root: DataRoot) {
     this.data = root.path;
     this.#root = root;
-    this.#lock = new VolumeLock(root, IDENTITY);
+    this.#lock = new VolumeLock(root, identityOf('a'));
     this.#manifestFile = new ManifestFile(root, log);
   }
 

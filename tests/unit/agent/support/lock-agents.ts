@@ -9,11 +9,21 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 /** On a busy machine, a process can pause for hundreds of milliseconds, in which it gives no sign of life. */
 export const TIMES: LockTimes = { touchMs: 20, aliveMs: 1_000 };
 
+/** The identity of a pod's agent. */
+export const identityOf = (podName: string) => ({
+  podName,
+  podUid: `uid-of-${podName}`,
+  node: `node-of-${podName}`,
+  namespace: 'ns',
+  crName: 'gw',
+  profile: 'default',
+  gatewayName: undefined,
+});
+
 /** The lock of a pod's agent on a data volume. */
 export async function lockOf(data: string, podName: string, times = TIMES): Promise<VolumeLock> {
   const root = await DataRoot.open(data);
-  const pod = { podName, podUid: `uid-of-${podName}`, node: `node-of-${podName}`, namespace: 'ns' };
-  return new VolumeLock(root, { ...pod, crName: 'gw', profile: 'default', gatewayName: undefined }, times);
+  return new VolumeLock(root, identityOf(podName), times);
 }
 
 /** A data volume, on which agents take the lock. It is removed after the test, and the locks are released. */

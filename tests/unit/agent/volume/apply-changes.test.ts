@@ -13,6 +13,7 @@ import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { Logger } from '../../../../shared/log.ts';
 import { describeKill, everyStep, failAt, STRIDE } from '../support/kill-at.ts';
 import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
+import { identityOf } from '../support/lock-agents.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -183,8 +184,7 @@ const applied = { ref: 'main', commit: 'c', time: 't' };
 /** A plan's target, for plans that deliver no content. */
 async function makeTarget(t: TestContext, log: Logger) {
   const { root } = await createSandbox(t);
-  const identity = { podName: 'a', podUid: 'uid', namespace: 'ns', crName: 'gw', profile: 'p', gatewayName: undefined };
-  const lock = new VolumeLock(root, identity);
+  const lock = new VolumeLock(root, identityOf('a'));
   await lock.hold();
   t.after(() => lock.release());
   const manifestFile = new ManifestFile(root, log);

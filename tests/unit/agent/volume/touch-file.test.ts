@@ -8,20 +8,12 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { touchFile } from '../../../../agent/volume/touch-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { identityOf } from '../support/lock-agents.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const isRoot = process.getuid?.() === 0;
 const UNPRIVILEGED_UID = 65_534;
 const marker = (digit: string) => `${digit.repeat(40)} 2026-01-0${digit}T00:00:00.000Z\n`;
-
-const identity = {
-  podName: 'a',
-  podUid: 'u',
-  namespace: 'ns',
-  crName: 'gw',
-  profile: 'default',
-  gatewayName: undefined,
-};
 
 async function makeVolume(t: TestContext) {
   const directory = await temporaryDirectory(t, 'touch-');
@@ -34,7 +26,7 @@ async function makeVolume(t: TestContext) {
 
 async function holdVolume(data: string) {
   const root = await DataRoot.open(data);
-  const lock = new VolumeLock(root, identity);
+  const lock = new VolumeLock(root, identityOf('a'));
   await lock.hold();
   return { root, lock };
 }
