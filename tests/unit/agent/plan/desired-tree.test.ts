@@ -102,6 +102,12 @@ suite('desiredTree', () => {
       problem: /base is a directory/,
     },
     {
+      name: 'a link below the source',
+      entries: [link('d/l')],
+      mapping: { source: 'd', destination: 'x' },
+      problem: /d\/l is a symbolic link/,
+    },
+    {
       name: 'a link on the way to the source, be it optional',
       entries: [link('d')],
       mapping: { source: 'd/etc/passwd', destination: 'x', required: false },
@@ -147,6 +153,12 @@ suite('desiredTree', () => {
       entries: [file('d/../../x')],
       mapping: { source: 'd', destination: 'x' },
       problem: /isn't a valid file name/,
+    },
+    {
+      name: "the agent's own folder in the repository",
+      entries: [file('d/.sync-agent/manifest.json')],
+      mapping: { source: 'd', destination: '.' },
+      problem: /reserved for the agent's files/,
     },
     {
       name: 'a name of more than 255 bytes',

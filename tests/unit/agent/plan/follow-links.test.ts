@@ -145,6 +145,7 @@ suite('links are errors', () => {
       sources: ['d/e'],
       reasons: ['d/e/l: a cycle'],
     },
+    { name: 'above a source', tree: { l: link('/etc') }, sources: ['l/passwd'], reasons: ['l: an absolute path'] },
     {
       name: 'because of another link',
       tree: { 'd/l': link('../m/x'), m: link('/etc') },

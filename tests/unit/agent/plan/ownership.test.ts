@@ -153,6 +153,11 @@ suite('prune: false', () => {
     volume.apply(plan(volume, { a: '2' }));
     assert.deepEqual([volume.contents(), [...volume.directories]], [{ a: '2' }, []]);
   });
+
+  test('rejects a change that needs the place of a kept file or directory', () => {
+    assert.match(refusal(volumeWith({ ours: { a: '1' } }), { 'a/b': '1' }, kept), /^PathConflict: a is a file/);
+    assert.match(refusal(volumeWith({ ours: { 'a/b': '1' } }), { a: '1' }, kept), /^PathConflict: a is a directory/);
+  });
 });
 
 suite('drift of a delivered file', () => {

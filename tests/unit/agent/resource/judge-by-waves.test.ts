@@ -226,8 +226,10 @@ suite("the agent changes nothing if it can't decide because", () => {
     ['nothing but null', { status: null }, /is invalid/],
     ['no admission', { status: { ...statusOf(), admission: undefined } }, /is invalid/],
     ['something else than a commit', { status: statusOf({ ...admitted, commit: '--x' }) }, /is invalid/],
+    ['something else than a stable commit', { status: statusOf({ stableCommit: '' }) }, /is invalid/],
     ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /is invalid/],
     ['an odd boundary', { status: statusOf({ admission: admission('zzz') }) }, /is invalid/],
+    ['odd members', { status: statusOf({ admission: admission('all', 'all', 'g') }) }, /is invalid/],
     ['a revision that is not at hand', { status: statusOf() }, /waiting for revision 2{32} .*not at hand/],
     [
       'a release of a revision that is not at hand',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { omit } from '../../../../shared/domain/objects.ts';
@@ -309,6 +309,17 @@ suite('a sync is rejected without any change because of', () => {
     await commit({ files: { 'd/x': '1' } });
     await assert.rejects(sync(), /d is a symbolic link in the data volume/);
     assert.equal(await readFile(path.join(outside, 'x'), 'utf8'), 'theirs');
+  });
+
+  test('links that replaced a directory after it was filled', async (t) => {
+    const { sandbox, at, deliver } = await localSandbox(t);
+    await deliver({ 'd/x': '1', a: '1' });
+    const moved = path.join(sandbox.directory, 'moved');
+    await rename(at('d'), moved);
+    await symlink(moved, at('d'));
+    await deliver({ 'd/x': null });
+    assert.equal(await readFile(path.join(moved, 'x'), 'utf8'), '1');
+    assert.equal((await sandbox.files()).d, `-> ${moved}`);
   });
 });
 

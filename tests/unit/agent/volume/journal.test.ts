@@ -142,6 +142,7 @@ suite('a journal of moves', () => {
   const things: [what: string, make: (file: string) => Promise<unknown>][] = [
     ['a directory', (file) => mkdir(file).then(() => writeFile(path.join(file, 'theirs'), 'theirs'))],
     ['a link to a journal', (file) => writeFile(`${file}.x`, textWith([])).then(() => symlink(`${file}.x`, file))],
+    ['a link to nothing', (file) => symlink('nothing', file)],
     ['a pipe', async (file) => execFileSync('mkfifo', [file])],
   ];
   for (const [what, make] of things) {

@@ -293,6 +293,7 @@ suite('on a volume without working locks,', () => {
   }
 
   for (const [script, reason] of [
+    ['exit 65', /: flock exited with 65$/],
     ['kill -9 $$', /: flock exited with SIGKILL$/],
     ['echo "flock: 3: Input/output error" >&2; exit 71', /\(EIO\)$/],
   ] as const) {
@@ -331,6 +332,7 @@ suite("the path of the agent's lock", () => {
   for (const [what, make] of [
     ['a directory', (file: string) => mkdir(file)],
     ['a link', (file: string) => symlink('../theirs', file)],
+    ['a link to nothing', (file: string) => symlink('../nothing', file)],
     ['a pipe', async (file: string) => void execFileSync('mkfifo', [file])],
   ] as const) {
     test(`is reported with a remedy if it is ${what}`, async (t) => {
@@ -354,6 +356,16 @@ suite("the path of the agent's lock", () => {
       assert.equal(files.filter((file) => path.basename(file) === 'theirs').length, 1);
     });
   }
+
+  test('can be locked if owner.json is a link, whose target stays unchanged', async (t) => {
+    const { agentOf, at, data, owner } = await createVolume(t);
+    await writeFile(path.join(data, 'theirs'), 'theirs');
+    await symlink('../theirs', at('owner.json'));
+    const lock = await agentOf('a');
+    assert.equal(await lock.hold(), true);
+    assert.equal(owner(), 'ns/a');
+    assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
+  });
 
   test('can be a second name of a file, which keeps its content', async (t) => {
     const { agentOf, at, data } = await createVolume(t);
