@@ -133,7 +133,7 @@ class Sandbox {
   }
 
   async #filesOf(glob: string): Promise<string[]> {
-    const args = ['ls-files', ...glob.split(' ').map((part) => `:(glob)${part}`)];
+    const args = ['ls-files', ...glob.split(' ').filter(Boolean).map((part) => `:(glob)${part}`)];
     return (await runCommand('git', args, { cwd: this.#directory })).split('\n').filter(Boolean);
   }
 
