@@ -5,15 +5,15 @@ import { freePort } from '../testbed/free-port.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { step } from '../testbed/step.ts';
 import { timeFollowers, timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
+import { createPod } from './support/create-pod.ts';
 import { inParallel } from './support/in-parallel.ts';
 import { type Mirror, mirrorResources } from './support/mirror.ts';
-import { PlayedFleet } from './support/played-fleet.ts';
 import { readCpuSeconds, readMemory } from './support/process-usage.ts';
 import { readMetric } from './support/read-metric.ts';
 import { readOptions } from './support/read-options.ts';
 import { createRepositories } from './support/repositories.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
-import { createResource, inWorld, NAMESPACE, startController, type World } from './support/world.ts';
+import { createResource, inWorld, startController, type World } from './support/world.ts';
 
 /**
  * The defaults of the options; `interval` is the time between two polls in seconds, and `followers` are further resources
@@ -37,13 +37,8 @@ export async function run(args: string[]): Promise<void> {
     );
     await step(`Creating ${size.resources} resources and ${size.pods} pods`, async () => {
       await createResources(world, repositories, size);
-      const fleet = new PlayedFleet(world, 0);
       await inParallel(size.pods, 32, (index) =>
-        fleet.add({
-          namespace: NAMESPACE,
-          resource: `resource-${index % size.resources}`,
-          name: `pod-${index}`,
-        }),
+        createPod(world, `pod-${index}`, `resource-${index % size.resources}`),
       );
     });
     await measure(world, repositories, size);

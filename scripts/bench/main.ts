@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 /** Benchmarks by name. Each has a file of that name, which exports `run`. */
-const benchmarks = ['agent', 'controller', 'path', 'receiver', 'rollout'];
+const benchmarks = ['controller', 'path', 'receiver'];
 
 const args = process.argv.slice(2);
 const firstOption = args.findIndex((arg) => arg.startsWith('-'));

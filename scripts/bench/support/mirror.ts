@@ -7,17 +7,14 @@ import type { World } from './world.ts';
 /** The GatewaySyncs of all namespaces, each at its latest version. */
 export type Mirror = Reflector<GatewaySync, GatewaySync>;
 
-/** Watches all GatewaySyncs until the benchmark ends; `onResource` is called with each change. */
-export async function mirrorResources(
-  { client, ending }: World,
-  onResource: (resource: GatewaySync) => void = () => {},
-): Promise<Mirror> {
+/** Watches all GatewaySyncs until the benchmark ends. */
+export async function mirrorResources({ client, ending }: World): Promise<Mirror> {
   const mirror: Mirror = new Reflector<GatewaySync, GatewaySync>({
     client,
     path: gatewaySyncPath(),
     pageSize: 500,
     project: (object) => object,
-    onChange: (change) => change.type === 'upserted' && onResource(change.object),
+    onChange: () => {},
     log: createLogger('bench', { level: 'silent' }),
   });
   void mirror.run(ending.signal);

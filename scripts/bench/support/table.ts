@@ -12,7 +12,7 @@ export function printTable(headings: string[], rows: readonly (string | number |
 }
 
 /** Returns the value below which a share (0 to 1) of the sorted numbers is. */
-export function quantile(values: number[], share: number): number {
+function quantile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,5 +1,4 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
-import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type RunningProgram, startProgram } from '../../demo/programs.ts';
@@ -69,13 +68,6 @@ export async function createResource(
 export async function annotate({ client }: World, name: string, annotations: Record<string, string>): Promise<void> {
   await client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
 }
-
-/** Announces a push to the branch, as the receiver does for a delivery. */
-export const announcePush = (world: World, name: string): Promise<void> =>
-  annotate(world, name, {
-    [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main',
-    [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
-  });
 
 /** Starts the controller as its image does; admission, metrics, and leader election are off unless `environment` has them. */
 export const startController = (
