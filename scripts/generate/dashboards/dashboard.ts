@@ -8,7 +8,8 @@ export interface DashboardParts {
   title: string;
   description: string;
   variables: object[];
-  rows: Row[];
+  /** Rows by heading. */
+  rows: Record<string, Row>;
 }
 
 /** Returns a dashboard without references to an installation. */
@@ -63,17 +64,8 @@ const datasourceVariable = {
   type: 'datasource',
 };
 
-export interface LabelVariable {
-  name: string;
-  label: string;
-  /** Metric whose series have the label. */
-  series: string;
-  /** Allows several values at once, and all values. */
-  isMulti?: boolean;
-}
-
-/** Returns a variable that offers the values of the label with its name. */
-export function labelVariable({ name, label, series, isMulti = false }: LabelVariable): object {
+/** Returns a variable that offers the values of the label `name` of a metric: one at a time, or several and all. */
+export function labelVariable(name: string, label: string, { series = '', isMulti = false }): object {
   const query = `label_values(${series}, ${name})`;
   return {
     // "All" also matches series without the label, which a list of all values wouldn't.

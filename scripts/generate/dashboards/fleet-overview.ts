@@ -1,28 +1,28 @@
-import { agentPanels } from './agent-panels.ts';
-import { controller, git } from './controller-rows.ts';
 import { dashboard, labelVariable } from './dashboard.ts';
 import { mappings, override, thresholds, UIDS } from './grafana.ts';
 import type { Row } from './lay-out.ts';
-import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
-import { processes } from './process-row.ts';
+import { lines, READY, readyTimeline, stat, table } from './panels.ts';
+import { agentRow, controller, deliveries, git, processes } from './program-rows.ts';
 import { ofLeader, orZero, readiness } from './queries.ts';
-import { deliveries } from './receiver-rows.ts';
 
 /** All GatewaySyncs at a glance, and the health of the programs that manage them. */
 export function fleetOverview(): object {
+  const series = 'sync_controller_gatewaysync_paused';
   return dashboard({
     uid: UIDS.fleet,
     title: 'GatewaySyncs / Fleet overview',
     description: 'All GatewaySyncs at a glance, and the health of the controller, the receiver, and the agents.',
-    variables: [
-      labelVariable({
-        name: 'namespace',
-        label: 'Namespace',
-        series: 'sync_controller_gatewaysync_paused',
-        isMulti: true,
-      }),
-    ],
-    rows: [fleet, resources, rollouts, deliveries, git, controller, agents, processes],
+    variables: [labelVariable('namespace', 'Namespace', { series, isMulti: true })],
+    rows: {
+      Fleet: fleet,
+      GatewaySyncs: resources,
+      Rollouts: rollouts,
+      'Deliveries (receiver)': deliveries,
+      'Git servers (controller)': git,
+      Controller: controller,
+      Agents: agents,
+      Processes: processes,
+    },
   });
 }
 
@@ -31,173 +31,128 @@ const ready = readiness(NAMESPACE);
 const notReady = `${ready} < 1 unless on (namespace, name) sync_controller_gatewaysync_paused == 1`;
 /** Selects the same ten over the whole time range. */
 const lowestReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
-const gateways = (matchers = '') =>
-  ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
-const phases = (matchers = '') =>
-  ofLeader('sync_controller_rollout_phase', ['namespace', 'name', 'phase'], `${NAMESPACE}${matchers}`);
-const waits = (matchers = '') =>
-  ofLeader('sync_controller_rollout_waiting', ['namespace', 'name', 'reason'], `${NAMESPACE}${matchers}`);
+const by = (gauge: string, label: string, matchers = '') =>
+  ofLeader(gauge, ['namespace', 'name', label], `${NAMESPACE}${matchers}`);
+const gateways = (matchers = '') => by('sync_controller_gateways', 'state', matchers);
+const phases = (matchers = '') => by('sync_controller_rollout_phase', 'phase', matchers);
+const approvals = by('sync_controller_rollout_waiting', 'reason', ', reason="Approval"');
 const AT_WORK = ', state!~"paused|dryRun"';
 const inTrouble = thresholds('green', [1, 'red']);
 
 const fleet: Row = {
-  title: 'Fleet',
-  panels: [
-    stat({
-      title: 'GatewaySyncs',
-      description: 'GatewaySyncs in the selected namespaces.',
-      query: { expr: orZero(`count(${ready})`) },
-      width: 3,
-    }),
-    stat({
-      title: 'Not ready',
-      description: 'GatewaySyncs whose condition Ready is False or Unknown, except paused ones.',
-      query: { expr: orZero(`count(${notReady})`) },
-      thresholds: inTrouble,
-      width: 3,
-    }),
-    stat({
-      title: 'Gateways',
-      description: 'Gateway pods of all GatewaySyncs in the selected namespaces.',
-      query: { expr: orZero(`sum(${gateways()})`) },
-      width: 3,
-    }),
-    stat({
-      title: 'Gateways synced',
-      description:
-        'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
-      query: { expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(AT_WORK)})` },
+  GatewaySyncs: stat('GatewaySyncs in the selected namespaces.', { expr: orZero(`count(${ready})`) }, { width: 3 }),
+  'Not ready': stat(
+    'GatewaySyncs whose condition Ready is False or Unknown, except paused ones.',
+    { expr: orZero(`count(${notReady})`) },
+    { thresholds: inTrouble, width: 3 },
+  ),
+  Gateways: stat(
+    'Gateway pods of all GatewaySyncs in the selected namespaces.',
+    { expr: orZero(`sum(${gateways()})`) },
+    { width: 3 },
+  ),
+  'Gateways synced': stat(
+    'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
+    {
+      expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(AT_WORK)})`,
       unit: 'percentunit',
-      thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
-      noValue: 'No gateway',
-      width: 3,
-    }),
-    stat({
-      title: 'Pods without sidecar',
-      description: 'Pods that request the sidecar but were created without it, in all namespaces.',
-      query: { expr: 'max(sync_controller_pods_missing_sidecar and on (job, instance) sync_controller_leader == 1)' },
-      thresholds: inTrouble,
-      width: 3,
-    }),
-    stat({
-      title: 'Leaders',
-      description: 'Controller replicas that hold the Lease. Each installation has one leader.',
-      query: { expr: 'sum(sync_controller_leader)' },
+    },
+    { thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']), noValue: 'No gateway', width: 3 },
+  ),
+  'Pods without sidecar': stat(
+    'Pods that request the sidecar but were created without it, in all namespaces.',
+    { expr: 'max(sync_controller_pods_missing_sidecar and on (job, instance) sync_controller_leader == 1)' },
+    { thresholds: inTrouble, width: 3 },
+  ),
+  Leaders: stat(
+    'Controller replicas that hold the Lease. Each installation has one leader.',
+    { expr: 'sum(sync_controller_leader)' },
+    {
       mappings: mappings({ '0': { text: 'None', color: 'red' } }),
       thresholds: thresholds('red', [1, 'green']),
       width: 3,
-    }),
-    stat({
-      title: 'Open receivers',
-      description: 'Receivers without a secret or token. Any client that can reach them can request a sync.',
-      query: { expr: 'sum(sync_receiver_unauthenticated)' },
-      thresholds: inTrouble,
-      noValue: 'No receiver',
-      width: 3,
-    }),
-    stat({
-      title: 'Webhook certificate expires in',
-      description: 'Time until the serving certificate of the admission endpoint expires.',
-      query: { expr: 'min(sync_controller_admission_certificate_expiry_timestamp_seconds > 0) - time()' },
-      unit: 's',
+    },
+  ),
+  'Open receivers': stat(
+    'Receivers without a secret or token. Any client that can reach them can request a sync.',
+    { expr: 'sum(sync_receiver_unauthenticated)' },
+    { thresholds: inTrouble, noValue: 'No receiver', width: 3 },
+  ),
+  'Webhook certificate expires in': stat(
+    'Time until the serving certificate of the admission endpoint expires.',
+    { expr: 'min(sync_controller_admission_certificate_expiry_timestamp_seconds > 0) - time()', unit: 's' },
+    {
       thresholds: thresholds('red', [7 * 86_400, 'yellow'], [14 * 86_400, 'green']),
       noValue: 'No webhook',
       width: 3,
-    }),
-  ],
+    },
+  ),
 };
 
 const resources: Row = {
-  title: 'GatewaySyncs',
-  panels: [
-    table({
-      title: 'Not ready',
-      description: 'GatewaySyncs whose condition Ready is False or Unknown. Click a name to see details.',
-      queries: [{ expr: `${ready} < 1` }],
+  'Not ready': table(
+    'GatewaySyncs whose condition Ready is False or Unknown. Click a name to see details.',
+    `${ready} < 1`,
+    {
       columns: { namespace: 'Namespace', name: 'Name', Value: 'Ready' },
       overrides: [
         override('Value', { mappings: READY, 'custom.cellOptions': { type: 'color-text' } }),
         override('name', { links: [{ title: 'Details', url: detailsUrl() }] }),
       ],
-      sortBy: { displayName: 'Namespace', desc: false },
-    }),
-    timeSeries({
-      title: 'Condition Ready',
-      description: 'GatewaySyncs by the status of their condition Ready.',
-      queries: [
-        { expr: orZero(`count(${ready} == 1)`), legend: 'ready' },
-        { expr: orZero(`count(${ready} == 0)`), legend: 'not ready' },
-        { expr: orZero(`count(${ready} < 0)`), legend: 'unknown' },
-      ],
-      isStacked: true,
-      width: 6,
-      hasOutcomes: true,
-    }),
-    timeSeries({
-      title: 'Gateways by state',
-      description: 'Gateway pods by the state that their agents report.',
-      queries: [{ expr: `sum by (state) (${gateways()})`, legend: '{{state}}' }],
-      isStacked: true,
-      width: 6,
-      hasOutcomes: true,
-    }),
-    readyTimeline({
-      title: 'Unhealthy GatewaySyncs',
-      description:
-        'The ten GatewaySyncs that were ready for the shortest time. GatewaySyncs that were always ready are not shown.',
-      queries: [{ expr: `${ready} and on (namespace, name) ${lowestReady}`, legend: '{{namespace}}/{{name}}' }],
-    }),
-  ],
+    },
+  ),
+  'Condition Ready': lines(
+    'GatewaySyncs by the status of their condition Ready.',
+    [
+      { expr: orZero(`count(${ready} == 1)`), legend: 'ready' },
+      { expr: orZero(`count(${ready} == 0)`), legend: 'not ready' },
+      { expr: orZero(`count(${ready} < 0)`), legend: 'unknown' },
+    ],
+    { isStacked: true, width: 6 },
+  ),
+  'Gateways by state': lines(
+    'Gateway pods by the state that their agents report.',
+    [{ expr: `sum by (state) (${gateways()})`, legend: '{{state}}' }],
+    { isStacked: true, width: 6 },
+  ),
+  'Unhealthy GatewaySyncs': readyTimeline(
+    'The ten GatewaySyncs that were ready for the shortest time. GatewaySyncs that were always ready are not shown.',
+    { expr: `${ready} and on (namespace, name) ${lowestReady}`, legend: '{{namespace}}/{{name}}' },
+  ),
 };
 
 const rollouts: Row = {
-  title: 'Rollouts',
-  panels: [
-    stat({
-      title: 'Stopped rollouts',
-      description: 'Rollouts that stopped and are waiting for a decision or a newer commit.',
-      query: { expr: orZero(`count(${phases(', phase="Stopped"')})`) },
-      thresholds: inTrouble,
-    }),
-    stat({
-      title: 'Waiting for approval',
-      description: 'Rollouts with a wave that requires approval.',
-      query: { expr: orZero(`count(${waits(', reason="Approval"')})`) },
-      thresholds: thresholds('green', [1, 'yellow']),
-    }),
-    timeSeries({
-      title: 'Rollouts by phase',
-      description: 'GatewaySyncs that roll out in waves, by the phase of their rollout.',
-      queries: [{ expr: `count by (phase) (${phases()})`, legend: '{{phase}}' }],
-      isStacked: true,
-      width: 16,
-    }),
-  ],
+  'Stopped rollouts': stat(
+    'Rollouts that stopped and are waiting for a decision or a newer commit.',
+    { expr: orZero(`count(${phases(', phase="Stopped"')})`) },
+    { thresholds: inTrouble },
+  ),
+  'Waiting for approval': stat(
+    'Rollouts with a wave that requires approval.',
+    { expr: orZero(`count(${approvals})`) },
+    { thresholds: thresholds('green', [1, 'yellow']) },
+  ),
+  'Rollouts by phase': lines(
+    'GatewaySyncs that roll out in waves, by the phase of their rollout.',
+    [{ expr: `count by (phase) (${phases()})`, legend: '{{phase}}' }],
+    { isStacked: true, width: 16 },
+  ),
 };
 
+const lastSuccess = `max by (namespace, pod) (sync_agent_last_success_timestamp_seconds{${NAMESPACE}} > 0)`;
+
 const agents: Row = {
-  title: 'Agents',
-  panels: [
-    ...agentPanels(NAMESPACE, 'namespace'),
-    timeSeries({
-      title: 'Longest time since a successful sync',
-      description: 'The ten agents whose last successful sync or check is the longest ago.',
-      queries: [
-        {
-          expr: `topk(10, time() - max by (namespace, pod) (sync_agent_last_success_timestamp_seconds{${NAMESPACE}} > 0))`,
-          legend: '{{namespace}}/{{pod}}',
-        },
-      ],
-      unit: 's',
-      width: 16,
-    }),
-    timeSeries({
-      title: 'Versions',
-      description: 'Agents by version. A pod keeps its version until it is recreated.',
-      queries: [{ expr: `count by (version) (sync_agent_info{${NAMESPACE}})`, legend: '{{version}}' }],
-      isStacked: true,
-    }),
-  ],
+  ...agentRow(NAMESPACE, 'namespace'),
+  'Longest time since a successful sync': lines(
+    'The ten agents whose last successful sync or check is the longest ago.',
+    [{ expr: `topk(10, time() - ${lastSuccess})`, legend: '{{namespace}}/{{pod}}' }],
+    { unit: 's', width: 16 },
+  ),
+  Versions: lines(
+    'Agents by version. A pod keeps its version until it is recreated.',
+    [{ expr: `count by (version) (sync_agent_info{${NAMESPACE}})`, legend: '{{version}}' }],
+    { isStacked: true },
+  ),
 };
 
 function detailsUrl(): string {

@@ -5,34 +5,23 @@
  */
 export interface Panel {
   type: string;
-  title: string;
   description: string;
   /** Columns of 24. */
   width: number;
   /** Units of 30 pixels. */
   height: number;
-  targets: Target[];
+  targets: object[];
   fieldConfig: { defaults: object; overrides: object[] };
   options: object;
   transformations?: object[];
-}
-
-/** A query of a panel, as Grafana expects it. */
-export interface Target {
-  datasource: typeof datasource;
-  editorMode: 'code';
-  expr: string;
-  legendFormat: string;
-  refId: string;
-  range: boolean;
-  instant: boolean;
-  format?: 'table';
 }
 
 /** A query in PromQL, and the name of its series in the legend. */
 export interface Query {
   expr: string;
   legend?: string;
+  /** Id of the unit in Grafana, such as `s` or `reqps`; default: a plain number. */
+  unit?: string;
 }
 
 /** The data source that is selected at the top of the dashboard. */
@@ -44,22 +33,17 @@ export const UIDS = { fleet: 'stoker-operator-fleet', gatewaySync: 'stoker-opera
 /** Letters that name the queries of one panel. */
 const refIds = 'ABCDEFGH';
 
-/** Queries over the time range of the dashboard. */
-export function rangeTargets(queries: Query[]): Target[] {
+/** Queries over the time range of the dashboard, or of the latest values. */
+export function targets(queries: Query[], { instant = false } = {}): object[] {
   return queries.map(({ expr, legend = '' }, index) => ({
     datasource,
     editorMode: 'code',
     expr,
     legendFormat: legend,
     refId: refIds.charAt(index),
-    range: true,
-    instant: false,
+    range: !instant,
+    instant,
   }));
-}
-
-/** Queries of the latest values. */
-export function instantTargets(queries: Query[]): Target[] {
-  return rangeTargets(queries).map((target) => ({ ...target, range: false, instant: true }));
 }
 
 /** Returns colours by value: each step applies from its value on, `first` below all. */
@@ -72,11 +56,6 @@ export function thresholds(first: string, ...steps: [value: number, color: strin
 export function mappings(words: Record<string, { text: string; color: string }>): object[] {
   const options = Object.entries(words).map(([value, word], index) => [value, { ...word, index }]);
   return [{ type: 'value', options: Object.fromEntries(options) }];
-}
-
-/** Returns the text for a missing value. */
-export function noData(word: { text: string; color: string }): object {
-  return { type: 'special', options: { match: 'null+nan', result: { ...word, index: 99 } } };
 }
 
 /** Returns the properties of fields with a name, or with names that match. */

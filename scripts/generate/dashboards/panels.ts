@@ -1,36 +1,4 @@
-import {
-  instantTargets,
-  mappings,
-  noData,
-  override,
-  type Panel,
-  type Query,
-  rangeTargets,
-  thresholds,
-} from './grafana.ts';
-
-interface Common {
-  title: string;
-  /** A sentence that explains the panel to its reader. */
-  description: string;
-  width?: number;
-  height?: number;
-  /** Id of a unit of Grafana, such as `s` or `reqps`. */
-  unit?: string;
-}
-
-/** Returns the fields that all panels begin with. */
-const frame = (
-  type: string,
-  { title, description, width, height }: Common,
-  usual: { width: number; height: number },
-) => ({
-  type,
-  title,
-  description,
-  width: width ?? usual.width,
-  height: height ?? usual.height,
-});
+import { mappings, override, type Panel, type Query, targets, thresholds } from './grafana.ts';
 
 /** Colours of outcomes and states, the same on every panel. */
 const OUTCOME_COLORS = {
@@ -45,6 +13,11 @@ const outcomeOverrides = Object.entries(OUTCOME_COLORS).map(([fixedColor, names]
   override(names, { color: { mode: 'fixed', fixedColor } }),
 );
 
+/** Returns whether the series of a query are named after outcomes or states. */
+const hasOutcomes = ({ legend = '' }: Query): boolean =>
+  /^\{\{(?:change|outcome|result|state)\}\}$/.test(legend) ||
+  Object.values(OUTCOME_COLORS).some((names) => names.test(legend));
+
 /** Texts and colours of the condition Ready as a number. */
 export const READY = mappings({
   '1': { text: 'Ready', color: 'green' },
@@ -52,17 +25,17 @@ export const READY = mappings({
   '-1': { text: 'Unknown', color: 'yellow' },
 });
 
-interface TimeSeriesPanel extends Common {
-  queries: Query[];
+interface LinesOptions {
+  /** Replaces the unit of the queries. */
+  unit?: string;
   /** The series add up to a whole. */
   isStacked?: boolean;
-  /** The series are named after outcomes or states. */
-  hasOutcomes?: boolean;
+  width?: number;
 }
 
-/** Lines over time. */
-export function timeSeries(panel: TimeSeriesPanel): Panel {
-  const { unit = 'short', queries, isStacked = false } = panel;
+/** Lines over time; `description` is a sentence that explains the panel to its reader, as in all panels. */
+export function lines(description: string, queries: Query[], options: LinesOptions = {}): Panel {
+  const { unit = queries[0]?.unit ?? 'short', isStacked = false, width = 8 } = options;
   const custom = {
     drawStyle: 'line',
     fillOpacity: isStacked ? 40 : 10,
@@ -73,11 +46,14 @@ export function timeSeries(panel: TimeSeriesPanel): Panel {
     stacking: { group: 'A', mode: isStacked ? 'normal' : 'none' },
   };
   return {
-    ...frame('timeseries', panel, { width: 8, height: 8 }),
-    targets: rangeTargets(queries),
+    type: 'timeseries',
+    description,
+    width,
+    height: 8,
+    targets: targets(queries),
     fieldConfig: {
       defaults: { color: { mode: 'palette-classic' }, custom, min: 0, thresholds: thresholds('green'), unit },
-      overrides: panel.hasOutcomes ? outcomeOverrides : [],
+      overrides: queries.some(hasOutcomes) ? outcomeOverrides : [],
     },
     options: {
       legend: { calcs: ['lastNotNull', 'max'], displayMode: 'table', placement: 'bottom', showLegend: true },
@@ -86,31 +62,33 @@ export function timeSeries(panel: TimeSeriesPanel): Panel {
   };
 }
 
-interface StatPanel extends Common {
-  query: Query;
+interface StatOptions {
   thresholds?: object;
   mappings?: object[];
   /** Text while there is no series, if that is normal. If omitted, "No data" is shown in red. */
   noValue?: string;
   decimals?: number;
-  /** Shows the legend instead of the value. */
-  showsName?: boolean;
+  width?: number;
 }
 
-/** One number, large. */
-export function stat(panel: StatPanel): Panel {
-  const { unit = 'short', query, noValue, decimals, showsName } = panel;
+/** One number, large; or a name, if the query has a legend. */
+export function stat(description: string, { expr, legend, unit = 'short' }: Query, options: StatOptions = {}): Panel {
+  const { noValue, decimals, width = 4 } = options;
   const absence = noValue === undefined ? { text: 'No data', color: 'red' } : { text: noValue, color: 'text' };
+  const noData = { type: 'special', options: { match: 'null+nan', result: { ...absence, index: 99 } } };
   return {
-    ...frame('stat', panel, { width: 4, height: 4 }),
+    type: 'stat',
+    description,
+    width,
+    height: 4,
     // For a time range, Grafana would show the last value even if it is hours old.
-    targets: instantTargets([query]),
+    targets: targets([legend === undefined ? { expr } : { expr, legend }], { instant: true }),
     fieldConfig: {
       defaults: {
         color: { mode: 'thresholds' },
-        mappings: [...(panel.mappings ?? []), noData(absence)],
+        mappings: [...(options.mappings ?? []), noData],
         noValue: absence.text,
-        thresholds: panel.thresholds ?? thresholds('text'),
+        thresholds: options.thresholds ?? thresholds('text'),
         unit,
         ...(decimals !== undefined && { decimals }),
       },
@@ -122,17 +100,20 @@ export function stat(panel: StatPanel): Panel {
       justifyMode: 'auto',
       orientation: 'auto',
       reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
-      textMode: showsName ? 'name' : 'auto',
+      textMode: legend === undefined ? 'auto' : 'name',
       wideLayout: true,
     },
   };
 }
 
 /** A timeline of the condition Ready with a bar for each series. */
-export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
+export function readyTimeline(description: string, query: Query, { width = 24, height = 6 } = {}): Panel {
   return {
-    ...frame('state-timeline', panel, { width: 24, height: 6 }),
-    targets: rangeTargets(panel.queries),
+    type: 'state-timeline',
+    description,
+    width,
+    height,
+    targets: targets([query]),
     fieldConfig: {
       defaults: {
         color: { mode: 'thresholds' },
@@ -153,26 +134,29 @@ export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
   };
 }
 
-interface TablePanel extends Common {
-  queries: Query[];
-  /** Columns in order, each with its label (or `Value`) and its heading. */
+interface TableOptions {
+  /** Columns in order, each with its label (or `Value`) and its heading. The first one is sorted. */
   columns: Record<string, string>;
   overrides?: object[];
-  sortBy: { displayName: string; desc: boolean };
+  width?: number;
 }
 
 /** A table with a row for each series, at the latest values. */
-export function table(panel: TablePanel): Panel {
-  const { unit = 'short', queries, columns, overrides = [], sortBy } = panel;
+export function table(description: string, expr: string, options: TableOptions): Panel {
+  const { columns, overrides = [], width = 12 } = options;
   const indexByName = Object.fromEntries(Object.keys(columns).map((name, index) => [name, index]));
+  const sortBy = [{ displayName: Object.values(columns)[0], desc: false }];
   return {
-    ...frame('table', panel, { width: 12, height: 8 }),
-    targets: instantTargets(queries).map((target) => ({ ...target, format: 'table' })),
+    type: 'table',
+    description,
+    width,
+    height: 8,
+    targets: targets([{ expr }], { instant: true }).map((target) => ({ ...target, format: 'table' })),
     fieldConfig: {
-      defaults: { custom: { align: 'auto', filterable: true }, thresholds: thresholds('text'), unit },
+      defaults: { custom: { align: 'auto', filterable: true }, thresholds: thresholds('text'), unit: 'short' },
       overrides,
     },
-    options: { cellHeight: 'sm', showHeader: true, sortBy: [sortBy] },
+    options: { cellHeight: 'sm', showHeader: true, sortBy },
     transformations: [
       { id: 'filterFieldsByName', options: { include: { names: Object.keys(columns) } } },
       { id: 'organize', options: { indexByName, renameByName: columns } },

@@ -11,18 +11,18 @@ export function rate(metric: string, labels: string[] = [], matchers: Matchers =
   return `sum${by} (rate(${select(metric, matchers)}[$__rate_interval]))`;
 }
 
-/** Returns the same as a query with the first label as its legend. */
-export function rateBy(metric: string, label: string, matchers: Matchers = ''): Query {
-  return { expr: rate(metric, [label], matchers), legend: `{{${label}}}` };
+/** Returns the same as the query of a panel, with a label as its legend. */
+export function rateBy(metric: string, label: string, matchers: Matchers = ''): Query[] {
+  return [{ expr: rate(metric, [label], matchers), legend: `{{${label}}}`, unit: 'ops' }];
 }
 
 /** Median and 99th percentile of a histogram in seconds. */
 export function quantiles(histogram: string, matchers: Matchers = ''): Query[] {
-  return [quantile(0.5, histogram, matchers), quantile(0.99, histogram, matchers)];
-}
-
-function quantile(q: number, histogram: string, matchers: Matchers): Query {
-  return { expr: `histogram_quantile(${q}, ${rate(`${histogram}_bucket`, ['le'], matchers)})`, legend: `p${q * 100}` };
+  return [0.5, 0.99].map((q) => ({
+    expr: `histogram_quantile(${q}, ${rate(`${histogram}_bucket`, ['le'], matchers)})`,
+    legend: `p${q * 100}`,
+    unit: 's',
+  }));
 }
 
 /** Returns 0 if there is nothing to count, and no data if no leader is scraped. */
