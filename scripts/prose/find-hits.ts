@@ -1,6 +1,5 @@
 import { lineAt, type Passage } from './passage.ts';
-import type { Rule } from './rule.ts';
-import { RULES } from './rules.ts';
+import { RULES, type Rule } from './rules.ts';
 
 /** A phrase that a rule objects to. */
 export interface Hit extends Pick<Passage, 'file' | 'kind' | 'line'> {
@@ -9,18 +8,12 @@ export interface Hit extends Pick<Passage, 'file' | 'kind' | 'line'> {
   instead: string;
 }
 
-const compiled = RULES.flatMap((rule) =>
-  rule.find.map(([{ source, flags }, instead]) => ({
-    rule,
-    instead,
-    pattern: new RegExp(source.replaceAll(' ', String.raw`\s+`), `${flags}g`),
-  })),
-);
+const patterns = RULES.flatMap((rule) => rule.find.map(([pattern, instead]) => ({ rule, instead, pattern })));
 
 /** Finds the phrases in a passage that a native author wouldn't write. If two overlap, only the first is reported. */
 export function findHits(passage: Passage): Hit[] {
   const { file, kind, line, text } = passage;
-  const found = compiled
+  const found = patterns
     .filter(({ rule }) => applies(rule, passage))
     .flatMap(({ pattern, ...rest }) =>
       [...text.matchAll(pattern)].map(({ 0: phrase, index }) => ({
@@ -46,5 +39,5 @@ export function findHits(passage: Passage): Hit[] {
     }));
 }
 
-const applies = ({ kinds, files }: Rule, { kind, file }: Passage): boolean =>
-  (kinds?.includes(kind) ?? kind !== 'identifier') && (files?.test(file) ?? true);
+const applies = (rule: Rule, { kind, file }: Passage): boolean =>
+  (rule.kind ? rule.kind === kind : kind !== 'identifier') && (rule.files?.test(file) ?? true);

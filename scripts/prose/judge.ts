@@ -1,7 +1,7 @@
 import type { Ceilings } from './ceilings.ts';
 import type { Hit } from './find-hits.ts';
 import { KINDS, type Kind, type Passage, wordsIn } from './passage.ts';
-import type { Rule } from './rule.ts';
+import type { Rule } from './rules.ts';
 
 /** Text of one kind: a page, or all comments. */
 export interface Density {
