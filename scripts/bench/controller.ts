@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildBundles } from '../demo/build-bundles.ts';
-import type { RunningProgram } from '../demo/programs.ts';
-import { freePort } from '../testbed/free-port.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
+import type { RunningProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
 import { timeFollowers, timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
 import { createPod } from './support/create-pod.ts';
@@ -48,9 +47,8 @@ export async function run(args: string[]): Promise<void> {
 async function measure(world: World, repositories: GitRepository[], size: Size): Promise<void> {
   const { resources, hosts, pods, requests, interval } = size;
   const mirror = await mirrorResources(world);
-  const metricsPort = await freePort();
-  const cold = await step('Starting from cold', () => startFromCold(world, { mirror, metricsPort, interval }));
-  const { pid } = cold.controller;
+  const cold = await step('Starting from cold', () => startFromCold(world, mirror, interval));
+  const { pid, metricsPort } = cold.controller;
   const quiet = await step('A quiet poll cycle', () => measureQuietCycle(pid, metricsPort, interval));
   const count = Math.min(requests, Math.floor(resources / 3));
   const atRest = await step('Requests', () => timeRequests(world, { mirror, first: 0, count }));
@@ -94,27 +92,24 @@ interface ColdStart {
   memory: { now: number; peak: number };
 }
 
-async function startFromCold(
-  world: World,
-  { mirror, metricsPort, interval }: { mirror: Mirror; metricsPort: number; interval: number },
-): Promise<ColdStart> {
+async function startFromCold(world: World, mirror: Mirror, interval: number): Promise<ColdStart> {
   const { requests } = world.server;
   requests.length = 0;
   const started = performance.now();
   const startedAt = Date.now();
-  const controller = await startController(world, { METRICS_PORT: String(metricsPort), AUTO_BIND_AGENT: 'false' });
+  const controller = await startController(world, { AUTO_BIND_AGENT: 'false' });
   while (![...mirror.store.values()].every(({ status }) => status?.lastSyncCommit !== undefined)) await sleep(20);
   return {
     controller,
     seconds: (performance.now() - started) / 1000,
     queries: requests.filter(({ command, at }) => command === 'ls-refs' && at < startedAt + interval * 950).length,
-    writes: await readWrites(metricsPort),
+    writes: await readWrites(controller.metricsPort),
     memory: await readMemory(controller.pid),
   };
 }
 
 /** Measures a poll of every repository that finds nothing new. */
-async function measureQuietCycle(pid: number, metricsPort: number, interval: number) {
+async function measureQuietCycle(pid: number, metricsPort: string, interval: number) {
   await sleep(2_000); // for the rest of the start
   const writes = await readWrites(metricsPort);
   const cpu = await readCpuSeconds(pid);
@@ -128,7 +123,7 @@ async function measureQuietCycle(pid: number, metricsPort: number, interval: num
 }
 
 /** Reads the number of writes to the API server. */
-const readWrites = (port: number): Promise<number> =>
+const readWrites = (port: string): Promise<number> =>
   readMetric(port, 'sync_controller_api_calls_total', /method="(POST|PUT|PATCH|DELETE)"/);
 
 /** Resource that the followers follow; it gets no other requests. */

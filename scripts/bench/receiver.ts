@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildBundles } from '../demo/build-bundles.ts';
-import { type RunningProgram, startProgram } from '../demo/programs.ts';
 import { freePort } from '../testbed/free-port.ts';
+import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
 import { sendDeliveries } from './receiver/send-deliveries.ts';
 import { inParallel } from './support/in-parallel.ts';
@@ -82,24 +82,20 @@ async function measure(
 interface Receiver {
   program: RunningProgram;
   port: number;
-  metricsPort: number;
 }
 
 /** Starts the receiver as its image does, without the limits per address: all load has one address. */
 async function startReceiver({ cluster }: World): Promise<Receiver> {
   const port = await freePort();
-  const metricsPort = await freePort();
   const environment = {
     KUBECONFIG: cluster.kubeconfig,
-    RECEIVER_HOST: '127.0.0.1',
     RECEIVER_PORT: String(port),
-    METRICS_PORT: String(metricsPort),
     WEBHOOK_HMAC_SECRET: SECRET,
     MAX_CONNECTIONS_PER_ADDRESS: '0',
     MAX_AUTH_FAILURES_PER_MINUTE: '0',
   };
-  return { program: await startProgram('receiver', environment, cluster.dir), port, metricsPort };
+  return { program: await startProgram('receiver', { logs: cluster.dir, environment }), port };
 }
 
-const countPatches = ({ metricsPort }: Receiver): Promise<number> =>
+const countPatches = ({ program: { metricsPort } }: Receiver): Promise<number> =>
   readMetric(metricsPort, 'sync_receiver_patch_duration_seconds_count', /code="2\d\d"/);

@@ -1,20 +1,11 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import type { ApiObject } from '../testbed/apply-object.ts';
+import { gatewayPodSpec } from '../testbed/gateway-pod-spec.ts';
 
 export const NAMESPACE = 'stoker-demo';
 export const RESOURCE = 'gateways';
 export const POD = 'gateway-0';
 export const BRANCH = 'main';
-
-/** The demo's namespace. */
-export const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
-
-/** The account of the pod, which a whole control plane creates in each namespace. */
-export const serviceAccountObject = {
-  apiVersion: 'v1',
-  kind: 'ServiceAccount',
-  metadata: { name: 'default', namespace: NAMESPACE },
-};
 
 /** Returns a GatewaySync that maps the directory for all gateways, with the gateway's own directory over it. */
 export function gatewaySyncObject(repo: string, pollInterval: string, publish = 'files'): ApiObject & { spec: object } {
@@ -49,11 +40,7 @@ export const podObject = {
     labels: { 'app.kubernetes.io/name': 'plant-1' },
     annotations: { 'sync.io/inject': 'true' },
   },
-  spec: {
-    securityContext: { runAsUser: 2003, runAsGroup: 2003, fsGroup: 2003 },
-    containers: [{ name: 'gateway', image: 'gateway:1', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
-    volumes: [{ name: 'data', emptyDir: {} }],
-  },
+  spec: gatewayPodSpec,
 };
 
 /** The first commit of the sample repository. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { agentClusterRole } from '../testbed/agent-role.ts';
-import { type ApiObject, applyObject } from '../testbed/apply-object.ts';
+import { type ApiObject, applyNamespace, applyObject } from '../testbed/apply-object.ts';
 import { clientOf } from '../testbed/client-of.ts';
 import { startApiServer } from '../testbed/control-plane.ts';
 import { findBinaries, lookForBinary } from '../testbed/find-binaries.ts';
@@ -11,7 +11,7 @@ import { step } from '../testbed/step.ts';
 import { buildBundles } from './build-bundles.ts';
 import { dim, headline, say } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
-import { NAMESPACE, namespaceObject, RESOURCE, serviceAccountObject } from './objects.ts';
+import { NAMESPACE, RESOURCE } from './objects.ts';
 import { type Cluster, startOperator } from './start-system.ts';
 
 /** The parts that run before the first gateway: a control plane, a repository, the operator, and the GatewaySync. */
@@ -43,8 +43,8 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   const gitServer = await startGitServer();
   const repository = await gitServer.createRepository('gateways');
   await repository.commit({ files, message: 'First configuration' });
-  for (const object of [namespaceObject, serviceAccountObject, agentClusterRole])
-    await applyObject(cluster.client, object);
+  await applyNamespace(cluster.client, NAMESPACE);
+  await applyObject(cluster.client, agentClusterRole);
 
   const secret = randomBytes(20).toString('hex');
   const { webhookUrl, stop } = await step('Starting the operator', () => startOperator(cluster, secret));

@@ -5,11 +5,9 @@ import { applyObject } from '../testbed/apply-object.ts';
 import type { ServerAccess } from '../testbed/cluster-access.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
+import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { webhookConfiguration } from '../testbed/webhook-configuration.ts';
 import { NAMESPACE, podObject, RESOURCE } from './objects.ts';
-import { type RunningProgram, startProgram } from './programs.ts';
-
-const AGENT_IMAGE = 'stoker-operator/agent:demo';
 
 /** The API server for everything, and a client with all permissions. */
 export interface Cluster extends ServerAccess {
@@ -32,42 +30,24 @@ export interface Gateway {
 }
 
 /** Starts the receiver, which verifies deliveries with `secret`, and the controller with its admission webhook. */
-export async function startOperator(cluster: Cluster, secret: string): Promise<Operator> {
-  const [webhookPort, admissionPort, metricsPort] = await Promise.all([freePort(), freePort(), freePort()]);
-  const webhook = webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort });
-  await applyObject(cluster.client, webhook);
-  const common = { KUBECONFIG: cluster.kubeconfig };
-  const [receiver, controller] = await Promise.all([
-    startProgram(
-      'receiver',
-      {
-        ...common,
-        RECEIVER_HOST: '127.0.0.1',
-        RECEIVER_PORT: String(webhookPort),
-        METRICS_PORT: String(metricsPort),
-        WEBHOOK_HMAC_SECRET: secret,
-      },
-      cluster.dir,
-    ),
-    startProgram(
-      'controller',
-      {
-        ...common,
-        POD_NAMESPACE: NAMESPACE,
-        WEBHOOK_PORT: String(admissionPort),
-        WEBHOOK_SELF_SIGNED: NAMESPACE,
-        DEFAULT_AGENT_IMAGE: AGENT_IMAGE,
-        METRICS_PORT: '0',
-        GIT_ALLOW_LOCAL: 'true',
-      },
-      cluster.dir,
-    ),
+export async function startOperator({ client, kubeconfig, dir }: Cluster, secret: string): Promise<Operator> {
+  const [webhookPort, admissionPort] = await Promise.all([freePort(), freePort()]);
+  await applyObject(client, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
+  const receiver = { RECEIVER_PORT: String(webhookPort), WEBHOOK_HMAC_SECRET: secret };
+  const controller = {
+    POD_NAMESPACE: NAMESPACE,
+    WEBHOOK_PORT: String(admissionPort),
+    WEBHOOK_SELF_SIGNED: NAMESPACE,
+    METRICS_PORT: '0',
+    DEFAULT_AGENT_IMAGE: 'stoker-operator/agent:demo',
+  };
+  const programs = await Promise.all([
+    startProgram('receiver', { logs: dir, environment: { KUBECONFIG: kubeconfig, ...receiver } }),
+    startProgram('controller', { logs: dir, environment: { KUBECONFIG: kubeconfig, ...controller } }),
   ]);
   return {
     webhookUrl: `http://127.0.0.1:${webhookPort}/webhook/${NAMESPACE}/${RESOURCE}`,
-    stop: async () => {
-      await Promise.all([receiver.stop(), controller.stop()]);
-    },
+    stop: async () => void (await Promise.all(programs.map((program) => program.stop()))),
   };
 }
 
@@ -76,6 +56,5 @@ export async function startGateway(cluster: Cluster, object: typeof podObject = 
   const pod = await cluster.client.create<InjectedPod>(corePath('pods', NAMESPACE), object);
   const root = path.join(cluster.dir, 'pods', pod.metadata.name);
   const environment = await sidecarEnvironment(cluster, pod, root);
-  const agent = await startProgram('agent', { ...environment, METRICS_PORT: String(await freePort()) }, root);
-  return { pod, agent, data: path.join(root, 'data') };
+  return { pod, agent: await startProgram('agent', { logs: root, environment }), data: path.join(root, 'data') };
 }

@@ -19,3 +19,10 @@ export async function applyObject(client: KubernetesClient, object: ApiObject): 
     : corePath(plural, metadata.namespace, metadata.name);
   await serverSideApply(client, path, object, { fieldManager: 'scripts', force: true });
 }
+
+/** Creates a namespace with the account `default`, which only a whole control plane creates by itself. */
+export async function applyNamespace(client: KubernetesClient, name: string): Promise<void> {
+  await applyObject(client, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const metadata = { name: 'default', namespace: name };
+  await applyObject(client, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+}

@@ -15,7 +15,7 @@ export interface ClusterDetails extends ServerDetails {
 }
 
 /** The account to issue a token for; `pod` binds the token to an existing pod. */
-interface Account {
+export interface Account {
   namespace: string;
   serviceAccount: string;
   pod?: string;
@@ -23,8 +23,11 @@ interface Account {
 
 /** A running API server and operations on it. */
 export interface ServerAccess extends ServerDetails {
-  /** Writes a kubeconfig with a new token of a ServiceAccount and returns its path; waits until the account exists. */
-  kubeconfigFor(account: Account): Promise<string>;
+  /**
+   * Writes a kubeconfig with a new token of a ServiceAccount and returns its path; waits until the account exists. The
+   * kubeconfig leads to `proxy`, if given.
+   */
+  kubeconfigFor(account: Account, proxy?: Pick<ServerDetails, 'url' | 'caFile'>): Promise<string>;
 }
 
 /** A running control plane and operations on it. */
@@ -41,10 +44,10 @@ let kubeconfigs = 0;
 export function accessServer(details: ServerDetails): ServerAccess {
   return {
     ...details,
-    kubeconfigFor: async (account) => {
+    kubeconfigFor: async (account, proxy = details) => {
       const token = await issueToken(details, account);
       const name = `${account.namespace}-${account.serviceAccount}-${process.pid}-${++kubeconfigs}.kubeconfig`;
-      return await writeKubeconfig(path.join(details.dir, name), { ...details, token, namespace: account.namespace });
+      return await writeKubeconfig(path.join(details.dir, name), { ...proxy, token, namespace: account.namespace });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { gatewayPodSpec } from '../../testbed/gateway-pod-spec.ts';
 import { NAMESPACE, type World } from './world.ts';
 
 /** About as many variables as in a real container, because the controller's memory depends on the size of pods. */
@@ -17,10 +18,9 @@ export async function createPod({ client }: World, name: string, resource: strin
       annotations: { [POD_ANNOTATIONS.inject]: 'true', [POD_ANNOTATIONS.crName]: resource },
     },
     spec: {
-      securityContext: { runAsUser: 2003, runAsGroup: 2003, fsGroup: 2003 },
+      ...gatewayPodSpec,
       initContainers: [{ name: AGENT_CONTAINER, image: 'agent:1', env, restartPolicy: 'Always' }],
-      containers: [{ name: 'gateway', image: 'gateway:1', env, volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
-      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: gatewayPodSpec.containers.map((container) => ({ ...container, env })),
     },
   });
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };

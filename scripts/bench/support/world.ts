@@ -1,11 +1,11 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { type RunningProgram, startProgram } from '../../demo/programs.ts';
 import { clientOf } from '../../testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
 import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
+import { type RunningProgram, startProgram } from '../../testbed/programs.ts';
 import { step } from '../../testbed/step.ts';
 
 /** The namespace of a benchmark's objects. */
@@ -41,20 +41,16 @@ export async function inWorld(work: (world: World) => Promise<void>): Promise<vo
 /** A GatewaySync without polls that maps the directory `files`; `spec` replaces parts of its spec. */
 export interface NewResource {
   name: string;
-  namespace?: string;
   repo: string;
   spec?: object;
 }
 
 /** Creates a GatewaySync. */
-export async function createResource(
-  { client }: Pick<World, 'client'>,
-  { name, namespace = NAMESPACE, repo, spec }: NewResource,
-): Promise<void> {
-  await client.create(gatewaySyncPath(namespace), {
+export async function createResource({ client }: World, { name, repo, spec }: NewResource): Promise<void> {
+  await client.create(gatewaySyncPath(NAMESPACE), {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
-    metadata: { name, namespace },
+    metadata: { name },
     spec: {
       git: { repo, ref: 'main' },
       polling: { enabled: false },
@@ -69,27 +65,23 @@ export async function annotate({ client }: World, name: string, annotations: Rec
   await client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
 }
 
-/** Starts the controller as its image does; admission, metrics, and leader election are off unless `environment` has them. */
+/** Starts the controller as its image does; admission and leader election are off unless `environment` has them. */
 export const startController = (
   { cluster }: World,
   environment: Record<string, string> = {},
 ): Promise<RunningProgram> =>
-  startProgram(
-    'controller',
-    {
+  startProgram('controller', {
+    logs: cluster.dir,
+    environment: {
       KUBECONFIG: cluster.kubeconfig,
       POD_NAMESPACE: NAMESPACE,
       LEADER_ELECTION: 'false',
       WEBHOOK_PORT: '0',
-      METRICS_PORT: '0',
       METRICS_SECURE: 'false',
-      DEFAULT_AGENT_IMAGE: 'agent:bench',
-      GIT_ALLOW_LOCAL: 'true',
       LOG_LEVEL: 'warn',
       ...environment,
     },
-    cluster.dir,
-  );
+  });
 
 /** Returns small files in 97 directories, by path. */
 export const manyFiles = (count: number): Record<string, string> =>

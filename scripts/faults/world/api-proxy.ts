@@ -5,6 +5,7 @@ import { Agent, createServer, type Server, request as send } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Certificates } from '../../testbed/certificates.ts';
+import type { ServerDetails } from '../../testbed/server-details.ts';
 
 /** A fault of the network to the API server. */
 export type ProxyFault =
@@ -19,39 +20,39 @@ export type ProxyFault =
   /** Writes are executed, but their responses are lost. */
   | { losesAnswers: true };
 
-interface Upstream {
-  url: string;
-  caFile: string;
-}
-
 /** A proxy between one program and the API server: a network that can be broken. */
 export class ApiProxy {
   readonly #server: Server;
   readonly #upstream: string;
   readonly #agent: Agent;
+  /** The CA that clients of the proxy must trust. */
+  readonly caFile: string;
   readonly #streams = new Map<ServerResponse, IncomingMessage>();
   #fault: ProxyFault | undefined;
   #calls = 0;
   #thaw: () => void = () => {};
   #thawed: Promise<void> = Promise.resolve();
 
-  private constructor(server: Server, upstream: string, agent: Agent) {
+  private constructor(server: Server, agent: Agent, { url, caFile }: Pick<ServerDetails, 'url' | 'caFile'>) {
     this.#server = server;
-    this.#upstream = upstream;
+    this.#upstream = url;
     this.#agent = agent;
+    this.caFile = caFile;
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void this.#answer(request, response).catch(() => response.destroy());
     });
   }
 
-  static async start({ url, caFile }: Upstream, { certFile, keyFile }: Certificates): Promise<ApiProxy> {
-    const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
+  static async start({ url, caFile }: ServerDetails, certificates: Certificates): Promise<ApiProxy> {
+    const files = [certificates.certFile, certificates.keyFile, caFile];
+    const [cert, key, ca] = await Promise.all(files.map((file) => readFile(file)));
     const server = createServer({ cert, key });
     // As long as an API server's: a connection that is closed while a request is sent would be one more fault.
     Object.assign(server, { keepAliveTimeout: 180_000, requestTimeout: 0 });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new ApiProxy(server, url, new Agent({ ca: [ca as Buffer], keepAlive: true }));
+    const agent = new Agent({ ca: [ca as Buffer], keepAlive: true });
+    return new ApiProxy(server, agent, { url, caFile: certificates.caFile });
   }
 
   get url(): string {

@@ -1,13 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { type ApiCall, CallError, callApi } from '../../testbed/call-api.ts';
 import { clientOf } from '../../testbed/client-of.ts';
-import type { ServerAccess } from '../../testbed/cluster-access.ts';
 import { type ApiServer, startApiServer } from '../../testbed/control-plane.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
-import type { ApiProxy } from './api-proxy.ts';
 
 /** Logs who wrote a status, a Lease, or a RoleBinding, and when. */
 const auditPolicy = {
@@ -75,21 +73,6 @@ export class ControlPlane {
     await this.ask({ method: 'DELETE', path }).catch((error) => {
       if (!(error instanceof CallError && error.status === 404)) throw error;
     });
-  }
-
-  /** Returns the same server with kubeconfigs that lead through a proxy. */
-  through(proxy: ApiProxy, caFile: string): ServerAccess {
-    const { server } = this;
-    return {
-      ...server,
-      kubeconfigFor: async (account) => {
-        const file = await server.kubeconfigFor(account);
-        const config = JSON.parse(await readFile(file, 'utf8'));
-        config.clusters[0].cluster = { server: proxy.url, 'certificate-authority': caFile };
-        await writeFile(file, JSON.stringify(config), { mode: 0o600 });
-        return file;
-      },
-    };
   }
 
   /** Kills the API server, and starts it again after a delay. */

@@ -10,8 +10,6 @@ import type { Senders } from './senders.ts';
 export interface World {
   directory: string;
   plane: ControlPlane;
-  /** CA of the proxies. */
-  caFile: string;
   hosts: GitHosts;
   senders: Senders;
   resources: Resource[];
@@ -20,6 +18,7 @@ export interface World {
   controllers: ManagedProgram[];
   /** Returns all programs, including those of gateways with any pods. */
   programs(): ManagedProgram[];
+  /** Starts a proxy for one program. */
   makeProxy(): Promise<ApiProxy>;
   /** Registers a function to call at the end. */
   onStop(close: () => unknown): void;
