@@ -1,14 +1,7 @@
-import { inkFor } from '../../../cli/terminal/ink.ts';
-import { drawPicture, WIDTH } from './draw.ts';
-import type { Frame } from './picture.ts';
-
-/** A commit of the demo, with the frames of its rollout. */
-export interface Recording {
-  commit: string;
-  message: string;
-  /** Effect of the commit according to the previews. */
-  plan?: string;
-  frames: Frame[];
+/** The whole text of the terminal for a time (ms). */
+export interface Scene {
+  rows: readonly string[];
+  ms: number;
 }
 
 /** A line of text that is visible during a part of the animation (ms). */
@@ -21,15 +14,10 @@ interface Line {
 
 /** Begins an ANSI colour, which ends with `m`. */
 const CSI = '\u001b[';
-const ink = inkFor(true);
 const CELL = { width: 8.4, height: 20 };
 const MARGIN = 16;
-/** Shortest time for which a frame is shown; the printed times are the real ones (ms). */
-const HOLD_MS = 700;
-/** Time for which the end of a rollout is shown (ms). */
-const REST_MS = 2_500;
-/** Steps of the bar that shows a soak. */
-const SOAK_STEPS = 5;
+/** Number of columns. */
+const WIDTH = 72;
 
 const COLOURS: Record<string, string> = {
   '1': 'fill:#fff;font-weight:bold',
@@ -41,45 +29,20 @@ const COLOURS: Record<string, string> = {
   '90': 'fill:#6e7681',
 };
 
-/** Draws rollouts as an animated SVG: a terminal in which one follows the other. */
-export function drawAnimation(recordings: readonly Recording[], ending: string): string {
+/** Draws an animated SVG of a terminal. Text that stays from one scene to the next is drawn once. */
+export function drawAnimation(scenes: readonly Scene[]): string {
   const lines: Line[] = [];
   let now = 0;
-  let row = 0;
-  for (const { commit, message, plan, frames } of recordings) {
-    const text = `${ink('dim', '$ git push')}  ${commit.slice(0, 8)} ${message}`;
-    lines.push({ row, text, fromMs: now, untilMs: 0 });
-    now += HOLD_MS;
-    if (plan !== undefined) {
-      row += 1;
-      lines.push({ row, text: `${ink('dim', '$ kubectl stoker plan')}  ${plan}`, fromMs: now, untilMs: 0 });
-      now += REST_MS;
+  for (const { rows, ms } of scenes) {
+    for (const [row, text] of rows.entries()) {
+      const last = lines.findLast((line) => line.row === row);
+      if (last?.text === text) continue;
+      if (last) last.untilMs = now;
+      lines.push({ row, text, fromMs: now, untilMs: 0 });
     }
-    const shown = frames.flatMap((frame, index) => steps(frame, frames[index + 1]));
-    for (const { rows, ms } of shown) {
-      for (const [index, text] of rows.entries()) {
-        const last = lines.findLast((line) => line.row === row + 1 + index);
-        if (last?.text === text) continue;
-        if (last) last.untilMs = now;
-        lines.push({ row: row + 1 + index, text, fromMs: now, untilMs: 0 });
-      }
-      now += ms;
-    }
-    row += (shown[0]?.rows.length ?? 0) + 2;
-    now += REST_MS;
+    now += ms;
   }
-  lines.push({ row, text: ending, fromMs: now - REST_MS, untilMs: 0 });
-  return toSvg(lines, { durationMs: now + REST_MS, rows: row + 1 });
-}
-
-/** Returns the rows of a frame, in several steps if its wave soaks until the next one. */
-function steps({ atMs, picture }: Frame, next: Frame | undefined): { rows: string[]; ms: number }[] {
-  const ms = Math.max(HOLD_MS, (next?.atMs ?? 0) - atMs);
-  const count = picture.phase === 'Soaking' && next ? SOAK_STEPS : 1;
-  return Array.from({ length: count }, (_, step) => ({
-    rows: drawPicture(picture, { seconds: atMs / 1000, soaked: (step + 1) / count, ink }),
-    ms: ms / count,
-  }));
+  return toSvg(lines, { durationMs: now, rows: Math.max(...scenes.map(({ rows }) => rows.length)) });
 }
 
 function toSvg(lines: readonly Line[], { durationMs, rows }: { durationMs: number; rows: number }): string {

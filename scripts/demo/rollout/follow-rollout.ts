@@ -7,8 +7,7 @@ import { ink, isTerminal } from '../console.ts';
 import { follow } from '../follow.ts';
 import { NAMESPACE } from '../objects.ts';
 import type { Stage } from '../start-stage.ts';
-import { drawLine, drawPicture, WIDTH } from './draw.ts';
-import { type Frame, type GatewayPod, type Picture, pictureOf } from './picture.ts';
+import { drawFrame, drawLine, type Frame, type GatewayPod, type Picture, pictureOf } from './picture.ts';
 
 /** Makes a frame of every change of the GatewaySync or of a report, and shows frames that differ. */
 export class RolloutFollower {
@@ -71,14 +70,13 @@ export class RolloutFollower {
     this.#picture = picture;
     const frame = { atMs: performance.now() - this.#startedAt, picture };
     this.#frames.push(frame);
-    const seconds = frame.atMs / 1000;
-    this.#screen.show(drawPicture(picture, { seconds, soaked: 0, ink }), drawLine(picture, { seconds, ink }));
+    this.#screen.show(drawFrame(frame, ink), drawLine(frame, ink));
     this.#onFrame(frame);
   }
 }
 
-/** Opens a screen whose pictures replace each other, or lines without a terminal, or in a narrow one. */
+/** Opens a screen whose pictures replace each other, or lines without a terminal. */
 function openScreen(): Screen {
-  const columns = isTerminal && process.stdout.columns >= WIDTH ? WIDTH : undefined;
+  const columns = isTerminal ? process.stdout.columns : undefined;
   return new Screen({ print: (text) => void process.stdout.write(text), columns });
 }

@@ -1,5 +1,6 @@
-import { isBackwards, placeInWaves, waveViews } from '../../../cli/fleet/waves.ts';
-import type { WavePicture } from '../../../cli/terminal/bars.ts';
+import { placeInWaves, waveViews } from '../../../cli/fleet/waves.ts';
+import { LOOKS, MARKS, type WavePicture } from '../../../cli/terminal/bars.ts';
+import type { Ink } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
@@ -13,8 +14,6 @@ export interface Picture {
   waves: WavePicture[];
   /** Summary as in `kubectl get`. */
   summary: string;
-  /** Number of gateways with the commit that are neither verified nor failed. */
-  inProgress: number;
 }
 
 /** A picture and its time, in milliseconds since the beginning. */
@@ -42,16 +41,42 @@ export function pictureOf(
     reportOf: ({ podName }) => reports.get(podName),
   });
   if (!rollout || !placed) return undefined;
-  const { number, phase, commit, summary, admitted, verified, failed } = rollout;
+  const { number, phase, commit, summary } = rollout;
   return {
     number,
     phase,
     commit,
     summary,
-    inProgress: isBackwards(rollout) ? 0 : Math.max(0, admitted - verified - failed),
     waves: waveViews(rollout, placed).map(({ name, state: mark, gateways = [] }) => ({ name, mark, gateways })),
   };
 }
 
 /** The state of a gateway in the status, which its report overrides. */
 const GATEWAY = { namespace: NAMESPACE, syncStatus: 'Pending' } as const;
+
+const BAR = 6;
+
+/** Draws a frame: a line for each wave with a bar for each gateway, and a line with the time and the summary. */
+export function drawFrame({ atMs, picture: { waves, summary } }: Frame, ink: Ink): string[] {
+  const nameWidth = Math.max(...waves.map(({ name }) => name.length));
+  const rows = waves.map(({ name, mark, gateways }) => {
+    const bars = gateways.map((gateway) => {
+      const { glyph, colour } = LOOKS[gateway.look];
+      return `${ink(colour, glyph.repeat(BAR))} ${ink('dim', gateway.name)}`;
+    });
+    const { glyph, colour } = MARKS[mark];
+    return `  ${ink(colour, glyph)} ${ink('bold', name.padEnd(nameWidth))}  ${bars.join('  ')}`;
+  });
+  return [...rows, ink('dim', `    ${secondsOf(atMs)}  ${summary}`)];
+}
+
+/** Draws the same in one line. */
+export function drawLine({ atMs, picture: { waves, summary } }: Frame, ink: Ink): string {
+  const parts = waves.map(({ name, gateways }) => {
+    const bars = gateways.map(({ look }) => ink(LOOKS[look].colour, LOOKS[look].glyph)).join('');
+    return `${name} ${bars}`;
+  });
+  return `  ${secondsOf(atMs)}  ${parts.join('  ')}  ${summary}`;
+}
+
+const secondsOf = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(4)} s`;

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { effectOf } from '../../../cli/fleet/plan-words.ts';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import { drawLegend } from '../../../cli/terminal/bars.ts';
+import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { step } from '../../testbed/step.ts';
@@ -14,11 +15,10 @@ import { showPlugin } from '../show-plugin.ts';
 import { type Stage, sayKubectl, startStage } from '../start-stage.ts';
 import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
 import { postPush } from '../watch-delivery.ts';
-import { drawAnimation } from './animation.ts';
+import { drawAnimation, type Scene } from './animation.ts';
 import { RolloutFollower } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES, WITHOUT_PREVIEW } from './objects.ts';
-import type { Frame } from './picture.ts';
-import { type Failure, seenByWaves, seenToFail, type WaveTime } from './seen.ts';
+import { drawFrame, type Frame } from './picture.ts';
 
 interface Running extends Stage {
   gateways: Gateway[];
@@ -80,11 +80,15 @@ async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): P
   return gateway;
 }
 
-interface Good {
+/** A commit that was rolled out, with what was seen. */
+interface Seen {
   commit: string;
-  plan: string;
   frames: Frame[];
-  waves: WaveTime[];
+}
+
+interface Good extends Seen {
+  /** Effect of the commit according to the previews. */
+  plan: string;
 }
 
 async function showGood(running: Running): Promise<Good> {
@@ -101,10 +105,7 @@ async function showGood(running: Running): Promise<Good> {
       picture.commit === commit && phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
   );
   for (const { data, pod } of running.gateways) await checkFile(data, { site: pod.metadata.name, logLevel: 'warn' });
-  const limits = Object.fromEntries(
-    WAVES.map(({ name, maxConcurrent }) => [name, Number(maxConcurrent ?? Number.POSITIVE_INFINITY)]),
-  );
-  return { commit, plan, frames, waves: seenByWaves(frames, commit, limits) };
+  return { commit, plan, frames };
 }
 
 /** Shows the changes that the gateways preview, and approves the commit. Returns the effect in one clause. */
@@ -124,9 +125,8 @@ async function showPlan({ cluster, follower }: Running, commit: string): Promise
   return effect;
 }
 
-interface Bad extends Failure {
-  commit: string;
-  frames: Frame[];
+interface Bad extends Seen {
+  failed: string[];
 }
 
 async function showBad(running: Running): Promise<Bad> {
@@ -140,15 +140,19 @@ async function showBad(running: Running): Promise<Bad> {
     ({ phase, waves, ...picture }) =>
       picture.commit === commit && phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
   );
-  const failure = seenToFail(frames, commit);
+  const failed = frames.map(failedIn).find((names) => names.length > 0);
+  if (!failed) throw new Error('the bad commit did not fail');
   const after = await Promise.all(running.gateways.map(stateOnDisk));
   for (const [index, { pod, data }] of running.gateways.entries()) {
     const { name } = pod.metadata;
-    if (!failure.gateways.includes(name) && before[index] !== after[index]) throw new Error(`files of ${name} changed`);
+    if (!failed.includes(name) && before[index] !== after[index]) throw new Error(`files of ${name} changed`);
     await checkFile(data, { site: name, logLevel: 'warn' });
   }
-  return { commit, frames, ...failure };
+  return { commit, frames, failed };
 }
+
+const failedIn = ({ picture }: Frame): string[] =>
+  gatewaysOf(picture.waves).flatMap(({ name, look }) => (look === 'failed' ? name : []));
 
 const gatewaysOf = (waves: WavePicture[]) => waves.flatMap(({ gateways }) => gateways);
 
@@ -181,19 +185,45 @@ async function stateOnDisk({ data }: Gateway): Promise<string> {
 }
 
 function describe(good: Good, bad: Bad): string {
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-  const waves = good.waves.map(({ wave, atMs }) => `${wave} after ${seconds(atMs)}`).join(', ');
-  const others = podObjects.length - bad.gateways.length;
-  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves}); ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} after ${seconds(bad.failedMs)} and was rolled back after ${seconds(bad.backMs)}; nothing changed on the disks of the other ${others}.`;
+  const seconds = (frame: Frame | undefined) => `${((frame?.atMs ?? 0) / 1000).toFixed(1)} s`;
+  const names = good.frames.at(-1)?.picture.waves.map(({ name }) => name) ?? [];
+  const waves = names.map((name, index) => {
+    const isComplete = ({ picture }: Frame) => picture.waves[index]?.gateways.every(({ look }) => look === 'new');
+    return `${name} after ${seconds(good.frames.find(isComplete))}`;
+  });
+  const failure = bad.frames.find((frame) => failedIn(frame).length > 0);
+  const others = podObjects.length - bad.failed.length;
+  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves.join(', ')}); ${bad.commit.slice(0, 8)} failed on ${bad.failed.join(', ')} after ${seconds(failure)} and was rolled back after ${seconds(bad.frames.at(-1))}; nothing changed on the disks of the other ${others}.`;
 }
 
+/** Shortest time for which a frame is shown; the printed times are the real ones (ms). */
+const HOLD_MS = 700;
+/** Time for which the plan and the end of a rollout are shown (ms). */
+const REST_MS = 2_500;
+
 function animationOf(good: Good, bad: Bad): string {
-  const ending = `${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} and was rolled back. No other gateway had it.`;
-  const recordings = [
-    { commit: good.commit, message: COMMITS.good.message, plan: good.plan, frames: good.frames },
-    { commit: bad.commit, message: `${COMMITS.bad.message} (with a missing brace)`, frames: bad.frames },
-  ];
-  return drawAnimation(recordings, ending);
+  const colours = inkFor(true);
+  const pushed = (commit: string, message: string) =>
+    `${colours('dim', '$ git push')}  ${commit.slice(0, 8)} ${message}`;
+  const plan = `${colours('dim', '$ kubectl stoker plan')}  ${good.plan}`;
+  const ending = `${bad.commit.slice(0, 8)} failed on ${bad.failed.join(', ')} and was rolled back. No other gateway had it.`;
+  const scenes: Scene[] = [];
+  let above: string[] = [];
+  const add = (rows: string[], ms: number) => scenes.push({ rows: [...above, ...rows], ms });
+  const addRollout = (first: string[], frames: Frame[]) => {
+    add(first, HOLD_MS);
+    for (const [index, frame] of frames.entries()) {
+      const ms = (frames[index + 1]?.atMs ?? frame.atMs + REST_MS) - frame.atMs;
+      add([...first, ...drawFrame(frame, colours)], Math.max(HOLD_MS, ms));
+    }
+    above = [...(scenes.at(-1)?.rows ?? []), ''];
+  };
+  add([pushed(good.commit, COMMITS.good.message)], HOLD_MS);
+  add([pushed(good.commit, COMMITS.good.message), plan], REST_MS);
+  addRollout([pushed(good.commit, COMMITS.good.message), plan], good.frames);
+  addRollout([pushed(bad.commit, `${COMMITS.bad.message} (with a missing brace)`)], bad.frames);
+  add([ending], 2 * REST_MS);
+  return drawAnimation(scenes);
 }
 
 async function stayUp(running: Running): Promise<void> {
