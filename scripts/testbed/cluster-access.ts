@@ -44,10 +44,11 @@ let kubeconfigs = 0;
 export function accessServer(details: ServerDetails): ServerAccess {
   return {
     ...details,
-    kubeconfigFor: async (account, proxy = details) => {
+    kubeconfigFor: async (account, { url, caFile } = details) => {
       const token = await issueToken(details, account);
       const name = `${account.namespace}-${account.serviceAccount}-${process.pid}-${++kubeconfigs}.kubeconfig`;
-      return await writeKubeconfig(path.join(details.dir, name), { ...proxy, token, namespace: account.namespace });
+      const { namespace } = account;
+      return await writeKubeconfig(path.join(details.dir, name), { url, caFile, token, namespace });
     },
   };
 }
