@@ -5,7 +5,6 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { cleanUp } from '../../support/clean-up.ts';
-import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -17,40 +16,6 @@ async function bundle(t: TestContext, code: string): Promise<string> {
   await writeFile(file, code);
   return file;
 }
-
-test('each test gets its own namespace of the shared control plane, with the CRDs', async (t) => {
-  const namespace = await createNamespace(t, { 'sync.io/injection': 'enabled' });
-  assert.notEqual(await createNamespace(t), namespace);
-  await apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', namespace }, data: { a: 'b' } }]);
-  assert.equal(await kubectl('get', 'configmap', 'one', '-n', namespace, '-o', 'jsonpath={.data.a}'), 'b');
-  assert.equal(await kubectl('get', 'gatewaysyncs', '-n', namespace, '-o', 'name'), '');
-  const kubeconfig = await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: 'default' });
-  assert.match(await kubectl('auth', 'whoami', '--kubeconfig', kubeconfig), new RegExp(`${namespace}:default`));
-});
-
-test('a test program runs with its own environment only, and its output is read', async (t) => {
-  const file = await bundle(
-    t,
-    `console.log(Object.keys(process.env).sort().join());
-     process.on('SIGTERM', () => { console.error('ending'); process.exit(7); });
-     setInterval(() => {}, 1000);
-     console.log('ready on ' + 4711);`,
-  );
-  const program = startProgram(t, file, { env: { GREETING: 'hello' } });
-
-  const [, port] = await program.waitForLog(/ready on (\d+)/);
-
-  assert.equal(port, '4711');
-  assert.match(program.output, /^GREETING,HOME,(NODE_COMPILE_CACHE,)?PATH(,|$)/m);
-  assert.doesNotMatch(program.output, /NODE_TEST_CONTEXT/);
-  assert.deepEqual(await program.stop(), { code: 7, signal: null });
-  await program.waitForLog(/ending/);
-});
-
-test('a test program that exits early fails the wait at once, with its output', async (t) => {
-  const program = startProgram(t, await bundle(t, `console.error('no configuration'); process.exit(1);`), { env: {} });
-  await assert.rejects(program.waitForLog(/ready/), /ended before .*no configuration/s);
-});
 
 test('a test program is killed when its test is over', async (t) => {
   const file = await bundle(t, `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`);
