@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { follow } from './follow.ts';
+import { watch } from '../../shared/io/kubernetes/watch.ts';
+
+/** Delay before the next watch if a server ends or refuses watches at once (ms). */
+const PAUSE_MS = 250;
 
 /** A GatewaySync as it changes, with the time at which each change was seen. */
 export class GatewaySyncFollower {
@@ -14,8 +18,16 @@ export class GatewaySyncFollower {
     { namespace, name }: { namespace: string; name: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const query = { fieldSelector: `metadata.name=${name}` };
-    await follow<GatewaySync>(client, { path: gatewaySyncPath(namespace), query }, (it) => this.#take(it), signal);
+    const options = { query: { fieldSelector: `metadata.name=${name}` }, signal, idleTimeoutMs: 600_000 };
+    while (!signal.aborted) {
+      try {
+        for await (const { type, object } of watch<GatewaySync>(client, gatewaySyncPath(namespace), options))
+          if (type === 'ADDED' || type === 'MODIFIED') this.#take(object);
+      } catch {
+        // the next iteration starts it again
+      }
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
+    }
   }
 
   #take(gatewaySync: GatewaySync): void {

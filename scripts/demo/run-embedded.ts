@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { bold, dim, headline, say, show, timeline } from './console.ts';
+import { dim, headline, say, show, timeline } from './console.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, POD, RESOURCE, sampleFiles } from './objects.ts';
 import { readTable } from './read-table.ts';
 import { showPlugin } from './show-plugin.ts';
-import { type Stage, sayKubectl, startStage } from './start-stage.ts';
+import { type Stage, startStage, stayUp } from './start-stage.ts';
 import { type Gateway, startGateway } from './start-system.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
@@ -26,7 +26,13 @@ export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
     await showWebhook(running);
     await showPolling(running);
     await showState(running);
-    if (!once) await stayUp(running);
+    if (once) return;
+    const commands = [
+      'get gsync,sreport,events',
+      `annotate gsync ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`,
+    ];
+    const more = `a signed webhook\n${webhookCommand(stage)}`;
+    await stayUp(stage, { files: `${gateway.data}/config`, logs: gateway.agent.log, more }, commands);
   } finally {
     await gateway.agent.stop();
     await stage.stop();
@@ -92,24 +98,9 @@ async function showState({ cluster }: Stage): Promise<void> {
   await showPlugin(cluster.kubeconfig, 'trace', RESOURCE, '--last');
 }
 
-async function stayUp(running: Running): Promise<void> {
-  const { cluster, webhookUrl, secret, repository, gateway } = running;
-  const body = JSON.stringify({ ref: `refs/heads/${BRANCH}` });
-  headline('Still running: try it');
-  say(`the gateway's files   ${gateway.data}/config`);
-  say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
-  say(`logs                  ${cluster.dir}/*.log, ${gateway.agent.log}`);
-  say('a signed webhook');
-  console.log(`
-    BODY='${body}'
+/** Returns a command that sends a signed webhook. */
+const webhookCommand = ({ webhookUrl, secret }: Stage) => `
+    BODY='${JSON.stringify({ ref: `refs/heads/${BRANCH}` })}'
     curl -i ${webhookUrl} -H 'Content-Type: application/json' -H 'X-GitHub-Event: push' \\
       -H "X-Hub-Signature-256: sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac ${secret} | sed 's/.* //')" -d "$BODY"
-`);
-  sayKubectl(
-    running,
-    'get gsync,sreport,events',
-    `annotate gsync ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`,
-  );
-  say(bold('Press Ctrl-C to stop everything.'));
-  await new Promise(() => setInterval(() => {}, 1 << 30));
-}
+`;

@@ -9,7 +9,7 @@ import { startGitServer } from '../testbed/git-server.ts';
 import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
 import { buildBundles } from './build-bundles.ts';
-import { dim, headline, say } from './console.ts';
+import { bold, dim, headline, say } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
 import { NAMESPACE, RESOURCE } from './objects.ts';
 import { type Cluster, startOperator } from './start-system.ts';
@@ -70,11 +70,25 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   };
 }
 
-/** Prints commands to try with kubectl, if it is installed; the demo doesn't need it. */
-export function sayKubectl({ cluster: { kubeconfig } }: Stage, ...commands: string[]): void {
+interface Places {
+  /** Delivered files. */
+  files: string;
+  /** Logs of agents. */
+  logs: string;
+  more?: string;
+}
+
+/** Prints what to try, and stays until the user ends the demo; the demo itself doesn't need kubectl. */
+export async function stayUp({ cluster, repository }: Stage, places: Places, commands: string[]): Promise<void> {
+  headline('Still running: try it');
+  say(`delivered files       ${places.files}`);
+  say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
+  say(`logs                  ${cluster.dir}/*.log, ${places.logs}`);
+  if (places.more) say(places.more);
   const kubectl = lookForBinary('kubectl');
-  if (!kubectl) return void say(`for kubectl           KUBECONFIG=${kubeconfig}   ${dim('(not installed here)')}`);
-  say('with kubectl');
-  const lines = commands.map((command) => `    ${kubectl} -n ${NAMESPACE} ${command}`);
-  console.log(`\n    export KUBECONFIG=${kubeconfig}\n${lines.join('\n')}\n`);
+  say(`with kubectl          ${kubectl ? '' : dim('(not installed here)')}`);
+  const lines = commands.map((command) => `    ${kubectl ?? 'kubectl'} -n ${NAMESPACE} ${command}`);
+  console.log(`\n    export KUBECONFIG=${cluster.kubeconfig}\n${lines.join('\n')}\n`);
+  say(bold('Press Ctrl-C to stop everything.'));
+  await new Promise(() => setInterval(() => {}, 1 << 30));
 }

@@ -8,7 +8,7 @@ import { findHits, type Hit } from './find-hits.ts';
 import { howTosWithoutExample, longCommitSubjects } from './find-problems.ts';
 import { aboveCeiling, doneRules, forbiddenHits, measure } from './judge.ts';
 import { readTexts } from './read-texts.ts';
-import { tableOf, vocabularyOf } from './report.ts';
+import { tableOf } from './report.ts';
 
 const paths = process.argv.slice(2);
 const passages = await readTexts(paths);
@@ -29,7 +29,7 @@ function lineOf({ file, line, phrase, instead, rule }: Hit): string {
 }
 
 for (const hit of all ? forbidden : hits) console.log(lineOf(hit));
-console.log(`\n${tableOf(densities)}\n\n${vocabularyOf(passages)}`);
+console.log(`\n${tableOf(densities)}`);
 for (const problem of problems) console.log(`✖ ${problem}`);
 for (const rule of all ? doneRules(hits, PENDING) : []) console.log(`Remove from PENDING, it has no hits: ${rule}`);
 if (passages.length === 0) console.log('✖ no text found');

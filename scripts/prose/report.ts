@@ -1,5 +1,4 @@
 import { type Density, medianOf } from './judge.ts';
-import { type Passage, wordsIn } from './passage.ts';
 
 /** Draws the density of each kind of text and of each page, the worst first. */
 export function tableOf(densities: Density[]): string {
@@ -14,14 +13,4 @@ export function tableOf(densities: Density[]): string {
     .padStart(7);
   if (pages.length > 1) lines.push(`${median}                 the median page`);
   return ['per 1,000  hits   words', ...lines].join('\n');
-}
-
-/** Counts contractions and examples in the pages: native authors of documentation use at least 10 of each. */
-export function vocabularyOf(passages: Passage[]): string {
-  const text = passages.flatMap((passage) => (passage.kind === 'page' ? [passage.text] : [])).join('\n');
-  const perTenThousand = (pattern: RegExp) =>
-    ((10_000 * [...text.matchAll(pattern)].length) / Math.max(wordsIn(text), 1)).toFixed(1);
-  const contractions = perTenThousand(/\b(?:\w+n['’]t|\w+['’](?:re|ll|ve)|(?:it|that|there|here|let|what)['’]s)\b/gi);
-  const examples = perTenThousand(/\b(?:examples?\b|e\.g\.)/gi);
-  return `Pages per 10,000 words: ${contractions} contractions, ${examples} examples (aim: 10 each).`;
 }

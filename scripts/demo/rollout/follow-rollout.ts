@@ -1,82 +1,91 @@
 import { isDeepStrictEqual } from 'node:util';
+import { placeInWaves, waveViews } from '../../../cli/fleet/waves.ts';
+import { LOOKS, MARKS, type WavePicture } from '../../../cli/terminal/bars.ts';
+import type { Ink } from '../../../cli/terminal/ink.ts';
 import { Screen } from '../../../cli/terminal/screen.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { ink, isTerminal } from '../console.ts';
-import { follow } from '../follow.ts';
-import { NAMESPACE } from '../objects.ts';
-import type { Stage } from '../start-stage.ts';
-import { drawFrame, drawLine, type Frame, type GatewayPod, type Picture, pictureOf } from './picture.ts';
+import type { GatewaySyncFollower } from '../follow-gateway-sync.ts';
+import { podObjects } from './objects.ts';
 
-/** Makes a frame of every change of the GatewaySync or of a report, and shows frames that differ. */
-export class RolloutFollower {
-  readonly #pods: readonly GatewayPod[];
-  #screen = openScreen();
-  readonly #reports = new Map<string, SyncReportStatus>();
-  #gatewaySync: GatewaySync | undefined;
-  #picture: Picture | undefined;
-  #startedAt = 0;
-  /** Earlier frames aren't shown. */
-  #before = Number.POSITIVE_INFINITY;
-  #frames: Frame[] = [];
-  #onFrame: (frame: Frame) => void = () => {};
-
-  constructor(pods: readonly GatewayPod[]) {
-    this.#pods = pods;
-  }
-
-  /** Follows until the signal aborts. */
-  run({ cluster: { client }, follower }: Stage, signal: AbortSignal): void {
-    const end = follower.listen((gatewaySync) => {
-      this.#gatewaySync = gatewaySync;
-      this.#look();
-    });
-    signal.addEventListener('abort', end);
-    const take = ({ metadata, status }: SyncReport) => {
-      if (status) this.#reports.set(metadata.name, status);
-      this.#look();
-    };
-    void follow<SyncReport>(client, { path: syncReportPath(NAMESPACE) }, take, signal);
-  }
-
-  /** Starts the clock, and shows the rollouts that begin after this moment. */
-  begin(): void {
-    this.#startedAt = performance.now();
-    this.#before = this.#gatewaySync?.status?.rollout?.number ?? 0;
-    this.#frames = [];
-  }
-
-  /** Returns the frames since the beginning, once one is accepted. */
-  async until(describe: string, accept: (picture: Picture) => boolean, timeoutMs = 60_000): Promise<Frame[]> {
-    const found = Promise.withResolvers<void>();
-    const timer = setTimeout(() => found.reject(new Error(`${describe}: not within ${timeoutMs / 1000} s`)), timeoutMs);
-    this.#onFrame = ({ picture }) => accept(picture) && found.resolve();
-    for (const frame of this.#frames) this.#onFrame(frame);
-    try {
-      await found.promise;
-      return this.#frames;
-    } finally {
-      clearTimeout(timer);
-      this.#screen = openScreen();
-      this.#onFrame = () => {};
-    }
-  }
-
-  #look(): void {
-    const picture = this.#gatewaySync && pictureOf(this.#gatewaySync, this.#pods, this.#reports);
-    if (!picture || picture.number <= this.#before) return;
-    if (isDeepStrictEqual(picture, this.#picture)) return;
-    this.#picture = picture;
-    const frame = { atMs: performance.now() - this.#startedAt, picture };
-    this.#frames.push(frame);
-    this.#screen.show(drawFrame(frame, ink), drawLine(frame, ink));
-    this.#onFrame(frame);
-  }
+/** A rollout at one moment. */
+interface Picture {
+  phase: string;
+  waves: WavePicture[];
+  /** Summary as in `kubectl get`. */
+  summary: string;
 }
 
-/** Opens a screen whose pictures replace each other, or lines without a terminal. */
-function openScreen(): Screen {
+/** A picture and its time, in milliseconds since the beginning. */
+export interface Frame {
+  atMs: number;
+  picture: Picture;
+}
+
+/** Shows each change of the rollout of a commit, and returns the frames once the last one is accepted. */
+export async function followRollout(
+  follower: GatewaySyncFollower,
+  commit: string,
+  accept: (picture: Picture) => boolean,
+): Promise<Frame[]> {
+  // Pictures replace each other, except without a terminal.
   const columns = isTerminal ? process.stdout.columns : undefined;
-  return new Screen({ print: (text) => void process.stdout.write(text), columns });
+  const screen = new Screen({ print: (text) => void process.stdout.write(text), columns });
+  const startedAt = performance.now();
+  const frames: Frame[] = [];
+  const end = follower.listen((gatewaySync) => {
+    const picture = pictureOf(gatewaySync, commit);
+    if (!picture || isDeepStrictEqual(picture, frames.at(-1)?.picture)) return;
+    const frame = { atMs: performance.now() - startedAt, picture };
+    frames.push(frame);
+    screen.show(drawFrame(frame, ink), drawLine(frame, ink));
+  });
+  try {
+    await follower.until(
+      `the end of the rollout of ${commit}`,
+      () => frames.some(({ picture }) => accept(picture)),
+      60_000,
+    );
+    return frames;
+  } finally {
+    end();
+  }
 }
+
+const labelsOf = new Map(podObjects.map(({ metadata: { name, labels } }) => [name, labels]));
+
+/** Makes a picture of the status; undefined if it doesn't show the rollout of this commit. */
+function pictureOf(gatewaySync: GatewaySync, commit: string): Picture | undefined {
+  const { rollout, discoveredGateways = [] } = gatewaySync.status ?? {};
+  const placed = placeInWaves(gatewaySync, discoveredGateways, { labelsOf, reportOf: undefined });
+  if (rollout?.commit !== commit || !placed) return undefined;
+  const waves = waveViews(rollout, placed).map(({ name, state: mark, gateways = [] }) => ({ name, mark, gateways }));
+  return { phase: rollout.phase, summary: rollout.summary, waves };
+}
+
+const BAR = 6;
+
+/** Draws a frame: a line for each wave with a bar for each gateway, and a line with the time and the summary. */
+export function drawFrame({ atMs, picture: { waves, summary } }: Frame, ink: Ink): string[] {
+  const nameWidth = Math.max(...waves.map(({ name }) => name.length));
+  const rows = waves.map(({ name, mark, gateways }) => {
+    const bars = gateways.map((gateway) => {
+      const { glyph, colour } = LOOKS[gateway.look];
+      return `${ink(colour, glyph.repeat(BAR))} ${ink('dim', gateway.name)}`;
+    });
+    const { glyph, colour } = MARKS[mark];
+    return `  ${ink(colour, glyph)} ${ink('bold', name.padEnd(nameWidth))}  ${bars.join('  ')}`;
+  });
+  return [...rows, ink('dim', `    ${secondsOf(atMs)}  ${summary}`)];
+}
+
+/** Draws the same in one line. */
+function drawLine({ atMs, picture: { waves, summary } }: Frame, ink: Ink): string {
+  const parts = waves.map(({ name, gateways }) => {
+    const bars = gateways.map(({ look }) => ink(LOOKS[look].colour, LOOKS[look].glyph)).join('');
+    return `${name} ${bars}`;
+  });
+  return `  ${secondsOf(atMs)}  ${parts.join('  ')}  ${summary}`;
+}
+
+const secondsOf = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(4)} s`;

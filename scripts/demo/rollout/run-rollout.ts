@@ -12,17 +12,15 @@ import { bold, dim, headline, ink, say, show } from '../console.ts';
 import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
 import { readTable } from '../read-table.ts';
 import { showPlugin } from '../show-plugin.ts';
-import { type Stage, sayKubectl, startStage } from '../start-stage.ts';
+import { type Stage, startStage, stayUp } from '../start-stage.ts';
 import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
 import { postPush } from '../watch-delivery.ts';
 import { drawAnimation, type Scene } from './animation.ts';
-import { RolloutFollower } from './follow-rollout.ts';
+import { drawFrame, type Frame, followRollout } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES, WITHOUT_PREVIEW } from './objects.ts';
-import { drawFrame, type Frame } from './picture.ts';
 
 interface Running extends Stage {
   gateways: Gateway[];
-  rollout: RolloutFollower;
 }
 
 /**
@@ -32,11 +30,7 @@ interface Running extends Stage {
 export async function runRollout({ once, record }: { once: boolean; record?: string }): Promise<void> {
   const stage = await startStage({ files: COMMITS.first.files, gatewaySync: rolloutObject });
   const gateways = await showGateways(stage);
-  const pods = podObjects.map(({ metadata: { name, labels } }) => ({ name, labels }));
-  const rollout = new RolloutFollower(pods);
-  const following = new AbortController();
-  rollout.run(stage, following.signal);
-  const running = { ...stage, gateways, rollout };
+  const running = { ...stage, gateways };
   try {
     const good = await showGood(running);
     const bad = await showBad(running);
@@ -45,9 +39,10 @@ export async function runRollout({ once, record }: { once: boolean; record?: str
     for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
     if (record !== undefined) await writeFile(record, animationOf(good, bad));
-    if (!once) await stayUp(running);
+    const places = { files: `${stage.cluster.dir}/pods/*/data/config`, logs: `${stage.cluster.dir}/pods/*/agent.log` };
+    const commands = ['get gsync --watch', 'get gsync,sreport,events', `describe gsync ${RESOURCE}`];
+    if (!once) await stayUp(stage, places, commands);
   } finally {
-    following.abort();
     await Promise.all(gateways.map(({ agent }) => agent.stop()));
     await stage.stop();
   }
@@ -97,12 +92,10 @@ async function showGood(running: Running): Promise<Good> {
   const plan = await showPlan(running, commit);
   headline('The same commit in waves');
   for (const line of drawLegend(ink)) say(line);
-  running.rollout.begin();
-  const frames = await running.rollout.until(
-    'a commit in all waves',
-    // Reports and the status arrive on different watches, and either can be last.
-    ({ phase, waves, ...picture }) =>
-      picture.commit === commit && phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
+  const frames = await followRollout(
+    running.follower,
+    commit,
+    ({ phase, waves }) => phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
   );
   for (const { data, pod } of running.gateways) await checkFile(data, { site: pod.metadata.name, logLevel: 'warn' });
   return { commit, plan, frames };
@@ -135,10 +128,10 @@ async function showBad(running: Running): Promise<Bad> {
   await running.cluster.client.mergePatch(gatewaySyncPath(NAMESPACE, RESOURCE), WITHOUT_PREVIEW);
   const before = await Promise.all(running.gateways.map(stateOnDisk));
   const commit = await push(running, COMMITS.bad);
-  const frames = await running.rollout.until(
-    'a commit that is rolled back',
-    ({ phase, waves, ...picture }) =>
-      picture.commit === commit && phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
+  const frames = await followRollout(
+    running.follower,
+    commit,
+    ({ phase, waves }) => phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
   );
   const failed = frames.map(failedIn).find((names) => names.length > 0);
   if (!failed) throw new Error('the bad commit did not fail');
@@ -158,12 +151,11 @@ const gatewaysOf = (waves: WavePicture[]) => waves.flatMap(({ gateways }) => gat
 
 /** Pushes a commit, and sends its webhook. */
 async function push(
-  { repository, webhookUrl, secret, rollout }: Running,
+  { repository, webhookUrl, secret }: Running,
   { files, message }: { files: Record<string, string>; message: string },
 ): Promise<string> {
   const commit = await repository.commit({ files, message });
   say(`${commit.slice(0, 8)} ${dim(message)}\n`);
-  rollout.begin();
   const answer = await postPush(webhookUrl, secret, BRANCH);
   if (answer.status !== 202) throw new Error(`the receiver responded ${answer.status}: ${answer.body}`);
   return commit;
@@ -211,7 +203,7 @@ function animationOf(good: Good, bad: Bad): string {
   let above: string[] = [];
   const add = (rows: string[], ms: number) => scenes.push({ rows: [...above, ...rows], ms });
   const addRollout = (first: string[], frames: Frame[]) => {
-    add(first, HOLD_MS);
+    add(first, REST_MS);
     for (const [index, frame] of frames.entries()) {
       const ms = (frames[index + 1]?.atMs ?? frame.atMs + REST_MS) - frame.atMs;
       add([...first, ...drawFrame(frame, colours)], Math.max(HOLD_MS, ms));
@@ -219,21 +211,8 @@ function animationOf(good: Good, bad: Bad): string {
     above = [...(scenes.at(-1)?.rows ?? []), ''];
   };
   add([pushed(good.commit, COMMITS.good.message)], HOLD_MS);
-  add([pushed(good.commit, COMMITS.good.message), plan], REST_MS);
   addRollout([pushed(good.commit, COMMITS.good.message), plan], good.frames);
   addRollout([pushed(bad.commit, `${COMMITS.bad.message} (with a missing brace)`)], bad.frames);
   add([ending], 2 * REST_MS);
   return drawAnimation(scenes);
-}
-
-async function stayUp(running: Running): Promise<void> {
-  const { cluster, repository, rollout } = running;
-  headline('Still running: push something, and watch');
-  say(`the gateways' files   ${cluster.dir}/pods/*/data/config`);
-  say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
-  say(`logs                  ${cluster.dir}/*.log, ${cluster.dir}/pods/*/agent.log`);
-  sayKubectl(running, 'get gsync,sreport,events', `describe gsync ${RESOURCE}`);
-  say(`${bold('Press Ctrl-C to stop everything.')}\n`);
-  rollout.begin();
-  await new Promise(() => setInterval(() => {}, 1 << 30));
 }
