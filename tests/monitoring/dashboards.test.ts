@@ -62,15 +62,3 @@ test('counts are zero if a leader reports zero', async (t) => {
     counts.map((query) => [query, [0]]),
   );
 });
-
-test('promtool parses every query', async (t) => {
-  const directory = await temporaryDirectory(t, 'queries-');
-  const rules = dashboards
-    .flatMap(queriesOf)
-    .map(({ expr }, index) => ({ record: `query_${index}`, expr: interpolate(expr) }));
-  const file = path.join(directory, 'rules.json');
-  await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
-  const { promtool } = await findBinaries('promtool');
-  const output = await runCommand(promtool, ['check', 'rules', file]);
-  assert.match(output, new RegExp(`SUCCESS: ${rules.length} rules found`));
-});
