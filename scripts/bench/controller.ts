@@ -3,7 +3,7 @@ import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import type { RunningProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
-import { timeFollowers, timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
+import { timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
 import { createPod } from './support/create-pod.ts';
 import { inParallel } from './support/in-parallel.ts';
 import { type Mirror, mirrorResources } from './support/mirror.ts';
@@ -14,18 +14,15 @@ import { createRepositories } from './support/repositories.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
 import { createResource, inWorld, startController, type World } from './support/world.ts';
 
-/**
- * The defaults of the options; `interval` is the time between two polls in seconds, and `followers` are further resources
- * that handle the requests for the last one.
- */
-const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60, followers: 0 };
+/** The defaults of the options; `interval` is the time between two polls in seconds. */
+const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 };
 
 type Size = typeof defaults;
 
 /**
  * Measures a controller's cold start, its memory, CPU time, and API calls, and the time from a request
  * to the status, at rest and while polls move all resources; `--resources 1000 --repositories 1 --hosts 1
- * --pods 0 --requests 100 --interval 60 --followers 0`.
+ * --pods 0 --requests 100 --interval 60`.
  */
 export async function run(args: string[]): Promise<void> {
   const size = readOptions(args, defaults);
@@ -52,8 +49,6 @@ async function measure(world: World, repositories: GitRepository[], size: Size):
   const quiet = await step('A quiet poll cycle', () => measureQuietCycle(pid, metricsPort, interval));
   const count = Math.min(requests, Math.floor(resources / 3));
   const atRest = await step('Requests', () => timeRequests(world, { mirror, first: 0, count }));
-  const hub = `resource-${hubOf(size)}`;
-  const moved = await step('A request for a hub', () => timeFollowers(world, mirror, hub, size.followers));
   const polled = await step('Requests while polls move all other resources', () =>
     timeRequestsDuringPolls(world, repositories, { mirror, first: count, count }),
   );
@@ -77,7 +72,6 @@ async function measure(world: World, repositories: GitRepository[], size: Size):
         `${polled.times.length} requests while polls move ${polled.moved} resources, p50, p99`,
         percentiles(polled.times),
       ],
-      [`request for a hub until ${size.followers} followers show it`, `${moved.toFixed(2)} s`, '< 2 s at 200'],
     ],
   );
 }
@@ -126,17 +120,10 @@ async function measureQuietCycle(pid: number, metricsPort: string, interval: num
 const readWrites = (port: string): Promise<number> =>
   readMetric(port, 'sync_controller_api_calls_total', /method="(POST|PUT|PATCH|DELETE)"/);
 
-/** Resource that the followers follow; it gets no other requests. */
-const hubOf = ({ resources }: Size): number => resources - 1;
-
 async function createResources(world: World, repositories: GitRepository[], size: Size): Promise<void> {
   const polling = { interval: `${size.interval}s` };
-  const urlOf = (index: number) => repositories[index % repositories.length]?.url ?? '';
-  await inParallel(size.resources, 32, (index) =>
-    createResource(world, { name: `resource-${index}`, repo: urlOf(index), spec: { polling } }),
-  );
-  const webhook = { from: `resource-${hubOf(size)}` };
-  await inParallel(size.followers, 32, (index) =>
-    createResource(world, { name: `follower-${index}`, repo: urlOf(hubOf(size)), spec: { polling, webhook } }),
-  );
+  await inParallel(size.resources, 32, (index) => {
+    const repo = repositories[index % repositories.length]?.url ?? '';
+    return createResource(world, { name: `resource-${index}`, repo, spec: { polling } });
+  });
 }

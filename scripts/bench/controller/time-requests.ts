@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import type { Mirror } from '../support/mirror.ts';
@@ -21,15 +20,6 @@ const requestTag = (world: World, name: string, id: string): Promise<void> =>
     [REQUEST_ANNOTATIONS.requestId]: id,
     [REQUEST_ANNOTATIONS.requestedAt]: new Date().toISOString(),
   });
-
-/** Measures the seconds from a request for a hub until the status of the hub and of all followers shows it. */
-export async function timeFollowers(world: World, mirror: Mirror, hub: string, followers: number): Promise<number> {
-  const started = performance.now();
-  await requestTag(world, hub, 'bench-hub');
-  const hasMoved = ({ status }: GatewaySync) => status?.lastRequest?.id === 'bench-hub';
-  while ([...mirror.store.values()].filter(hasMoved).length <= followers) await sleep(5);
-  return (performance.now() - started) / 1000;
-}
 
 /** Measures the milliseconds from each request to the outcome in the status. */
 export async function timeRequests(
