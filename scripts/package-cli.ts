@@ -54,21 +54,8 @@ async function makeArchive(executable: string): Promise<string> {
   await mkdir(path.dirname(archive), { recursive: true });
   const directory = path.dirname(executable);
   const program = path.basename(executable);
-  const files = [
-    '-C',
-    root,
-    'LICENSE',
-    '-C',
-    dist,
-    LEGAL,
-    '-C',
-    directory,
-    program,
-    '-C',
-    path.join(root, 'cli'),
-    'completion',
-  ];
-  run('tar', '-czf', archive, ...files);
+  const own = ['-C', root, 'LICENSE', '-C', path.join(root, 'cli'), 'completion'];
+  run('tar', '-czf', archive, ...own, '-C', dist, LEGAL, '-C', directory, program);
   return archive;
 }
 

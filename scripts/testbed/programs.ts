@@ -22,7 +22,7 @@ export interface RunningProgram extends GuardedProcess {
   metricsPort: string;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** Name of its log; default: the name of the program. */
   name?: string;
   /** Directory of its log. */
