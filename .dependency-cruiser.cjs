@@ -12,11 +12,11 @@ Visitor.prototype.visitStatement = function (statement) {
 
 /** From the top down: a module (a directory, or a file of that name) imports only modules to the right of the next arrow. */
 const modules = {
-  receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
+  receiver: 'main → run-receiver → app → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
+    'main → run-controller → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
-    'main → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+    'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
 };
 

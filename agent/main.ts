@@ -1,173 +1,26 @@
-import { lookup } from 'node:dns/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import process from 'node:process';
 import { readConfig, readOrExit } from '../shared/config.ts';
-import { WaitingError } from '../shared/errors.ts';
-import { AddressGuard } from '../shared/io/address-guard.ts';
-import { Git } from '../shared/io/git/git.ts';
-import { anyAddress } from '../shared/io/http/any-address.ts';
-import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
-import { serveOperations } from '../shared/io/http/serve-operations.ts';
-import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
-import { ServerClock } from '../shared/io/kubernetes/server-clock.ts';
-import { deniedAddresses } from '../shared/io/local-address.ts';
-import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
-import { version } from '../shared/version.ts';
-import { type AgentConfig, agentConfigSchema } from './config.ts';
-import { labelsNow } from './content/read-labels.ts';
-import { isAboutAccess, stampOf } from './git/git-access.ts';
-import { GIT_LIMITS } from './git/git-limits.ts';
-import { nameUser, type User } from './git/name-user.ts';
-import { removeKeyCopies } from './git/ssh-key.ts';
-import { inspect, tidyAfterInspection } from './inspection/inspect.ts';
-import { Inspector } from './inspection/inspector.ts';
-import { AgentMetrics } from './metrics.ts';
-import { previewRelease } from './preview/preview-release.ts';
-import { Previewer } from './preview/previewer.ts';
-import { Announcer } from './report/announcer.ts';
-import { Reports } from './report/reports.ts';
-import { judgePreview } from './resource/judge-preview.ts';
-import { Revisions } from './resource/revisions.ts';
-import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
-import { tidyLfs } from './sync/provide-content.ts';
-import { isAtHand, lastGood, sync } from './sync/sync.ts';
-import type { SyncDependencies } from './sync/sync-dependencies.ts';
-import { SyncLoop } from './sync/sync-loop.ts';
-import { TreeKeeper } from './sync/tree-keeper.ts';
-import { TreePreparer } from './sync/tree-preparer.ts';
-import { wireSync } from './wire-sync.ts';
+import { createLogger, endOnUncaught } from '../shared/log.ts';
+import { agentConfigSchema } from './config.ts';
+import type { User } from './git/name-user.ts';
+import { runAgent } from './run-agent.ts';
 
-/** By default, a pod has 30 s to exit. After this delay the agent stops waiting for servers; the next agent retries. */
-const WAITING_GRACE_MS = 20_000;
-/** Labels can change while the resource doesn't; the kubelet takes about a minute to write them. */
-const RECONSIDER_MS = 15_000;
-
-async function main(): Promise<void> {
-  const config = readOrExit(() => readConfig(agentConfigSchema, process.env), process);
-  const log = createLogger('agent', { level: config.LOG_LEVEL });
-  endOnUncaught(process, log);
-  const { stopping, waitingEnds } = stopOnSignals(log);
-  const metrics = new AgentMetrics(version);
-  const user = currentUser();
-  const git = new Git({ ...process.env, ...(await nameUser(user)) }, GIT_LIMITS);
-  const keyDirectory = config.MEMORY_PATH ?? tmpdir();
-  await removeKeyCopies([keyDirectory, config.REPO_PATH]);
-  const onFetch = metrics.onFetch.bind(metrics);
-  const given = { git, http: httpOf(config), keyDirectory, uid: user.uid, log, onFetch };
-  const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, manifestFile, gateway, verifier, lock, clone } = dependencies;
-  const clock = new ServerClock();
-  const client = new KubernetesClient(ApiCredentials.load(), {
-    userAgent: `sync-agent/${version}`,
-    maxSockets: 4,
-    onServerTime: (date, started) => clock.observe(date, started),
+const config = readOrExit(() => readConfig(agentConfigSchema, process.env), process);
+const log = createLogger('agent', { level: config.LOG_LEVEL });
+endOnUncaught(process, log);
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    log.info({ signal }, 'stopping');
+    stopping.abort();
   });
-  const reportLog = log.child({ component: 'report' });
-  const offsetMs = () => clock.offsetMs;
-  const reports = await Reports.start({ client, identity, offsetMs, labelsFile, manifestFile, log: reportLog });
-  const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
-  const revisions = new Revisions({ client, identity, onChange: () => reconsider(), log: syncLog });
-  const surroundings = {
-    self: () => ({ identity, labels: labelsNow(labelsFile) }),
-    findRevision: revisions.find.bind(revisions),
-  };
-  const inspector = new Inspector({
-    identity,
-    inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
-    tidy: (resource, signal) => tidyAfterInspection({ resource, dependencies, signal }),
-    show: (inspection) => reports.showInspection(inspection),
-    serverTime: () => clock.at(performance.now()).getTime(),
-    onDue: () => loop.onChoreDue(),
-    log: log.child({ component: 'inspection' }),
-  });
-  const access = { isMissedBy: isAboutAccess, stamp: () => stampOfSecrets(dependencies) };
-  const previewer = new Previewer({
-    judge: (resource) => judgePreview(resource, identity.profile, surroundings),
-    keep: (commit) => {
-      clone.pins.candidate = commit;
-    },
-    preview: async (task, signal) => {
-      loop.onFetched();
-      return await previewRelease(task, dependencies, signal);
-    },
-    applied: () => manifestFile.readApplied(),
-    show: (preview) => reports.showPreview(preview),
-    drop: () => reports.dropPreview(),
-    onDue: () => loop.onChoreDue(),
-    access,
-    log: log.child({ component: 'preview' }),
-  });
-  const treeKeeper = new TreeKeeper(dependencies);
-  const treePreparer = new TreePreparer(dependencies);
-  const loop = new SyncLoop({
-    profileName: identity.profile,
-    surroundings,
-    sync: async (intent, signal) => {
-      const ended = AbortSignal.any([waitingEnds, signal]);
-      previewer.reconsider(); // with the labels that the sync uses
-      const outcome = await sync(intent, dependencies, ended, previewer.showsUnchanged(intent)).finally(() =>
-        treeKeeper.onSyncEnd(),
-      );
-      previewer.onSyncEnd();
-      if (outcome.kind !== 'synced') return outcome;
-      treePreparer.onSynced();
-      return { ...outcome, isUnchanged: previewer.onSynced(intent, outcome.plan) };
-    },
-    // A sync reports the reason of an error.
-    isAtHand: async (intent) =>
-      !previewer.lacksFilesOf(intent) && (await isAtHand(intent, dependencies).catch(() => false)),
-    reload: (intent) => gateway.catchUp(intent, waitingEnds),
-    verifier,
-    tidy: (signal) => tidy(dependencies, signal),
-    lastGood: () => lastGood(dependencies),
-    chores: [inspector, previewer, treePreparer, treeKeeper],
-    access,
-    announcer: new Announcer({ report: (finding, about) => reports.say(finding, about), metrics, log: syncLog }),
-    log: syncLog,
-  });
-  const onResource = (resource: WatchedResource | undefined) => {
-    clone.pins.earlier = resource?.rollout?.earlier ?? [];
-    previewer.onResource(resource);
-    loop.onResource(resource);
-    inspector.onResource(resource);
-  };
-  const reconsider = () => {
-    previewer.reconsider();
-    loop.reconsider();
-  };
-  const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
-  await serve(config, { host: await anyAddress(log), metrics, loop, stopping });
-  log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
-  void reflector.firstSync.then(() => loop.onListed());
-  const watching = reflector.run(stopping);
-  const reconsidering = setInterval(reconsider, RECONSIDER_MS);
-  await loop.run(stopping);
-  clearInterval(reconsidering);
-  await Promise.all([reports.stop(), watching]);
-  lock.release();
 }
-
-function stopOnSignals(log: Logger): { stopping: AbortSignal; waitingEnds: AbortSignal } {
-  const stopping = new AbortController();
-  const waiting = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      log.info({ signal }, 'stopping');
-      stopping.abort();
-      setTimeout(() => waiting.abort(cutOff()), WAITING_GRACE_MS).unref();
-    });
-  }
-  return { stopping: stopping.signal, waitingEnds: waiting.signal };
-}
-
-/** Not a failure, so it needs no attention. */
-const cutOff = () =>
-  new WaitingError('the pod is shutting down before the git server or the gateway responded; the next agent retries', {
-    code: 'agent.ends',
-    reason: 'AgentEnds',
-    retryAfterMs: 0,
-  });
+const environment = process.env;
+const credentials = ApiCredentials.load();
+await runAgent(config, { signal: stopping.signal, log, environment, credentials, user: currentUser() });
+process.exit(0);
 
 function currentUser(): User {
   const uid = process.getuid?.() ?? 0;
@@ -179,42 +32,3 @@ function currentUser(): User {
     return { uid, gid, hasName: false }; // Node throws different errors on different platforms
   }
 }
-
-function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig): GuardedHttp {
-  const resolver = { resolve: (name: string) => lookup(name, { all: true }) };
-  const guard = new AddressGuard(resolver, deniedAddresses(GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL));
-  return new GuardedHttp({ guard, environment: process.env });
-}
-
-/** Returns a string that changes with the mounted credentials and keys. */
-async function stampOfSecrets({ accessFiles, signatures }: SyncDependencies): Promise<string> {
-  return `${await stampOf(accessFiles)} ${await signatures.hashKeys().catch(() => '')}`; // the check reports errors
-}
-
-/** Housekeeping after fetches. */
-async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promise<void> {
-  await dependencies.clone.tidy(signal);
-  await tidyLfs(dependencies, signal);
-}
-
-interface Served {
-  host: string;
-  metrics: AgentMetrics;
-  loop: SyncLoop;
-  stopping: AbortSignal;
-}
-
-/** Serves probes and metrics. Ready (the startup probe): the gateway can start. Serving: it can keep running. */
-async function serve(config: AgentConfig, { host, metrics: { registry }, loop, stopping }: Served): Promise<void> {
-  const page = { contentType: registry.contentType, metrics: () => registry.metrics() };
-  await serveOperations({
-    host,
-    port: config.HEALTH_PORT,
-    isReady: () => loop.mayStart && !stopping.aborted,
-    isServing: () => loop.mayServe,
-  });
-  await serveOperations({ host, port: config.METRICS_PORT, metrics: page });
-}
-
-await main();
-process.exit(0);

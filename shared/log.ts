@@ -9,6 +9,8 @@ export interface LogOptions {
   level: (typeof LOG_LEVELS)[number];
   /** Console-friendly output and every level, for local development. */
   devMode?: boolean;
+  /** Receives the lines; stdout if omitted. */
+  write?: (line: string) => void;
 }
 
 /** Headers that are never logged. */
@@ -21,7 +23,7 @@ const MAX_CAUSES = 8;
 const MAX_TEXT = 4096;
 
 /** Creates the root logger of a program: JSON lines on stdout with RFC 3339 times. */
-export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
+export function createLogger(program: string, { level, devMode = false, write = stdoutWriter() }: LogOptions): Logger {
   const options = {
     level: devMode ? 'trace' : level,
     base: { program },
@@ -30,10 +32,14 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     redact: { paths: redactedKeys, censor: CENSOR },
     serializers: { err: (error: unknown) => serializeError(error), headers: redactHeaders },
   };
-  // Lines are written synchronously, so none is lost with the process, and none accumulates in memory.
-  const stdout = pino.destination({ dest: 1, sync: true });
   const format = devMode ? readable : inert;
-  return pino(options, { write: (line) => stdout.write(`${format(line.trimEnd())}\n`) });
+  return pino(options, { write: (line) => write(`${format(line.trimEnd())}\n`) });
+}
+
+/** Lines are written synchronously, so none is lost with the process, and none accumulates in memory. */
+function stdoutWriter(): (line: string) => void {
+  const stdout = pino.destination({ dest: 1, sync: true });
+  return (line) => stdout.write(line);
 }
 
 /** Characters that affect a terminal, because log lines contain untrusted names. */

@@ -31,6 +31,8 @@ export interface ReportWriterOptions {
   /** Offset of the API server's clock from the local one (ms). */
   offsetMs: () => number;
   log: Logger;
+  /** Time until the first check of the written report (ms). */
+  firstCheckMs?: number | undefined;
 }
 
 /** Writes the pod's SyncReport; of several statuses in quick succession, only the last one. */
@@ -129,7 +131,7 @@ export class ReportWriter {
     if (!patched) await client.create(syncReportPath(namespace), body, options);
     this.#written = status;
     this.#offsetMs = this.#options.offsetMs();
-    this.#checkAt ??= performance.now() + FIRST_CHECK_MS;
+    this.#checkAt ??= performance.now() + (this.#options.firstCheckMs ?? FIRST_CHECK_MS);
   }
 }
 

@@ -1,0 +1,303 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type * as v from 'valibot';
+import { AddressGuard } from '../shared/io/address-guard.ts';
+import { Git } from '../shared/io/git/git.ts';
+import { anyAddress } from '../shared/io/http/any-address.ts';
+import { createReadBody } from '../shared/io/http/read-body.ts';
+import { serveOperations } from '../shared/io/http/serve-operations.ts';
+import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import type { CredentialSource } from '../shared/io/kubernetes/credentials.ts';
+import { deniedAddresses } from '../shared/io/local-address.ts';
+import type { Logger } from '../shared/log.ts';
+import { version } from '../shared/version.ts';
+import { renewSelfSigned } from './certificates/renew-certificates.ts';
+import { type AdmissionOptions, serveAdmission } from './certificates/serve-admission.ts';
+import { statusSender } from './commit-status/send-status.ts';
+import type { configSchema } from './config.ts';
+import { Controller, type ControllerSettings } from './controller.ts';
+import type { AdmittedPod } from './injection/admitted-pod.ts';
+import { createApp, type InjectionSettings } from './injection/app.ts';
+import { candidateSource } from './injection/candidates.ts';
+import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
+import { proxyEnvironment } from './injection/sidecar.ts';
+import { FencedClient } from './leadership/fenced-client.ts';
+import { LeaderLease, type LeaseOptions } from './leadership/lease.ts';
+import { checkLiveness, type Loop } from './leadership/liveness.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { ScrapeAuthorizer } from './metrics/scrape-authorizer.ts';
+import { serveMetrics } from './metrics/serve-metrics.ts';
+import { GitHttp } from './polling/git-http.ts';
+import { GithubApps } from './polling/github-app.ts';
+import { HostResolver } from './polling/host-resolver.ts';
+import { RepositoryClient } from './polling/repository-client.ts';
+
+/** Time without an attempt to get or renew the lease after which the program is restarted (ms). */
+const LEASE_STUCK_MS = 2 * 60_000;
+/** Larger objects don't fit into etcd. */
+const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
+const DRAIN_MS = 5_000;
+/** Time for the work in progress to end after a signal to stop (ms); nothing is written later. */
+const HAND_OVER_MS = 500;
+
+export type ControllerConfig = v.InferOutput<typeof configSchema>;
+
+/** The process that a controller runs in. */
+export interface ControllerHost {
+  /** Stops the controller. */
+  signal: AbortSignal;
+  log: Logger;
+  /** For git and for proxies. */
+  environment: NodeJS.ProcessEnv;
+  credentials: CredentialSource;
+  /** Directories that no other user can read, for repositories and, in memory, for keys. */
+  scratch: string;
+  keys: string;
+  /** Called when the lease is lost, before admission drains. */
+  onLeaseLost?: () => void;
+  /** Overrides of production times (ms). */
+  times?: {
+    lease?: Pick<LeaseOptions, 'durationMs' | 'giveUpMs' | 'retryMs' | 'checkMs'>;
+    admission?: Pick<AdmissionOptions, 'checkMs' | 'lingerMs'>;
+  };
+}
+
+/** Why a controller stops: a signal, a lease that passed to another replica, or an error at startup, which it logs. */
+export type Ending = 'signal' | 'leaseLost' | 'failed';
+
+/** Runs a replica of the controller until the signal aborts or it loses the lease. */
+export function runController(config: ControllerConfig, host: ControllerHost): Promise<Ending> {
+  return new Replica(config, host).run();
+}
+
+class Replica {
+  readonly #config: ControllerConfig;
+  readonly #host: ControllerHost;
+  readonly #metrics = createMetrics();
+  readonly #stopping = new AbortController();
+  /** For the work of every replica, and for the lease, which must not wait behind a thousand writes. */
+  readonly #client: KubernetesClient;
+  /** For writes of the leader. */
+  readonly #fencedClient: FencedClient;
+  readonly #http: GitHttp;
+  readonly #lease: LeaderLease;
+  readonly #controller: Controller;
+  readonly #candidates: ReturnType<typeof candidateSource>;
+  #isAdmissionReady: boolean;
+
+  constructor(config: ControllerConfig, host: ControllerHost) {
+    const { log, environment, credentials, scratch, keys } = host;
+    this.#config = config;
+    this.#host = host;
+    this.#isAdmissionReady = config.WEBHOOK_PORT === 0;
+    const options = {
+      userAgent: `stoker-operator-controller/${version}`,
+      maxSockets: 32,
+      onCall: (method: string, code: number) => this.#metrics.apiCalls.inc({ method, code: String(code) }),
+    };
+    const client = new KubernetesClient(credentials, options);
+    const { POD_NAMESPACE: namespace, LEASE_NAME: name, POD_NAME: replica, POD_UID: podUid } = config;
+    const lease = new LeaderLease({ client, namespace, name, replica, podUid, log, ...host.times?.lease });
+    const writeWithinMs = () => (config.LEADER_ELECTION ? lease.writeWithinMs : Number.POSITIVE_INFINITY);
+    const fencedClient = new FencedClient(credentials, { ...options, writeWithinMs });
+    const denied = deniedAddresses(config.GIT_DENIED_NETWORKS, config.GIT_ALLOW_LOCAL);
+    const guard = new AddressGuard(new HostResolver(), denied);
+    const http = new GitHttp(environment, guard);
+    const githubApps = config.GITHUB_APP ? new GithubApps(client, http) : undefined;
+    const tools = { client, http, githubApps, git: new Git(environment), guard, scratch, keys };
+    const mayEvict = config.WEBHOOK_EVICT_PODS && config.WEBHOOK_PORT !== 0;
+    this.#client = client;
+    this.#lease = lease;
+    this.#fencedClient = fencedClient;
+    this.#http = http;
+    this.#controller = new Controller(
+      {
+        client: fencedClient,
+        replicaClient: client,
+        mayWrite: () => fencedClient.mayWrite,
+        connect: (source) => new RepositoryClient(tools, source),
+        githubApps,
+        sendStatus: statusSender({ client, http, githubApps, writeWithinMs: () => fencedClient.writeWithinMs }),
+        reviewForEviction: mayEvict ? (podNamespace, pod) => this.#reviewForEviction(podNamespace, pod) : undefined,
+        metrics: this.#metrics,
+        log,
+      },
+      settingsOf(config),
+    );
+    this.#candidates = candidateSource(this.#controller.caches, client, config.WATCH_NAMESPACES);
+  }
+
+  async run(): Promise<Ending> {
+    const { signal, log } = this.#host;
+    signal.addEventListener('abort', () => this.#stopping.abort(), { once: true });
+    if (signal.aborted) this.#stopping.abort();
+    const { caches } = this.#controller;
+    const watching = caches.run(this.#stopping.signal);
+    const host = await anyAddress(log);
+    const operations = await serveOperations({
+      host,
+      port: this.#config.HEALTH_PORT,
+      isAlive: () => checkLiveness(this.#loops, log),
+      isReady: () => caches.hasSynced && this.#isAdmissionReady && !this.#stopping.signal.aborted,
+    });
+    const servers = await this.#startServers(host);
+    if (!servers) return 'failed';
+    log.info({ version }, 'controller started');
+    const ending = await this.#lead();
+    await Promise.all(servers.map((server) => server?.close(DRAIN_MS)));
+    operations.close();
+    await watching;
+    for (const client of [this.#client, this.#fencedClient, this.#http]) client.close();
+    return ending;
+  }
+
+  get #loops(): Loop[] {
+    const lease = { name: 'lease', stuckForMs: () => this.#lease.stuckForMs, limitMs: LEASE_STUCK_MS };
+    return [...this.#controller.loops, lease];
+  }
+
+  /** Returns undefined after an error, unless the controller stops anyway. */
+  async #startServers(host: string) {
+    try {
+      return await Promise.all([this.#startMetrics(host), this.#startAdmission(host)]);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return [];
+      this.#host.log.fatal({ err: error }, 'controller cannot start');
+      return undefined;
+    }
+  }
+
+  /** Reconciles while this replica is the leader, which ends with the lease. */
+  async #lead(): Promise<Ending> {
+    const { signal } = this.#stopping;
+    if (!this.#config.LEADER_ELECTION) {
+      await this.#controller.lead(signal);
+      return 'signal';
+    }
+    try {
+      await this.#lease.acquire(signal);
+    } catch {
+      return 'signal'; // stopped as a spare
+    }
+    const renewing = this.#lease.hold(signal).then(() => this.#stopIfLeaseIsLost());
+    await Promise.race([this.#controller.lead(signal), handOverDue(signal)]);
+    const reason = await renewing;
+    await this.#fencedClient.seal();
+    await this.#lease.release();
+    return reason;
+  }
+
+  /**
+   * Stops as after a signal if the lease was lost: unready at once, but reviews in progress get their response, because
+   * there is no other for the pod. Nothing more is written, because it would conflict with the next leader.
+   */
+  #stopIfLeaseIsLost(): Ending {
+    if (this.#stopping.signal.aborted) return 'signal';
+    this.#host.log.error('the lease was lost: draining admission');
+    void this.#fencedClient.seal();
+    this.#host.onLeaseLost?.();
+    this.#stopping.abort();
+    return 'leaseLost';
+  }
+
+  async #startMetrics(host: string) {
+    const { METRICS_PORT: port, METRICS_SECURE: isSecure, METRICS_HOSTS: hosts } = this.#config;
+    const { keys, log } = this.#host;
+    if (port === 0) return undefined;
+    return serveMetrics({
+      host,
+      port,
+      renew: isSecure ? (current) => renewSelfSigned(current, hosts, Date.now()) : undefined,
+      page: { contentType: this.#metrics.registry.contentType, metrics: () => this.#controller.metricsPage() },
+      authorizer: new ScrapeAuthorizer(this.#client),
+      directory: keys,
+      log,
+    });
+  }
+
+  /** Returns what admission would do with a pod, according to the caches. */
+  #reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
+    const candidates = this.#candidates.cached(namespace) ?? [];
+    return injectSidecar({ ...injectionOf(this.#config, this.#host.environment), pod, namespace, candidates });
+  }
+
+  async #startAdmission(host: string) {
+    const { WEBHOOK_PORT: port, WEBHOOK_SELF_SIGNED: webhook, POD_NAMESPACE: namespace } = this.#config;
+    const { keys: directory, environment, log, times } = this.#host;
+    if (port === 0) return undefined;
+    const handler = createApp({
+      candidates: this.#candidates,
+      ...injectionOf(this.#config, environment),
+      readBody: createReadBody({
+        maxBytes: MAX_REVIEW_BYTES,
+        budgetBytes: 2 * MAX_REVIEW_BYTES,
+        budgetBytesPerAddress: MAX_REVIEW_BYTES,
+      }),
+      log,
+      onDenied: (denied) => this.#controller.onDenied(denied),
+      onReview: (outcome, seconds) => {
+        this.#metrics.reviews.inc({ outcome });
+        this.#metrics.reviewSeconds.observe(seconds);
+      },
+    });
+    const listening = await serveAdmission({
+      handler,
+      host,
+      port,
+      certDir: this.#config.WEBHOOK_CERT_DIR,
+      clientCaFile: this.#config.WEBHOOK_CLIENT_CA_FILE,
+      selfSigned: { client: this.#client, webhook, namespace, directory },
+      signal: this.#stopping.signal,
+      log,
+      onCertificate: ({ expiresAt }) => this.#metrics.certificateExpiry.set(expiresAt / 1000),
+      ...times?.admission,
+    });
+    this.#isAdmissionReady = true;
+    return listening;
+  }
+}
+
+/** Resolves when the next leader shouldn't wait any longer, because a git server can take many seconds to respond. */
+async function handOverDue(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await sleep(HAND_OVER_MS, undefined, { ref: false });
+}
+
+function settingsOf(config: ControllerConfig): ControllerSettings {
+  return {
+    namespaces: config.WATCH_NAMESPACES,
+    limits: {
+      total: config.GIT_CONCURRENCY,
+      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
+      perHost: config.GIT_CONCURRENCY_PER_HOST,
+      perSecond: config.GIT_RATE_PER_HOST,
+    },
+    bindAgents: config.AUTO_BIND_AGENT,
+    installation: {
+      cluster: config.CLUSTER_NAME ?? '',
+      areAuthorsChecked: config.APPROVER_ROLE,
+      isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
+    },
+    instance: config.POD_NAME,
+  };
+}
+
+/** Settings of the sidecars. */
+function injectionOf(config: ControllerConfig, environment: NodeJS.ProcessEnv): InjectionSettings {
+  return {
+    images: {
+      defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
+      allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
+    },
+    gitVariables: {
+      ...proxyEnvironment(environment),
+      GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
+      GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
+    },
+    defaults: {
+      allowRoot: config.AGENT_ALLOW_ROOT,
+      logLevel: config.AGENT_LOG_LEVEL,
+      resources: config.AGENT_RESOURCES,
+      caConfigMap: config.AGENT_CA_CONFIG_MAP,
+    },
+  };
+}
