@@ -71,18 +71,9 @@ function follow(guarded: GuardedProcess): Program {
     get output() {
       return output;
     },
-    waitForLog: async (pattern, timeout = 120_000) => {
+    waitForLog: (pattern, timeout) => {
       const ended = () => guarded.hasExited() && child.stdout?.readableEnded === true;
-      const read = () => ({ match: output.match(pattern), ended: ended(), output });
-      const describe = `output that matches ${pattern}`;
-      const { match } = await until(read, {
-        describe,
-        timeout,
-        interval: 10,
-        accept: (seen) => !!seen.match || seen.ended,
-      });
-      if (!match) throw new Error(`The program ended before ${describe}. Its output:\n${output}`);
-      return match;
+      return untilMatch(() => ({ match: output.match(pattern), ended: ended(), output }), pattern, timeout);
     },
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
@@ -91,4 +82,17 @@ function follow(guarded: GuardedProcess): Program {
     kill: () => program.stop('SIGKILL'),
   };
   return program;
+}
+
+/** Waits until an output matches a pattern; fails with the output, at once if its program has ended. */
+export async function untilMatch(
+  read: () => { match: RegExpMatchArray | null; ended: boolean; output: string },
+  pattern: RegExp,
+  timeout = 120_000,
+): Promise<RegExpMatchArray> {
+  const describe = `output that matches ${pattern}`;
+  const accept = ({ match, ended }: ReturnType<typeof read>) => match !== null || ended;
+  const { match, output } = await until(read, { describe, timeout, interval: 10, accept });
+  if (!match) throw new Error(`The program ended before ${describe}. Its output:\n${output}`);
+  return match;
 }

@@ -1,32 +1,72 @@
 import { after, before } from 'node:test';
+import { configSchema } from '../../controller/config.ts';
+import { type ControllerHost, type Ending, runController } from '../../controller/run-controller.ts';
 import { freePort } from '../../scripts/testbed/free-port.ts';
+import { readConfig } from '../../shared/config.ts';
 import type { Scope } from './clean-up.ts';
 import { connectCluster, createNamespace } from './cluster.ts';
 import type { Address } from './gateway-syncs.ts';
+import { type OwnProgram, startOwnProgram } from './own-program.ts';
 import { type Program, startProgram } from './program.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A controller for one namespace, without admission and metrics unless the environment enables them. */
+export type OwnController = OwnProgram<Ending>;
+
+type Times = NonNullable<ControllerHost['times']>;
+
+/** Pods of other tests don't wait for the API server to learn that an endpoint has gone. */
+const TIMES: Times = { admission: { lingerMs: 0 } };
+
+async function environmentOf(namespace: string, environment: Record<string, string>): Promise<Record<string, string>> {
+  const { kubeconfig } = await connectCluster();
+  return {
+    KUBECONFIG: kubeconfig,
+    POD_NAME: `controller-${process.pid}`,
+    POD_NAMESPACE: namespace,
+    WATCH_NAMESPACES: namespace,
+    LEADER_ELECTION: 'false',
+    WEBHOOK_PORT: '0',
+    METRICS_PORT: '0',
+    HEALTH_PORT: String(await freePort()),
+    GIT_ALLOW_LOCAL: 'true',
+    LOG_LEVEL: 'debug',
+    ...environment,
+  };
+}
+
+/**
+ * Runs a controller for one namespace in the process of the test, without admission and metrics unless the environment
+ * enables them.
+ */
 export async function startController(
   t: Scope,
   namespace: string,
   environment: Record<string, string> = {},
+  times: Times = {},
+): Promise<OwnController> {
+  const env = await environmentOf(namespace, environment);
+  const config = readConfig(configSchema, env);
+  const scratch = await temporaryDirectory(t, 'scratch-');
+  const keys = await temporaryDirectory(t, 'keys-');
+  const controller = startOwnProgram(t, { name: 'controller', env, level: config.LOG_LEVEL }, (host) =>
+    runController(config, {
+      ...host,
+      scratch,
+      keys,
+      times: { ...TIMES, ...times },
+    }),
+  );
+  await controller.waitForLog(/controller started/);
+  return controller;
+}
+
+/** Runs such a controller as a process, for tests that kill or inspect it. */
+export async function startControllerProcess(
+  t: Scope,
+  namespace: string,
+  environment: Record<string, string> = {},
 ): Promise<Program> {
-  const { kubeconfig } = await connectCluster();
-  const program = startProgram(t, 'dist/controller.mjs', {
-    env: {
-      KUBECONFIG: kubeconfig,
-      POD_NAME: `controller-${process.pid}`,
-      POD_NAMESPACE: namespace,
-      WATCH_NAMESPACES: namespace,
-      LEADER_ELECTION: 'false',
-      WEBHOOK_PORT: '0',
-      METRICS_PORT: '0',
-      HEALTH_PORT: String(await freePort()),
-      GIT_ALLOW_LOCAL: 'true',
-      LOG_LEVEL: 'debug',
-      ...environment,
-    },
-  });
+  const program = startProgram(t, 'dist/controller.mjs', { env: await environmentOf(namespace, environment) });
   await program.waitForLog(/controller started/);
   return program;
 }

@@ -12,7 +12,7 @@ import { gatewayPod } from './gateway-pods.ts';
 import { type Address, applyGatewaySync } from './gateway-syncs.ts';
 import { gitServerFor } from './git-server-for.ts';
 import { type Program, startProgram } from './program.ts';
-import { startController } from './start-controller.ts';
+import { startControllerProcess } from './start-controller.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { installWebhook, untilWebhookWorks } from './webhook-configuration.ts';
 
@@ -130,7 +130,7 @@ export async function controllerStarter(t: TestContext, namespace: string) {
   return {
     metricsPort,
     start: async () => {
-      const controller = await startController(t, namespace, environment);
+      const controller = await startControllerProcess(t, namespace, environment);
       await untilWebhookWorks(namespace);
       return controller;
     },

@@ -115,7 +115,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     await reportAll({});
     await untilStates('pending', 'success');
     await untilGatewaySync(address, 'what was posted', isIn('success', 2));
-    await controller.kill();
+    await controller.stop();
     await spare.waitForLog(/became leader/);
     const next = await repository.commit({ files: { 'config/a': '2' } });
     await push(address, 'main');

@@ -3,8 +3,7 @@ import type { TestContext } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
-import type { Program } from '../../support/program.ts';
-import { startController } from '../../support/start-controller.ts';
+import { type OwnController, startController } from '../../support/start-controller.ts';
 import { installWebhook, untilWebhookWorks } from '../../support/webhook-configuration.ts';
 
 export interface Container {
@@ -29,7 +28,7 @@ export interface Pod {
 
 export interface InjectionWorld {
   namespace: string;
-  controller: Program;
+  controller: OwnController;
   /** Port of the admission endpoint. */
   port: number;
   /** Reviews of the endpoint since the test began, by outcome; outcomes without reviews are absent. */

@@ -120,7 +120,7 @@ suite("a pod that doesn't request the sidecar", { concurrency: 4 }, () => {
     assert.deepEqual(await countReviews(), {});
     sidecarOf(await create(gatewayPod(namespace, 'asks')));
     assert.deepEqual(await countReviews(), { patched: 1 });
-    await controller.kill();
+    await controller.stop();
     // with failurePolicy Fail, a call to the endpoint would now be an error
     await create({ ...plain, metadata: { ...metadata, name: 'endpoint-away' } });
     await assert.rejects(create(gatewayPod(namespace, 'asks-in-vain')), /failed calling webhook/);

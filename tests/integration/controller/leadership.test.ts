@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,14 +13,20 @@ import { callApi, connectCluster, createNamespace, kubectl } from '../../support
 import { slow } from '../../support/depth.ts';
 import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { type Program, startProgram } from '../../support/program.ts';
-import { startController } from '../../support/start-controller.ts';
+import { startProgram } from '../../support/program.ts';
+import { type OwnController, startController, startControllerProcess } from '../../support/start-controller.ts';
 import { startProxy } from '../../support/start-proxy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
+import { startSlowLink } from '../receiver/slow-link.ts';
+
+/** A lease that passes on after seconds, as in production after 15. */
+const lease = { durationMs: 5_000, giveUpMs: 3_500, retryMs: 300, checkMs: 100 };
+
+const environmentOf = (name: string) => ({ LEADER_ELECTION: 'true', POD_NAME: name });
 
 const startReplica = (t: TestContext, namespace: string, name: string, environment?: Record<string, string>) =>
-  startController(t, namespace, { LEADER_ELECTION: 'true', POD_NAME: name, ...environment });
+  startController(t, namespace, { ...environmentOf(name), ...environment }, { lease });
 
 /** A kubeconfig with a port on which no process listens. */
 async function unreachableKubeconfig(t: TestContext): Promise<string> {
@@ -34,10 +41,21 @@ const LEASE = 'stoker-operator-controller';
 /** An identity is the name of the pod, with a suffix, because two processes can have the same name. */
 const podOf = (identity = '') => identity.split('_')[0] ?? '';
 
-const holderOf = async (namespace: string) => {
-  const at = groupPath('coordination.k8s.io/v1', 'leases', namespace, LEASE);
-  return podOf((await callApi<{ spec: { holderIdentity?: string } }>({ path: at })).spec.holderIdentity);
+const specOf = async (namespace: string) => {
+  const path = groupPath('coordination.k8s.io/v1', 'leases', namespace, LEASE);
+  return (await callApi<{ spec: { holderIdentity?: string; renewTime?: string } }>({ path })).spec;
 };
+
+const holderOf = async (namespace: string) => podOf((await specOf(namespace)).holderIdentity);
+
+/** Waits for three renewals of the lease, between each of which a spare checks it. */
+async function untilRenewed(namespace: string): Promise<void> {
+  for (let times = 0; times < 3; times += 1) {
+    const { renewTime } = await specOf(namespace);
+    const read = async () => (await specOf(namespace)).renewTime;
+    await until(read, { describe: 'a renewal', accept: (time) => time !== renewTime });
+  }
+}
 
 /** Successive holders of the lease; empty for none. */
 async function followHolders(t: TestContext, namespace: string): Promise<string[]> {
@@ -61,20 +79,18 @@ async function followHolders(t: TestContext, namespace: string): Promise<string[
 
 interface Replicas {
   namespace: string;
-  leader: Program;
-  spare: Program;
+  leader: OwnController;
+  spare: OwnController;
 }
 
 /** Ends the leader, and asserts that the spare leads after the release of the lease, not after its expiry. */
-async function expectHandOver(t: TestContext, { namespace, leader, spare }: Replicas, withinMs?: number) {
+async function expectHandOver(t: TestContext, { namespace, leader, spare }: Replicas) {
   const holders = await followHolders(t, namespace);
-  const stoppedAt = performance.now();
   const ended = leader.stop();
-  await spare.waitForLog(/became leader/, withinMs);
-  t.diagnostic(`handed over within ${Math.round(performance.now() - stoppedAt)} ms`);
+  await spare.waitForLog(/became leader/);
   await until(() => holders.at(-1) === 'two', { describe: 'the lease of the spare' });
   assert.deepEqual(holders, ['one', '', 'two']);
-  assert.equal((await ended).code, 0);
+  assert.equal(await ended, 'signal');
 }
 
 /** Writes the lease as another replica would. */
@@ -84,20 +100,13 @@ const giveLeaseTo = (namespace: string, holderIdentity: string) =>
     JSON.stringify({ spec: { holderIdentity, leaseDurationSeconds: 15 } }),
   );
 
-/** Time from the start of a replica until it led (ms), by its log, because processes can take long to start. */
-function ledAfterMs({ output }: Program): number {
-  const timeOf = (message: string) =>
-    Date.parse(new RegExp(`"time":"([^"]+)".*"msg":"${message}`).exec(output)?.[1] ?? '');
-  return timeOf('became leader') - timeOf('controller started');
-}
-
-/** Starts a leader, and a spare with this environment. */
-async function arrange(t: TestContext, environment?: Record<string, string>) {
+/** Starts a spare with this environment, and before it a leader. */
+async function arrange(t: TestContext, environment?: Record<string, string>, leaders?: Record<string, string>) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);
-  const leader = await startReplica(t, namespace, 'one');
+  const leader = await startReplica(t, namespace, 'one', leaders);
   await leader.waitForLog(/became leader/);
   const spare = await startReplica(t, namespace, 'two', environment);
   return { namespace, leader, spare, commit, repository, server };
@@ -157,36 +166,44 @@ suite('of two controllers', { concurrency: 4 }, () => {
     const namespace = await createNamespace(t);
     const replicas = await Promise.all(['one', 'two'].map((name) => startReplica(t, namespace, name)));
     const leaders = () => replicas.filter(({ output }) => output.includes('became leader'));
-    await until(leaders, { describe: 'a leader', accept: ({ length }) => length > 0, interval: 10 });
-    const tookMs = Math.max(...leaders().map(ledAfterMs));
-    t.diagnostic(`led ${tookMs} ms after the start`);
-    assert.ok(tookMs < 15_000, `it waited out a Lease that there was not: ${tookMs} ms`);
-    await sleep(5_000);
+    await until(leaders, { describe: 'a leader', accept: ({ length }) => length > 0 });
+    await untilRenewed(namespace);
     assert.equal(leaders().length, 1);
     assert.equal(await holderOf(namespace), leaders()[0] === replicas[0] ? 'one' : 'two');
   });
 
-  test('the other takes over at once, even while a git server keeps the first one waiting', slow, async (t) => {
+  test('the other takes over at once, even while a git server keeps the first one waiting', async (t) => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     server.fault = { hang: true };
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
     await until(() => server.requests.length > 0, { describe: 'the query to be in progress' });
-    // The server has 15 s to respond.
-    await expectHandOver(t, { namespace, leader, spare }, 12_000);
+    await expectHandOver(t, { namespace, leader, spare });
     server.fault = undefined;
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 
-  test('the other takes over from a killed one, and finishes its work', async (t) => {
-    const { namespace, leader, spare, commit, repository } = await arrange(t);
-    await leader.kill();
+  test('the other takes over from one that no longer reaches the API server, and finishes its work', async (t) => {
+    const { url, kubeconfig } = await connectCluster();
+    const link = await startSlowLink(t, url);
+    const KUBECONFIG = path.join(await temporaryDirectory(t, 'cut-off-'), 'kubeconfig');
+    await writeFile(KUBECONFIG, (await readFile(kubeconfig, 'utf8')).replaceAll(url, link.url));
+    const { namespace, leader, spare, commit, repository } = await arrange(t, {}, { KUBECONFIG });
+    link.hold();
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
     await spare.waitForLog(/became leader/);
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    assert.match(leader.output, /the lease was lost/);
+    link.cut();
   });
 
   test('one that slept past its lease exits, and writes none of its pending changes', slow, async (t) => {
-    const { namespace, leader, spare, server, repository, commit } = await arrange(t);
+    const server = await gitServerFor(t);
+    const repository = await server.createRepository('app');
+    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const namespace = await createNamespace(t);
+    const leader = await startControllerProcess(t, namespace, environmentOf('one'));
+    await leader.waitForLog(/became leader/);
+    const spare = await startReplica(t, namespace, 'two');
     const address = { namespace, name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
     await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
@@ -208,10 +225,10 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), 'two');
   });
 
-  test("the leader continues when its lease is deleted, and the other one doesn't lead as well", slow, async (t) => {
+  test("the leader continues when its lease is deleted, and the other one doesn't lead as well", async (t) => {
     const { namespace, spare } = await arrange(t);
     const holders = await followHolders(t, namespace);
-    await sleep(5_000); // the spare has checked the lease
+    await untilRenewed(namespace);
     for (let round = 0; round < 4; round += 1) {
       await kubectl('delete', 'lease', LEASE, '--namespace', namespace);
       await until(() => holderOf(namespace), { describe: 'the lease made anew' });
@@ -220,25 +237,22 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.doesNotMatch(spare.output, /became leader/);
   });
 
-  test('the leader exits as soon as it sees that the other one has the lease', slow, async (t) => {
+  test('the leader stops as soon as it sees that the other one has the lease', async (t) => {
     const namespace = await createNamespace(t);
-    const leader = await startReplica(t, namespace, 'one');
+    const long = { ...lease, durationMs: 600_000, giveUpMs: 500_000 };
+    const leader = await startController(t, namespace, environmentOf('one'), { lease: long });
     await leader.waitForLog(/became leader/);
     await giveLeaseTo(namespace, 'another');
-    const given = performance.now();
-    assert.equal((await leader.exited).code, 1);
-    const tookMs = performance.now() - given;
-    t.diagnostic(`ended within ${Math.round(tookMs)} ms`);
-    assert.ok(tookMs < 12_000, `its lease would have lasted for 15 s, and it ended after ${tookMs} ms`);
+    assert.equal(await leader.ended, 'leaseLost');
     assert.equal(await holderOf(namespace), 'another');
   });
 
-  test('with the same name, only one leads', slow, async (t) => {
+  test('with the same name, only one leads', async (t) => {
     const namespace = await createNamespace(t);
     const first = await startReplica(t, namespace, 'same');
     await first.waitForLog(/became leader/);
     const second = await startReplica(t, namespace, 'same');
-    await sleep(5_000);
+    await untilRenewed(namespace);
     assert.doesNotMatch(second.output, /became leader/);
     await first.stop();
     await second.waitForLog(/became leader/);

@@ -18,8 +18,7 @@ import {
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import type { Program } from '../../support/program.ts';
-import { shareController, startController } from '../../support/start-controller.ts';
+import { type OwnController, shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 interface World {
@@ -50,7 +49,10 @@ async function arrange(t: TestContext, spec: object = {}, address = newAddress()
  * The same with a separate controller, which can be ended, and a separate namespace, because events are limited per
  * namespace.
  */
-async function arrangeWithController(t: TestContext, spec: object = {}): Promise<World & { controller: Program }> {
+async function arrangeWithController(
+  t: TestContext,
+  spec: object = {},
+): Promise<World & { controller: OwnController }> {
   const address = { namespace: await createNamespace(t), name: 'app' };
   const controller = await startController(t, address.namespace);
   return { ...(await arrange(t, spec, address)), controller };
@@ -277,7 +279,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     const first = await startController(t, address.namespace);
     await applyGatewaySync(address, { repo: repository.url });
     await untilCommit(address, main);
-    await first.kill();
+    await first.stop();
     await request(address, 'v1', { id: 'night' });
     await startController(t, address.namespace);
     await untilCommit(address, v1);
@@ -324,7 +326,7 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
     const { address, repository, commits, controller } = await arrangeWithController(t);
     await request(address, 'v3', { id: 'early' });
     await untilOutcome(address, 'early', 'Pending');
-    await controller.kill();
+    await controller.stop();
     await repository.tag('v3', { target: commits.v1 });
     await startController(t, address.namespace);
     await untilOutcome(address, 'early', 'Applied');
@@ -383,7 +385,7 @@ suite('a release and a push that are both allowed', { concurrency: 4 }, () => {
 
   test('result in the newer one, both at once and in reverse order', slow, async (t) => {
     const { address, commits, controller } = await arrangeWithController(t, spec);
-    await controller.kill();
+    await controller.stop();
     const at = new Date();
     await push(address, 'develop', new Date(at.getTime() + 1));
     await request(address, 'v1', { id: 'release', at });
@@ -406,7 +408,7 @@ suite('a status that is wiped while no controller runs', { concurrency: 4 }, () 
     await sleep(1_000); // the API server keeps the second of an edit, no more
     await applyGatewaySync(address, { repo: repository.url, ref: 'v2' }, { webhook: { allowedRefs: ['v*', 'late'] } });
     const before = await untilOutcome(address, 'release', 'Superseded');
-    await controller.kill();
+    await controller.stop();
     await kubectl(
       ...['patch', 'gsync', address.name, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
       ...['--patch', JSON.stringify({ status: null })],

@@ -64,7 +64,7 @@ async function arrange(t: TestContext): Promise<World> {
   const before = await untilGatewaySync(address, 'at v1', isAt(v1));
   const paths = pathsIn(address);
   const backup = await Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));
-  await controller.kill();
+  await controller.stop();
   for (const path of paths) await callApi({ method: 'DELETE', path });
   const restoreAll: World['restoreAll'] = async ({ withStatus, withRevisions = false }) => {
     for (const [index, { items }] of backup.slice(0, withRevisions ? undefined : -1).entries())

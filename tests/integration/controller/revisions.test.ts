@@ -92,7 +92,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});
     await untilGatewaySync(address, 'complete', ({ status }) => status?.rollout?.phase === 'Complete');
-    await controller.kill();
+    await controller.stop();
     await callApi({ method: 'DELETE', path: `${path}/${nameOf(first)}` });
     await edit('two', {});
     await startController(t, address.namespace);
@@ -125,7 +125,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     const second = await edit('two', frozen);
     await untilGatewaySync(address, 'a release that waits', ({ status }) => status?.rollout?.nextCommit !== undefined);
     await untilNames([nameOf(first), nameOf(second)]);
-    await controller.kill();
+    await controller.stop();
     const third = await edit('three', frozen);
     await startController(t, address.namespace);
     await untilNames([nameOf(first), nameOf(third)]);

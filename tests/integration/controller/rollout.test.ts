@@ -240,7 +240,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       callApi({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
     const path = gatewaySyncPath(address.namespace, address.name);
     const { status } = await untilPhase('Complete');
-    await controller.kill();
+    await controller.stop();
     const bad = await commit(2);
     agents.bad.add(bad);
     await edit(`${path}/status`, { status: null });
@@ -266,7 +266,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.equal(stopped.status?.lastRequest?.outcome, 'Failed');
     assert.equal(condition(stopped, 'Ready')?.reason, 'RolloutStopped');
     assert.match(stopped.status?.rollout?.message ?? '', /failed on a \(no such file\) in wave/);
-    await controller.kill();
+    await controller.stop();
     await startController(t, address.namespace);
     await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, 'sync.io/rollback=previous');
     const back = await untilPhase('RolledBack', bad);
@@ -465,7 +465,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     const broken = await commit(2);
     await request(address, broken);
     await untilPhase('Previewing', broken);
-    await controller.kill();
+    await controller.stop();
     for (const name of Object.keys(pods)) agents.previews.set(name, undefined);
     agents.previews.set('c', 'no value for site');
     await startController(t, address.namespace);

@@ -9,7 +9,7 @@ import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
-import { startController } from '../../support/start-controller.ts';
+import { startControllerProcess } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 import { processArguments } from './process-arguments.ts';
@@ -46,7 +46,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     await replaceSecret(secret);
     const memory = path.join(directory.path, 'memory');
     await mkdir(memory);
-    const controller = await startController(t, namespace, { TMPDIR: directory.path, MEMORY_PATH: memory });
+    const controller = await startControllerProcess(t, namespace, { TMPDIR: directory.path, MEMORY_PATH: memory });
     return { address: { namespace, name: 'app' }, controller, directory: directory.path, replaceSecret };
   }
 

@@ -73,5 +73,5 @@ test('a controller continues to watch and write when its token is replaced and t
   link.cut();
   await applyGatewaySync({ namespace, name: 'after' }, { repo: repository.url });
   await untilResolved('after');
-  assert.equal((await controller.stop()).code, 0);
+  assert.equal(await controller.stop(), 'signal');
 });
