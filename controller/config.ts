@@ -80,3 +80,5 @@ export const configSchema = v.pipe(
     ['WEBHOOK_CERT_DIR'],
   ),
 );
+
+export type ControllerConfig = v.InferOutput<typeof configSchema>;

@@ -8,6 +8,7 @@ import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
+import type { ControllerConfig } from './config.ts';
 import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingGateways } from './injection/missing-gateways.ts';
@@ -67,6 +68,26 @@ export interface ControllerSettings {
   instance: string;
   /** Time after which a resource is reconciled again (ms), 10 minutes by default. */
   resyncMs?: number;
+}
+
+/** Returns the settings in a configuration. */
+export function settingsOf(config: ControllerConfig): ControllerSettings {
+  return {
+    namespaces: config.WATCH_NAMESPACES,
+    limits: {
+      total: config.GIT_CONCURRENCY,
+      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
+      perHost: config.GIT_CONCURRENCY_PER_HOST,
+      perSecond: config.GIT_RATE_PER_HOST,
+    },
+    bindAgents: config.AUTO_BIND_AGENT,
+    installation: {
+      cluster: config.CLUSTER_NAME ?? '',
+      areAuthorsChecked: config.APPROVER_ROLE,
+      isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
+    },
+    instance: config.POD_NAME,
+  };
 }
 
 /** Number of workers; one namespace uses at most half of them. */

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type * as v from 'valibot';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { anyAddress } from '../shared/io/http/any-address.ts';
@@ -13,13 +12,13 @@ import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { type AdmissionOptions, serveAdmission } from './certificates/serve-admission.ts';
 import { statusSender } from './commit-status/send-status.ts';
-import type { configSchema } from './config.ts';
-import { Controller, type ControllerSettings } from './controller.ts';
+import type { ControllerConfig } from './config.ts';
+import { Controller, settingsOf } from './controller.ts';
 import type { AdmittedPod } from './injection/admitted-pod.ts';
-import { createApp, type InjectionSettings } from './injection/app.ts';
+import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
-import { proxyEnvironment } from './injection/sidecar.ts';
+import { injectionSettings } from './injection/injection-settings.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease, type LeaseOptions } from './leadership/lease.ts';
 import { checkLiveness, type Loop } from './leadership/liveness.ts';
@@ -38,8 +37,6 @@ const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
 /** Time for the work in progress to end after a signal to stop (ms); nothing is written later. */
 const HAND_OVER_MS = 500;
-
-export type ControllerConfig = v.InferOutput<typeof configSchema>;
 
 /** The process that a controller runs in. */
 export interface ControllerHost {
@@ -217,7 +214,7 @@ class Replica {
   /** Returns what admission would do with a pod, according to the caches. */
   #reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
     const candidates = this.#candidates.cached(namespace) ?? [];
-    return injectSidecar({ ...injectionOf(this.#config, this.#host.environment), pod, namespace, candidates });
+    return injectSidecar({ ...injectionSettings(this.#config, this.#host.environment), pod, namespace, candidates });
   }
 
   async #startAdmission(host: string) {
@@ -226,7 +223,7 @@ class Replica {
     if (port === 0) return undefined;
     const handler = createApp({
       candidates: this.#candidates,
-      ...injectionOf(this.#config, environment),
+      ...injectionSettings(this.#config, environment),
       readBody: createReadBody({
         maxBytes: MAX_REVIEW_BYTES,
         budgetBytes: 2 * MAX_REVIEW_BYTES,
@@ -260,44 +257,4 @@ class Replica {
 async function handOverDue(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   await sleep(HAND_OVER_MS, undefined, { ref: false });
-}
-
-function settingsOf(config: ControllerConfig): ControllerSettings {
-  return {
-    namespaces: config.WATCH_NAMESPACES,
-    limits: {
-      total: config.GIT_CONCURRENCY,
-      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
-      perHost: config.GIT_CONCURRENCY_PER_HOST,
-      perSecond: config.GIT_RATE_PER_HOST,
-    },
-    bindAgents: config.AUTO_BIND_AGENT,
-    installation: {
-      cluster: config.CLUSTER_NAME ?? '',
-      areAuthorsChecked: config.APPROVER_ROLE,
-      isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
-    },
-    instance: config.POD_NAME,
-  };
-}
-
-/** Settings of the sidecars. */
-function injectionOf(config: ControllerConfig, environment: NodeJS.ProcessEnv): InjectionSettings {
-  return {
-    images: {
-      defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
-      allowedRepositories: config.AGENT_IMAGE_ALLOWED_REPOSITORIES,
-    },
-    gitVariables: {
-      ...proxyEnvironment(environment),
-      GIT_DENIED_NETWORKS: config.GIT_DENIED_NETWORKS.join(','),
-      GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
-    },
-    defaults: {
-      allowRoot: config.AGENT_ALLOW_ROOT,
-      logLevel: config.AGENT_LOG_LEVEL,
-      resources: config.AGENT_RESOURCES,
-      caConfigMap: config.AGENT_CA_CONFIG_MAP,
-    },
-  };
 }
