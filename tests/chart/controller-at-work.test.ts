@@ -5,7 +5,7 @@ import { apply, connectCluster, createNamespace, kubectl } from '../support/clus
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { gitServerFor } from '../support/git-server-for.ts';
-import { startController } from '../support/start-controller.ts';
+import { startControllerProcess } from '../support/start-controller.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { installRights } from './support/install-rights.ts';
@@ -32,7 +32,7 @@ test('the controller does all its work with the permissions and the environment 
 
   const account = { namespace, serviceAccount: namespace };
   const memory = await temporaryDirectory(t, 'memory-');
-  const controller = await startController(t, namespace, {
+  const controller = await startControllerProcess(t, namespace, {
     ...(environmentOf(pick(objects, 'Deployment')) as Record<string, string>),
     POD_NAME: 'controller-0',
     POD_NAMESPACE: namespace,

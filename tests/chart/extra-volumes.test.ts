@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createNamespace } from '../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { gitServerFor } from '../support/git-server-for.ts';
-import { startController } from '../support/start-controller.ts';
+import { startControllerProcess } from '../support/start-controller.ts';
 import { environmentOf, pick, render } from './support/render.ts';
 
 const volume = { name: 'company-ca', configMap: { name: 'company-ca' } };
@@ -35,7 +35,7 @@ test('the controller trusts a company CA in the values for all repositories', as
   const commit = await repository.commit({ files: { 'config/a': '1' } });
 
   const outsider = { namespace, name: 'stranger' };
-  const before = await startController(t, namespace);
+  const before = await startControllerProcess(t, namespace);
   await applyGatewaySync(outsider, { repo: repository.url });
   const refused = await untilGatewaySync(
     outsider,
@@ -48,7 +48,7 @@ test('the controller trusts a company CA in the values for all repositories', as
   const environment = environmentOf(pick(await render(values), 'Deployment'));
   // As the kubelet mounts the volume.
   const caFile = environment.NODE_EXTRA_CA_CERTS?.replace('/etc/company-ca/ca.crt', server.caFile ?? '');
-  await startController(t, namespace, { NODE_EXTRA_CA_CERTS: caFile ?? '' });
+  await startControllerProcess(t, namespace, { NODE_EXTRA_CA_CERTS: caFile ?? '' });
   const known = { namespace, name: 'known' };
   await applyGatewaySync(known, { repo: repository.url });
   await untilGatewaySync(known, 'resolved', ({ status }) => status?.lastSyncCommit === commit);

@@ -1,3 +1,5 @@
+import { after } from 'node:test';
+
 /** The owner of a program or an object: a test, or all tests of a file. */
 export interface Scope {
   after(end: () => unknown): void;
@@ -30,4 +32,11 @@ async function callAll(functions: (() => unknown)[]): Promise<void> {
     }
   }
   if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors);
+}
+
+/** Returns the scope of a suite, or of the file outside of one, for programs that its tests share. */
+export function scopeOfSuite(): Scope {
+  const functions: (() => unknown)[] = [];
+  after(() => callAll(functions.toReversed()));
+  return { after: (end) => void functions.push(end) };
 }

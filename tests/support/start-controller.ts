@@ -1,9 +1,9 @@
-import { after, before } from 'node:test';
+import { before } from 'node:test';
 import { configSchema } from '../../controller/config.ts';
 import { type ControllerHost, type Ending, runController } from '../../controller/run-controller.ts';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import { readConfig } from '../../shared/config.ts';
-import type { Scope } from './clean-up.ts';
+import { type Scope, scopeOfSuite } from './clean-up.ts';
 import { connectCluster, createNamespace } from './cluster.ts';
 import type { Address } from './gateway-syncs.ts';
 import { type OwnProgram, startOwnProgram } from './own-program.ts';
@@ -12,10 +12,10 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 export type OwnController = OwnProgram<Ending>;
 
-type Times = NonNullable<ControllerHost['times']>;
+export type ControllerTimes = NonNullable<ControllerHost['times']>;
 
 /** Pods of other tests don't wait for the API server to learn that an endpoint has gone. */
-const TIMES: Times = { admission: { lingerMs: 0 } };
+const TIMES: ControllerTimes = { admission: { lingerMs: 0 } };
 
 async function environmentOf(namespace: string, environment: Record<string, string>): Promise<Record<string, string>> {
   const { kubeconfig } = await connectCluster();
@@ -42,7 +42,7 @@ export async function startController(
   t: Scope,
   namespace: string,
   environment: Record<string, string> = {},
-  times: Times = {},
+  times: ControllerTimes = {},
 ): Promise<OwnController> {
   const env = await environmentOf(namespace, environment);
   const config = readConfig(configSchema, env);
@@ -53,7 +53,7 @@ export async function startController(
       ...host,
       scratch,
       keys,
-      times: { ...TIMES, ...times },
+      times: { ...times, admission: { ...TIMES.admission, ...times.admission } },
     }),
   );
   await controller.waitForLog(/controller started/);
@@ -72,20 +72,16 @@ export async function startControllerProcess(
 }
 
 /**
- * One controller for all tests of a file that only need it to run, because its start takes most of the CPU
- * time of such a test. Gives each test the address of its own resource.
+ * One controller and one namespace for all tests of a file or a suite that only need them to exist. Gives each test the
+ * address of its own resource.
  */
-export function shareController(): () => Address {
-  const ends: (() => unknown)[] = [];
+export function shareController(environment: Record<string, string> = {}): () => Address {
+  const scope = scopeOfSuite();
   let namespace = '';
   let resources = 0;
   before(async () => {
-    const file: Scope = { after: (end) => void ends.unshift(end) };
-    namespace = await createNamespace(file);
-    await startController(file, namespace);
-  });
-  after(async () => {
-    for (const end of ends) await end();
+    namespace = await createNamespace(scope);
+    await startController(scope, namespace, environment);
   });
   return () => ({ namespace, name: `app-${++resources}` });
 }

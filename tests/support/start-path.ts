@@ -7,6 +7,7 @@ import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
 import { type InjectedPod, sidecarEnvironment } from '../../scripts/testbed/play-kubelet.ts';
 import { signDelivery } from '../../scripts/testbed/sign-delivery.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { Scope } from './clean-up.ts';
 import { apply, callApi, connectCluster, createNamespace } from './cluster.ts';
 import { gatewayPod } from './gateway-pods.ts';
 import { type Address, applyGatewaySync } from './gateway-syncs.ts';
@@ -82,7 +83,7 @@ export async function startPath(
   };
 }
 
-async function receiverStarter(t: TestContext) {
+async function receiverStarter(t: Scope) {
   const { kubeconfig } = await connectCluster();
   const secret = randomBytes(16).toString('hex');
   const [port, health, metrics] = await Promise.all([freePort(), freePort(), freePort()]);
@@ -118,7 +119,7 @@ async function receiverStarter(t: TestContext) {
   };
 }
 
-export async function controllerStarter(t: TestContext, namespace: string) {
+export async function controllerStarter(t: Scope, namespace: string) {
   const [port, metricsPort] = await Promise.all([freePort(), freePort()]);
   await installWebhook(t, { name: namespace, namespace, port });
   const environment = {
@@ -148,7 +149,7 @@ interface GatewayOptions {
 }
 
 /** Creates a pod through the API server and runs its injected sidecar. */
-export async function gatewayStarter(t: TestContext, namespace: string, options: GatewayOptions = {}) {
+export async function gatewayStarter(t: Scope, namespace: string, options: GatewayOptions = {}) {
   const { name = 'gateway-0', pod: body = gatewayPod(namespace, name), within } = options;
   const cluster = await connectCluster();
   const created = await callApi<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });

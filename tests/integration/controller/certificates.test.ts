@@ -7,8 +7,6 @@ import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
 import { KubeConfig } from '@kubernetes/client-node';
 import { ensureSelfSigned } from '../../../controller/certificates/self-signed.ts';
-import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -16,7 +14,6 @@ import { apply, callApi, connectCluster, createNamespace, kubectl, managersOf } 
 import { slow } from '../../support/depth.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
-import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { installWebhook } from '../../support/webhook-configuration.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
@@ -132,29 +129,6 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.deepEqual(JSON.parse(labels ?? ''), { 'app.kubernetes.io/managed-by': 'Helm' });
   });
 
-  test('are published again when the webhook configuration is recreated', slow, async (t) => {
-    const { namespace, replicas } = await startReplicas(t, 1);
-    await replicas[0]?.look();
-    const before = await readBundle(namespace);
-    await kubectl('delete', 'mutatingwebhookconfiguration', namespace);
-    await assert.rejects(async () => replicas[0]?.look());
-    await apply(webhookConfiguration({ name: namespace, namespace, port: 1 }));
-    assert.equal(await readBundle(namespace), '');
-    await replicas[0]?.look();
-    assert.equal(await readBundle(namespace), before);
-  });
-
-  test('follow the host name of the configuration', slow, async (t) => {
-    const { namespace, replicas } = await startReplicas(t, 1);
-    await replicas[0]?.look();
-    const clientConfig = { service: { name: 'webhook', namespace, path: '/mutate-v1-pod' } };
-    const patch = [{ op: 'replace', path: '/webhooks/0/clientConfig', value: clientConfig }];
-    await kubectl('patch', 'mutatingwebhookconfiguration', namespace, '--type=json', '--patch', JSON.stringify(patch));
-    await replicas[0]?.look();
-    const serving = new X509Certificate((await replicas[0]?.serving()) ?? '');
-    assert.equal(serving.checkHost(`webhook.${namespace}.svc`), `webhook.${namespace}.svc`);
-  });
-
   test('replace a Secret that is invalid, or that a chart left empty', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     for (const stringData of [{}, { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': '-----BEGIN x', 'tls.key': 'x' }]) {
@@ -169,24 +143,11 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
 });
 
 suite('a running controller', { concurrency: 4 }, () => {
-  test('shares the certificate of the previous one', slow, async (t) => {
-    const { namespace } = await startInjection(t);
-    const before = await readSecret(namespace);
-    await startController(t, namespace, {
-      POD_NAME: 'second',
-      WEBHOOK_PORT: String(await freePort()),
-      WEBHOOK_SELF_SIGNED: namespace,
-      DEFAULT_AGENT_IMAGE: 'agent:1',
-    });
-    assert.deepEqual(await readSecret(namespace), before);
-    assert.equal(await readBundle(namespace), before['ca.crt']);
-  });
-
   test(
     'injects again soon after Secret and caBundle are gone, and never fails a handshake in between',
     slow,
     async (t) => {
-      const { namespace, port, readGauge } = await startInjection(t);
+      const { namespace, port, readGauge } = await startInjection(t, { times: { admission: { checkMs: 200 } } });
       await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
       sidecarOf(await createPod(gatewayPod(namespace, 'before')));
       const expiry = await readGauge('sync_controller_admission_certificate_expiry_timestamp_seconds');

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -10,51 +9,6 @@ import { answerWith, arrange, isIn, isReady, TOKEN } from './commit-status-world
 import { startStatusHost, store } from './start-status-host.ts';
 
 suite('a commit status for a git server', { concurrency: 4 }, () => {
-  test('is retried until it is accepted, but not sooner than the server allows', async (t) => {
-    const answers = [answerWith(502), answerWith(429, { 'Retry-After': '7' })];
-    const at: number[] = [];
-    const answer = (response: ServerResponse) => {
-      at.push(performance.now());
-      (answers.shift() ?? store)(response);
-    };
-    const { address, untilStates } = await arrange(t, { posted: false, answer });
-    await untilStates('pending', 'pending', 'pending');
-    const resource = await untilGatewaySync(address, 'what was posted', isIn('pending', 1));
-    assert.equal(condition(resource, 'CommitStatus')?.status, 'True', 'what passes is worth no word');
-    const [first = 0, second = 0, third = 0] = at;
-    assert.ok(second - first > 3_000, `${second - first} ms`);
-    assert.ok(third - second >= 7_000, `${third - second} ms`);
-  });
-
-  test("that a proxy refuses isn't retried for each edit or new request", async (t) => {
-    const at: number[] = [];
-    const answer = (response: ServerResponse) => {
-      at.push(performance.now());
-      answerWith(502)(response);
-    };
-    const { address, host, silence, wish, reportAll } = await arrange(t, { posted: false, answer });
-    await until(() => at.length > 0, { describe: 'the first post' });
-    await reportAll({});
-    for (let round = 0; round < 3; round += 1) {
-      await silence();
-      await untilGatewaySync(address, 'silent', (seen) => !condition(seen, 'CommitStatus'));
-      await wish();
-      await untilGatewaySync(address, 'wished', (seen) => condition(seen, 'CommitStatus') !== undefined);
-    }
-    // The first retry follows after at least 3.75 s, and each other one after twice the time.
-    const most = 1 + Math.floor(Math.log2(1 + (performance.now() - (at[0] ?? 0)) / 3_750));
-    assert.ok(host.posts.length <= most, `${host.posts.length} posts, at ${at.map(Math.round)}`);
-    host.answer = store;
-    const { length } = host.posts;
-    const { status } = await untilGatewaySync(
-      address,
-      'in place',
-      ({ status }) => status?.commitStatus?.state === 'success',
-    );
-    assert.equal(status?.commitStatus?.posts, 1);
-    assert.ok(length < host.posts.length && host.posts.length <= length + 2, `${host.posts.length} posts`);
-  });
-
   test('that is refused is reported next to a resource that is ready, until it is fixed', async (t) => {
     const { address, namespace, controller, wish, host, reportAll } = await arrange(t, {
       posted: false,

@@ -7,6 +7,7 @@ import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
+import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
 interface ConfigMaps {
@@ -68,7 +69,7 @@ suite('a write of the leader', () => {
     const { link, write, names } = await arrange(t, () => withinMs);
     link.hold();
     const waiting = assert.rejects(write('late'), { code: 'leadership.fenced' });
-    await sleep(500); // it waits for the TLS handshake
+    await until(() => link.size > 0, { describe: 'a connection that waits for the TLS handshake' });
     withinMs = 0;
     link.release();
     await waiting;
@@ -82,11 +83,11 @@ suite('a write of the leader', () => {
     const { client, write, list } = await arrange(t, leftMs, { isDirect: true });
     await Promise.all(Array.from({ length: 16 }, () => client.get('/version')));
     renewedAt = performance.now();
-    const writes = Array.from({ length: 150 }, (_, index) => write(`write-${index}`));
+    const writes = Promise.allSettled(Array.from({ length: 150 }, (_, index) => write(`write-${index}`)));
     await sleep(1); // the first of them are in progress
     standStill(8_000); // even a busy API server handles what it has received
     const wokeAt = Math.floor(Date.now() / 1_000) * 1_000;
-    await Promise.allSettled(writes);
+    await writes;
     await sleep(1_000); // sent writes arrive
     // Times of the API server are whole seconds, rounded down.
     const late = (await list()).filter(({ creationTimestamp }) => Date.parse(creationTimestamp) >= wokeAt);

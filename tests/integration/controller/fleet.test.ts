@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { gatewayPod, injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
+import { injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -48,46 +47,6 @@ const untilSubjects = (address: Address, subjects: string[]) =>
   });
 
 suite('the status of the fleet', { concurrency: 4 }, () => {
-  test('lists gateways with wrong clocks until they are right', slow, async (t) => {
-    const metrics = await freePort();
-    const { address, commit } = await arrange(t, { METRICS_PORT: String(metrics), METRICS_SECURE: 'false' });
-    const { namespace, name } = address;
-    const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
-    for (const [pod, minutes] of [
-      ['ahead', 20],
-      ['behind', -20],
-      ['right', 0],
-    ] as const) {
-      await apply(injectedPod(namespace, pod, name));
-      await report({ namespace, name: pod }, { commit, ref: 'main', reportedAt: minutesFromNow(minutes) });
-    }
-    const wrong = await untilGatewaySync(
-      address,
-      'three gateways, two of which have wrong clocks',
-      ({ status }) =>
-        status?.gateways?.synced === 3 && status.discoveredGateways?.filter((each) => each.clockSkew).length === 2,
-    );
-    for (const type of ['AllGatewaysSynced', 'Ready'] as const) {
-      const { status, message = '' } = condition(wrong, type) ?? {};
-      assert.equal(status, 'True');
-      assert.match(message, /ahead: its clock is (20m|19m).* ahead of .*; behind: its clock is (20m|19m5).* behind/);
-      assert.doesNotMatch(message, /right/);
-    }
-    const page = await until(async () => await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text(), {
-      describe: 'both metrics',
-      accept: (text) => text.match(/clock_skew_seconds\{.*pod="(ahead|behind)"\}/g)?.length === 2,
-    });
-    assert.match(page, /clock_skew_seconds\{.*pod="behind"\} -1[12]\d\d/);
-    for (const pod of ['ahead', 'behind'])
-      await report({ namespace, name: pod }, { commit, ref: 'main', reportedAt: minutesFromNow(0) });
-    const right = await untilGatewaySync(
-      address,
-      'right clocks',
-      ({ status }) => status?.discoveredGateways?.every((each) => each.clockSkew === undefined) ?? false,
-    );
-    assert.equal(condition(right, 'Ready')?.message, '3/3 synced');
-  });
-
   test("reflects the agents' reports about the resolved commit", async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
@@ -124,29 +83,6 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     );
   });
 
-  test("isn't ready after an edit until the agents have applied it, even for the same commit", slow, async (t) => {
-    const { address, commit, repo } = await arrange(t);
-    const { namespace, name } = address;
-    await apply(injectedPod(namespace, 'a', name));
-    await apply(injectedPod(namespace, 'old', name));
-    const reportAll = async (generation: number) => {
-      await report({ namespace, name: 'a' }, { commit, ref: 'main', generation });
-      // An agent of a version whose reports had no generation.
-      await report({ namespace, name: 'old' }, { commit, ref: 'main' });
-    };
-    const isReady = (resource: GatewaySync) => condition(resource, 'Ready')?.status === 'True';
-    await reportAll(1);
-    await untilGatewaySync(address, 'ready', (seen) => isReady(seen) && seen.status?.gateways?.synced === 2);
-    const mappings = [{ source: 'config', destination: 'elsewhere' }];
-    await applyGatewaySync(address, { repo }, { sync: { profiles: { default: { mappings } } } });
-    const edited = await untilGatewaySync(address, 'the edit', ({ status }) => status?.observedGeneration === 2);
-    assert.equal(condition(edited, 'Ready')?.status, 'Unknown');
-    assert.equal(condition(edited, 'Ready')?.reason, 'Syncing');
-    assert.equal(condition(edited, 'AllGatewaysSynced')?.status, 'Unknown');
-    await reportAll(2);
-    await untilGatewaySync(address, 'ready again', isReady);
-  });
-
   test('ignores a report that another pod of that name left', slow, async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
@@ -167,24 +103,6 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
       (resource) => resource.status?.gateways?.total === 0,
     );
     assert.deepEqual(status?.discoveredGateways, []);
-  });
-
-  test('shows pods that were created without the sidecar', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('app');
-    await repository.commit({ files: { 'config/a': '1' } });
-    const address = { namespace: await createNamespace(t), name: 'app' };
-    await applyGatewaySync(address, { repo: repository.url });
-    await apply(gatewayPod(address.namespace, 'slipped'));
-    await startController(t, address.namespace);
-    const resource = await untilGatewaySync(
-      address,
-      'missing',
-      (seen) => condition(seen, 'Ready')?.reason === 'MissingSidecar',
-    );
-    assert.equal(resource.status?.gateways?.missingSidecar, 1);
-    assert.equal(resource.status?.discoveredGateways?.[0]?.syncStatus, 'MissingSidecar');
-    assert.equal(condition(resource, 'SidecarInjected')?.status, 'False');
   });
 });
 

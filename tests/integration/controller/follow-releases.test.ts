@@ -57,37 +57,6 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     }
   });
 
-  test("reports that a requested tag isn't a version, and moves on with the next one that is", slow, async (t) => {
-    const { address, release } = await arrange(t, '>=2025');
-    const first = await release('2025.11.1');
-    await ask(address, '2025.11.1');
-    await untilTag(address, '2025.11.1', first);
-    await release('2026.02.0');
-    const ignored = await ask(address, '2026.02.0');
-    const { outcome, reason } = ignored?.lastRequest ?? {};
-    assert.deepEqual([ignored?.lastSyncCommit, outcome, reason], [first, 'Ignored', 'NotAVersion']);
-    const next = await release('2026.10.1');
-    assert.equal((await ask(address, '2026.10.1'))?.lastSyncCommit, next);
-  });
-
-  test('follows the tags of its component', slow, async (t) => {
-    const { address, repository, release } = await arrange(t, '1.x');
-    const first = await release('site-v1.6.0');
-    for (const tag of ['app-v1.9.0', 'site-v2.0.0']) await release(tag);
-    await applyGatewaySync(address, { repo: repository.url, semver: '1.x', tagPrefix: 'site-' });
-    await untilTag(address, 'site-v1.6.0', first);
-    const second = await release('site-v1.7.0');
-    const moved = await ask(address, 'site-v1.7.0');
-    assert.deepEqual([moved?.lastSyncCommit, moved?.lastRequest?.outcome], [second, 'Applied']);
-    assert.equal((await ask(address, 'app-v1.9.0'))?.lastRequest?.reason, 'OtherPrefix');
-  });
-
-  test('is polled', slow, async (t) => {
-    const { address, release } = await arrange(t, '*', { polling: { enabled: true, interval: '5s' } });
-    await untilGatewaySync(address, 'at v2.0.0', ({ status }) => status?.target?.ref === 'v2.0.0');
-    await untilTag(address, 'v2.0.1', await release('v2.0.1'));
-  });
-
   test('follows an annotated tag to its commit, and a tag that is moved', async (t) => {
     const { address, repository, first } = await arrange(t);
     await untilTag(address, 'v1.4.0', first);
@@ -106,38 +75,5 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     const second = await release('v1.4.1');
     await push(other, 'unfollowed');
     await untilTag(address, 'v1.4.1', second);
-  });
-});
-
-suite('the API server refuses', () => {
-  const cases: [name: string, git: object, message: RegExp][] = [
-    ['a ref and a range', { ref: 'main', semver: '*' }, /exactly one of ref and semver/],
-    ...['main', '1.4.', '~~1', '>=1 <', 'v1.4.0.1', ' ', '1 -2 - 3'].map((semver): [string, object, RegExp] => [
-      `the range "${semver}"`,
-      { semver },
-      /must be a range of versions/,
-    ]),
-  ];
-  for (const [name, git, message] of cases)
-    test(name, async () => {
-      await assert.rejects(applyGatewaySync(newAddress(), { repo: 'https://git.test/app.git', ...git }), message);
-    });
-
-  test('no range that npm can read', async () => {
-    for (const semver of [
-      '~1.4',
-      '^1.4.0',
-      '>=1.4 <2',
-      '*',
-      'x',
-      '1',
-      'v1.4.0',
-      '1.3 - 1.4',
-      '1.x || 2.x',
-      '>=1.5.0-0',
-      '~> 1.4',
-      '=1.4.9',
-    ])
-      await applyGatewaySync(newAddress(), { repo: 'https://git.test/app.git', semver }, { paused: true });
   });
 });

@@ -12,8 +12,6 @@ import { until } from '../../support/until.ts';
 import { type GithubApiOptions, startGithubApi } from './start-github-api.ts';
 
 const TOKEN = 'ghs_tokenOfTheInstallation';
-/** Time before its expiry at which a token is renewed (ms). */
-const RENEWED_BEFORE = 10 * 60_000;
 
 async function arrange(t: TestContext, environment: Record<string, string>, options: Partial<GithubApiOptions> = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -99,24 +97,6 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await until(() => readToken(namespace, 'app'), { describe: 'a token again', accept: (token) => token === TOKEN });
   });
 
-  test("shows as a condition if GitHub doesn't know it", slow, async (t) => {
-    const { namespace, git } = await arrange(t, { GITHUB_APP: 'true' });
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    await apply(
-      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'app', namespace }, stringData: { pem } },
-      '--force-conflicts',
-    );
-    await applyGatewaySync({ namespace, name: 'app' }, git);
-    const resource = await untilGatewaySync(
-      { namespace, name: 'app' },
-      'refused',
-      (seen) => condition(seen, 'RefResolved')?.status === 'False',
-    );
-    assert.equal(condition(resource, 'RefResolved')?.reason, 'AuthenticationFailed');
-    assert.match(condition(resource, 'RefResolved')?.message ?? '', /GitHub returned 401; check appId/);
-  });
-
   test("is rejected if it isn't enabled", async (t) => {
     const { namespace, api, git } = await arrange(t, {});
     await applyGatewaySync({ namespace, name: 'app' }, git);
@@ -127,42 +107,6 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     );
     assert.equal(condition(resource, 'RefResolved')?.reason, 'GitHubAppNotEnabled');
     assert.deepEqual(api.calls, []);
-  });
-
-  test('is queried once for a token by all that start at once', slow, async (t) => {
-    const { namespace, api, commit, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 1_500 });
-    const names = Array.from({ length: 8 }, (_, index) => `app-${index}`);
-    await Promise.all(names.map((name) => applyGatewaySync({ namespace, name }, git)));
-    for (const name of names) {
-      await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
-      assert.equal(await readToken(namespace, name), TOKEN);
-    }
-    assert.equal(api.calls.length, 1);
-  });
-
-  test('gets another token before the first one expires, and its agents get it as well', slow, async (t) => {
-    const tokens: string[] = [];
-    const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => mint(), lifetimeMs: RENEWED_BEFORE + 15_000 });
-    const { namespace, api, commit, git, server, repository, controller } = world;
-    const mint = () => {
-      tokens.push(`ghs_token${tokens.length}ofTheInstallation`);
-      server.credentials = { username: 'x-access-token', password: tokens.at(-1) ?? '' };
-      return tokens.at(-1) ?? '';
-    };
-    const address = { namespace, name: 'app' };
-    await applyGatewaySync(address, git, polled);
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
-    assert.equal(await readToken(namespace, 'app'), tokens[0]);
-    await until(() => tokens.length > 1, { describe: 'another token' });
-    const second = await repository.commit({ files: { 'config/a': '2' } });
-    await untilGatewaySync(address, 'polled with it', ({ status }) => status?.lastSyncCommit === second);
-    // The agents' token is checked once a minute, even without changes of the resource.
-    await until(() => readToken(namespace, 'app'), {
-      describe: 'the agents have another token',
-      accept: (token) => token !== tokens[0] && tokens.includes(token),
-    });
-    assert.ok(api.calls.every(({ issuer }) => issuer === '7'));
-    for (const token of tokens) assert.ok(!controller.output.includes(token));
   });
 
   test('gets another token when the server rejects the current one', slow, async (t) => {
@@ -181,21 +125,5 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       describe: 'the agents have it',
       accept: (seen) => seen === token,
     });
-  });
-
-  test('delays no other resource if its API never answers, however many wait for it', slow, async (t) => {
-    const { namespace, api, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 3_600_000 });
-    const open = await gitServerFor(t, { address: '0.0.0.0' });
-    const repository = await open.createRepository('open');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
-    for (let index = 0; index < 40; index += 1) {
-      const githubApp = { ...git.auth.githubApp, installationId: 1_000 + index };
-      await applyGatewaySync({ namespace, name: `silent-${index}` }, { ...git, auth: { githubApp } });
-    }
-    await until(() => api.calls.length >= 4, { describe: 'the API is asked' });
-    const address = { namespace, name: 'other' };
-    await applyGatewaySync(address, { repo: repository.url.replace('127.0.0.1', '127.0.0.2') });
-    // If the earlier ones timed out in sequence, it would take minutes.
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 });

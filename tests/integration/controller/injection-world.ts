@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
-import { type OwnController, startController } from '../../support/start-controller.ts';
+import { type ControllerTimes, type OwnController, startController } from '../../support/start-controller.ts';
 import { installWebhook, untilWebhookWorks } from '../../support/webhook-configuration.ts';
 
 export interface Container {
@@ -37,23 +37,29 @@ export interface InjectionWorld {
   readGauge: (name: string) => Promise<number>;
 }
 
-/** A separate namespace, and a controller whose admission endpoint the API server calls for it. */
-export async function startInjection(
-  t: TestContext,
-  options: { labels?: Record<string, string>; environment?: Record<string, string> } = {},
-): Promise<InjectionWorld> {
-  const namespace = await createNamespace(t, options.labels);
+/** Creates a namespace with a webhook, and returns the environment of a controller that serves it. */
+export async function prepareInjection(t: TestContext, labels?: Record<string, string>) {
+  const namespace = await createNamespace(t, labels);
   const port = await freePort();
   const metrics = await freePort();
   await installWebhook(t, { name: namespace, namespace, port });
-  const controller = await startController(t, namespace, {
+  const environment = {
     WEBHOOK_PORT: String(port),
     WEBHOOK_SELF_SIGNED: namespace,
     METRICS_PORT: String(metrics),
     METRICS_SECURE: 'false',
     DEFAULT_AGENT_IMAGE: 'registry.test:5000/agent:1.2.3',
-    ...options.environment,
-  });
+  };
+  return { namespace, port, metrics, environment };
+}
+
+/** A separate namespace, and a controller whose admission endpoint the API server calls for it. */
+export async function startInjection(
+  t: TestContext,
+  options: { labels?: Record<string, string>; environment?: Record<string, string>; times?: ControllerTimes } = {},
+): Promise<InjectionWorld> {
+  const { namespace, port, metrics, environment } = await prepareInjection(t, options.labels);
+  const controller = await startController(t, namespace, { ...environment, ...options.environment }, options.times);
   await untilWebhookWorks(namespace);
   const scrape = async () => (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
   const countAll = async () => {

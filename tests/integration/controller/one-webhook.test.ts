@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
-import {
-  type Address,
-  applyGatewaySync,
-  condition,
-  gatewaySync,
-  request,
-  untilGatewaySync,
-} from '../../support/gateway-syncs.ts';
+import { kubectl } from '../../support/cluster.ts';
+import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { shareController, startController } from '../../support/start-controller.ts';
+import { shareController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 const newAddress = shareController();
@@ -89,55 +80,4 @@ suite('a resource with spec.webhook.from', { concurrency: 4 }, () => {
     await request(hub, 'v2', { id: 'two' });
     await untilCommit(follower, commits.v2);
   });
-
-  test('reports a hub that follows another one, or has another repository', async (t) => {
-    const { server, repository, hub, follower } = await arrange(t);
-    await applyGatewaySync(hub, { repo: repository.url }, { webhook: { from: 'other' } });
-    await untilSource(follower, 'HubFollowsAnother');
-    const other = await server.createRepository('other');
-    await other.commit({ files: { 'config/a': 'x' } });
-    await applyGatewaySync(hub, { repo: other.url });
-    await untilSource(follower, 'OtherRepository');
-    await applyGatewaySync(hub, { repo: repository.url });
-    await untilSource(follower, 'HubFound');
-  });
-});
-
-test('200 followers of one hub move with one patch of it', slow, async (t) => {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const v1 = await repository.commit({ files: { 'config/a': '1' } });
-  await repository.tag('v1');
-  const main = await repository.commit({ files: { 'config/a': '2' } });
-  const namespace = await createNamespace(t);
-  const hub = { namespace, name: 'hub' };
-  await applyGatewaySync(hub, { repo: repository.url });
-  for (let count = 0; count < 200; count += 20)
-    await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        callApi({
-          method: 'POST',
-          path: gatewaySyncPath(namespace),
-          body: gatewaySync(
-            { namespace, name: `follower-${count + index}` },
-            { repo: repository.url },
-            { webhook: { from: 'hub' } },
-          ),
-        }),
-      ),
-    );
-  await startController(t, namespace);
-  const statuses = async () => {
-    const { items } = await callApi<{ items: { status?: { lastSyncCommit?: string } }[] }>({
-      path: gatewaySyncPath(namespace),
-    });
-    return items.map(({ status }) => status?.lastSyncCommit);
-  };
-  const allAt = (commit: string) => (commits: (string | undefined)[]) =>
-    commits.length === 201 && commits.every((each) => each === commit);
-  await until(statuses, { describe: 'all at main', accept: allAt(main) });
-  const queries = server.requests.length;
-  await request(hub, 'v1', { id: 'one' });
-  await until(statuses, { describe: 'all at v1', accept: allAt(v1) });
-  assert.ok(server.requests.length - queries < 20, 'they share queries');
 });

@@ -5,7 +5,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -17,8 +17,6 @@ async function startHost(t: TestContext) {
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   return { server, repository, commit };
 }
-
-const polled = { polling: { enabled: true, interval: '1h' } };
 
 suite('a git server that never answers', { concurrency: 4 }, () => {
   test('delays no resource of another server, however many wait for it', slow, async (t) => {
@@ -68,23 +66,6 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     );
     assert.equal(status?.discoveredGateways?.[0]?.podName, 'gateway-0');
     assert.equal(status?.lastSyncCommit, undefined);
-  });
-});
-
-suite('resources that share a repository', { concurrency: 4 }, () => {
-  test('are all updated by a push to one of them, if they are polled', async (t) => {
-    const { repository, commit } = await startHost(t);
-    const namespace = await createNamespace(t);
-    const one = { namespace, name: 'one' };
-    const other = { namespace, name: 'other' };
-    for (const address of [one, other]) await applyGatewaySync(address, { repo: repository.url }, polled);
-    await startController(t, namespace);
-    for (const address of [one, other])
-      await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
-    const second = await repository.commit({ files: { 'config/a': '2' } });
-    await push(one, 'main');
-    for (const address of [one, other])
-      await untilGatewaySync(address, 'moved', ({ status }) => status?.lastSyncCommit === second);
   });
 });
 

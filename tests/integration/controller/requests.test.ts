@@ -71,39 +71,6 @@ const untilOutcome = (address: Address, id: string, outcome: string) =>
   );
 
 suite('a sync request', { concurrency: 4 }, () => {
-  test('for another repository is ignored, with one event per repository', slow, async (t) => {
-    const { address, commits } = await arrangeWithController(t);
-    for (const [index, repo] of ['team/unrelated', 'team/more', 'team/unrelated'].entries()) {
-      await request(address, 'v1', { id: `${index}`, repo });
-      const { status } = await untilOutcome(address, `${index}`, 'Ignored');
-      assert.deepEqual([status?.lastSyncCommit, status?.lastRequest?.repo], [commits.main, repo]);
-    }
-    await request(address, 'v1', { id: 'own', repo: 'app' });
-    await untilOutcome(address, 'own', 'Applied');
-    const about = (reasons: string[]) => reasons.filter((reason) => reason === 'OtherRepository').length;
-    const reasons = await until(() => readReasons(address), {
-      describe: 'the events',
-      accept: (events) => events.includes('RequestApplied') && about(events) >= 2,
-    });
-    assert.equal(about(reasons), 2);
-  });
-
-  test('from a user is followed, whatever repository an earlier webhook named', slow, async (t) => {
-    const { address, commits } = await arrange(t);
-    await request(address, 'develop', { id: 'one', repo: 'team/unrelated' });
-    await untilOutcome(address, 'one', 'Ignored');
-    await kubectl(
-      'annotate',
-      `gsync/${address.name}`,
-      '-n',
-      address.namespace,
-      '--overwrite',
-      'sync.io/requested-ref=v1',
-    );
-    const { status } = await untilCommit(address, commits.v1);
-    assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.repo], ['manual', undefined]);
-  });
-
   test('for a tag moves the gateways there and is echoed', async (t) => {
     const { address, commits } = await arrangeWithController(t);
     const at = new Date();
@@ -157,29 +124,6 @@ suite('a sync request', { concurrency: 4 }, () => {
     assert.match(resource.status?.lastRequest?.message ?? '', /no ref v9/);
     assert.equal(condition(resource, 'RefResolved')?.status, 'True');
     assert.equal(condition(resource, 'Ready')?.status, 'True');
-  });
-
-  test("for a branch that isn't followed is ignored", async (t) => {
-    const { address, commits } = await arrange(t);
-    for (const [id, ref] of [
-      ['short', 'develop'],
-      ['full', 'refs/heads/develop'],
-      ['hash', commits.develop],
-    ] as const) {
-      await request(address, ref, { id });
-      const { status } = await untilOutcome(address, id, 'Ignored');
-      assert.equal(status?.lastSyncCommit, commits.main, ref);
-      assert.match(status?.lastRequest?.message ?? '', /spec\.webhook\.allowedRefs/);
-    }
-  });
-
-  test('has to match allowedRefs, if configured', slow, async (t) => {
-    const { address, commits } = await arrange(t, { webhook: { allowedRefs: ['dev*'] } });
-    await request(address, 'v1', { id: 'tag' });
-    await untilOutcome(address, 'tag', 'Ignored');
-    await request(address, 'develop', { id: 'branch' });
-    await untilOutcome(address, 'branch', 'Applied');
-    await untilCommit(address, commits.develop);
   });
 
   test('for a commit of a fork is ignored', async (t) => {
@@ -321,24 +265,6 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
     });
     assert.ok(!reasons.includes('RequestFailed'));
   });
-
-  test('is waited for by the next controller as well', slow, async (t) => {
-    const { address, repository, commits, controller } = await arrangeWithController(t);
-    await request(address, 'v3', { id: 'early' });
-    await untilOutcome(address, 'early', 'Pending');
-    await controller.stop();
-    await repository.tag('v3', { target: commits.v1 });
-    await startController(t, address.namespace);
-    await untilOutcome(address, 'early', 'Applied');
-  });
-
-  test('is waited for if it is a branch in allowedRefs', slow, async (t) => {
-    const { address, repository, commits } = await arrange(t, { webhook: { allowedRefs: ['late'] } });
-    await push(address, 'late');
-    await untilGatewaySync(address, 'pending', ({ status }) => status?.lastPush?.outcome === 'Pending');
-    await repository.branch('late', commits.v1);
-    await untilCommit(address, commits.v1);
-  });
 });
 
 suite('an edit of spec.git.repo', { concurrency: 4 }, () => {
@@ -381,17 +307,6 @@ suite('a release and a push that are both allowed', { concurrency: 4 }, () => {
     const { status } = await untilSettled(address);
     assert.equal(status?.lastSyncCommit, commits.develop);
     assert.match(status?.lastRequest?.message ?? '', /newer push to refs\/heads\/develop/);
-  });
-
-  test('result in the newer one, both at once and in reverse order', slow, async (t) => {
-    const { address, commits, controller } = await arrangeWithController(t, spec);
-    await controller.stop();
-    const at = new Date();
-    await push(address, 'develop', new Date(at.getTime() + 1));
-    await request(address, 'v1', { id: 'release', at });
-    await startController(t, address.namespace);
-    const { status } = await untilSettled(address);
-    assert.equal(status?.lastSyncCommit, commits.develop);
   });
 });
 
@@ -449,16 +364,6 @@ suite('a push from a webhook', { concurrency: 4 }, () => {
     await push(address, 'develop');
     const { status } = await untilCommit(address, commits.develop);
     assert.deepEqual(status?.target, { ref: 'refs/heads/develop', source: 'Push' });
-  });
-
-  test('and a simultaneous release are both handled', async (t) => {
-    const { address, commits } = await arrange(t);
-    await Promise.all([request(address, 'v1', { id: 'release' }), push(address, 'main')]);
-    const { status } = await untilGatewaySync(address, 'both', (resource) => {
-      const { lastRequest, lastPush } = resource.status ?? {};
-      return lastRequest?.outcome === 'Applied' && lastPush?.outcome === 'Applied';
-    });
-    assert.equal(status?.lastSyncCommit, commits.v1);
   });
 });
 

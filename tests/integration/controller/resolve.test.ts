@@ -309,25 +309,4 @@ suite('polling of a repository', { concurrency: 4 }, () => {
       ({ status }) => status?.lastSyncCommit === commit,
     );
   });
-
-  test('is off if the resource disables it', slow, async (t) => {
-    const server = await serve(t);
-    const repository = await server.createRepository('silent');
-    await repository.commit({ files: { 'config/a': '1' } });
-    const namespace = await createNamespace(t);
-    await startController(t, namespace);
-    await applyGatewaySync(
-      { namespace, name: 'polled' },
-      { repo: (await server.createRepository('other')).url },
-      { polling: { enabled: true, interval: '5s' } },
-    );
-    await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url });
-    await resolved('x', namespace);
-    const queries = () => server.requests.filter(({ repository: name }) => name.startsWith('silent')).length;
-    const others = () => server.requests.length - queries();
-    const before = queries();
-    const othersBefore = others();
-    await until(() => others() > othersBefore + 1, { describe: 'polls of the other repository' });
-    assert.equal(queries(), before);
-  });
 });

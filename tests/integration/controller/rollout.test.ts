@@ -188,18 +188,6 @@ suite('the first state of a rollout', { concurrency: 2 }, () => {
     const { status } = await untilBegun();
     assert.deepEqual([status?.rollout?.stableCommit, status?.rollout?.nextCommit], [second, undefined]);
   });
-
-  test('is no release whose ControllerRevision does not exist', async (t) => {
-    const { address, repository, second, reportOn, untilBegun } = await arrangeReports(t, { a: { tier: 'canary' } });
-    await reportOn('a', { commit: 'e'.repeat(40), revision: '1'.repeat(32), rollout: 7 });
-    await applyGatewaySync(
-      address,
-      { repo: repository.url },
-      { rollout: { previewTimeout: '0s', waves: [{ ...waves[0], approval: true }] } },
-    );
-    const { status } = await untilBegun();
-    assert.deepEqual([status?.rollout?.commit, status?.rollout?.stableCommit], [second, second]);
-  });
 });
 
 suite('a rollout in waves', { concurrency: 4 }, () => {
@@ -285,119 +273,6 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     await untilPhase('Complete', good);
   });
 
-  test('rolls back and forward in its history, and keeps the outcome of a request', slow, async (t) => {
-    const { address, first, commit, agents, untilPhase } = await arrange(t);
-    const order = async (to: string) => {
-      await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, '--overwrite', 'sync.io/rollback-');
-      await untilGatewaySync(address, 'no order', ({ status }) => !status?.rollout?.handled?.rollback);
-      await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, `sync.io/rollback=${to}`);
-    };
-    const untilStable = (stable: string) =>
-      untilGatewaySync(
-        address,
-        `all on ${stable}`,
-        ({ status }) =>
-          status?.rollout?.stableCommit === stable &&
-          ['Complete', 'RolledBack'].includes(status.rollout.phase) &&
-          status.gateways?.synced === 3,
-      );
-    const commits = [first];
-    for (const n of [2, 3]) {
-      const next = await commit(n);
-      commits.unshift(next);
-      await request(address, next);
-      await untilPhase('Complete', next);
-      await untilStable(next);
-    }
-    const [third = '', second = ''] = commits;
-    for (const [to, stable] of [
-      ['previous', second],
-      ['previous', first],
-      [second, second],
-      [third, third],
-      ['previous', second],
-    ] as const) {
-      await order(to);
-      const { status } = await untilStable(stable);
-      assert.deepEqual(
-        status?.history?.map((entry) => entry.commit),
-        commits,
-      );
-      assert.equal(status?.lastRequest?.outcome, 'Applied');
-    }
-    assert.deepEqual(shortOf(agents, { [first]: '1', [second]: '2', [third]: '3' }).b, [
-      '1',
-      '2',
-      '3',
-      '2',
-      '1',
-      '2',
-      '3',
-      '2',
-    ]);
-    await untilPhase('RolledBack', third);
-    await request(address, third);
-    const refused = await untilGatewaySync(
-      address,
-      'an answer',
-      ({ status }) => status?.lastRequest?.outcome === 'Failed',
-    );
-    assert.match(refused.status?.lastRequest?.message ?? '', /failed or was rolled back before; to retry it, set/);
-  });
-
-  test('with a range, holds a rollback until there is a newer version, even if the tag is moved', slow, async (t) => {
-    const { address, repository, first, commit, agents, untilPhase } = await arrange(t);
-    const annotate = (...annotations: string[]) =>
-      kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, '--overwrite', ...annotations);
-    const release = async (n: number, tag: string) => {
-      const released = await commit(n);
-      await repository.git('tag', '--force', tag, released);
-      await request(address, tag);
-      return released;
-    };
-    await repository.tag('v1.0.0');
-    await applyGatewaySync(
-      address,
-      { repo: repository.url, semver: '*' },
-      { rollout: { previewTimeout: '0s', waves } },
-    );
-    const bad = await release(2, 'v1.1.0');
-    await untilPhase('Complete', bad);
-    await annotate('sync.io/rollback=previous');
-    await untilPhase('RolledBack', bad);
-    const moved = await release(3, 'v1.1.0');
-    const { status } = await untilGatewaySync(address, 'held', ({ status }) => status?.rollout?.nextCommit === moved);
-    assert.deepEqual(
-      [status?.rollout?.phase, status?.rollout?.stableCommit, status?.rollout?.waitsFor, status?.lastRequest?.outcome],
-      ['RolledBack', first, 'Retry', 'Failed'],
-    );
-    assert.match(
-      status?.rollout?.message ?? '',
-      /is the version that was rolled back, because its tag was moved; to roll it out, set sync\.io\/retry-rollout/,
-    );
-    await annotate(`sync.io/retry-rollout=${moved}`);
-    await untilPhase('Complete', moved);
-    await annotate('sync.io/rollback-');
-    await untilGatewaySync(address, 'no order', ({ status }) => !status?.rollout?.handled?.rollback);
-    await annotate('sync.io/rollback=previous');
-    await untilPhase('RolledBack', moved);
-    const newer = await release(4, 'v1.1.1');
-    await untilPhase('Complete', newer);
-    const names = { [first]: '1.0.0', [bad]: '1.1.0', [moved]: 'moved', [newer]: '1.1.1' };
-    assert.deepEqual(shortOf(agents, names).b, ['1.0.0', '1.1.0', '1.0.0', 'moved', '1.0.0', '1.1.1']);
-  });
-
-  test('waits during a freeze, and continues at once after it, without a poll', slow, async (t) => {
-    const frozen = { waves, windows: [{ kind: 'Deny' }] };
-    const { address, repository, first, commit, agents, untilPhase } = await arrange(t, frozen);
-    const second = await commit(2);
-    await request(address, second);
-    await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
-    assert.deepEqual(shortOf(agents, { [first]: 'first' }), { a: ['first'], b: ['first'], c: ['first'] });
-    await applyGatewaySync(address, { repo: repository.url }, { rollout: { previewTimeout: '0s', waves } });
-    await untilPhase('Complete', second);
-  });
-
   test('delivers an edit of spec.sync in the same waves, and keeps the previous revision', slow, async (t) => {
     const { address, repository, first, agents, untilPhase } = await arrange(
       t,
@@ -443,18 +318,6 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     );
     await untilPhase('Complete');
     assert.deepEqual(await untilEvents(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
-  });
-
-  test('completes a commit that changes nothing at once, without an approval and during a freeze', slow, async (t) => {
-    const gated = { waves: [{ ...waves[0], approval: true, soak: '1h' }], windows: [{ kind: 'Deny' }] };
-    const { address, commit, agents, untilPhase } = await arrange(t, { ...gated, previewTimeout: '3m' });
-    for (const name of Object.keys(pods)) agents.previews.set(name, undefined);
-    const second = await commit(2);
-    await request(address, second);
-    const { status } = await untilPhase('Complete', second);
-    assert.deepEqual([status?.rollout?.stableCommit, status?.rollout?.preview], [second, undefined]);
-    const ready = await untilGatewaySync(address, 'ready', (gs) => condition(gs, 'Ready')?.status === 'True');
-    assert.equal(condition(ready, 'RolledOut')?.status, 'True');
   });
 
   test('stops a commit that cannot be delivered before any gateway has it, even if it restarts', slow, async (t) => {

@@ -8,11 +8,13 @@ import { skipWithoutSshd } from '../../../scripts/testbed/ssh-server.ts';
 import { apply, connectCluster, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { startControllerProcess } from '../../support/start-controller.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
+import { untilWebhookWorks } from '../../support/webhook-configuration.ts';
 import { startReceiver } from '../receiver/start-receiver.ts';
 import { appCases, type CredentialCase, randomSecret, sshCases, tokenCases } from './credential-cases.ts';
-import { createPod, startInjection } from './injection-world.ts';
+import { createPod, prepareInjection } from './injection-world.ts';
 import { processArguments } from './process-arguments.ts';
 
 /** Forms in which a secret could appear: unchanged, each line of a key, in base64, as the password of a header. */
@@ -108,8 +110,10 @@ const KINDS: { kinds: string; skip: string | false; make: (t: TestContext) => Pr
 for (const { kinds, skip, make } of KINDS) {
   test(`${kinds} stay secret, whether the server accepts them or not`, { skip }, async (t) => {
     const { cases, others, command } = await make(t);
-    const environment = { GITHUB_APP: 'true', LOG_LEVEL: 'trace' };
-    const { namespace, controller } = await startInjection(t, { environment });
+    const { namespace, environment } = await prepareInjection(t);
+    const traced = { ...environment, GITHUB_APP: 'true', LOG_LEVEL: 'trace' };
+    const controller = await startControllerProcess(t, namespace, traced);
+    await untilWebhookWorks(namespace);
     const watched = watchArguments(controller.pid);
     const writeSecret = (name: string, stringData: object) =>
       apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData });

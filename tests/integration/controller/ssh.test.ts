@@ -85,20 +85,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     }
   });
 
-  test('is followed in a range of versions', slow, async (t) => {
-    const repository = await server.createRepository('releases');
-    const first = await repository.commit({ files: { 'config/a': '1' } });
-    for (const tag of ['v1.4.0', 'v2.0.0']) await repository.tag(tag, { annotated: true });
-    const { address } = await arrange(t, { key: await key(), hosts: server.knownHosts });
-    await applyGatewaySync(address, { repo: repository.url, semver: '~1.4', auth: auth('hosts') }, polled);
-    const untilCommit = (commit: string) =>
-      untilGatewaySync(address, commit, ({ status }) => status?.lastSyncCommit === commit);
-    assert.equal((await untilCommit(first)).status?.target?.ref, 'v1.4.0');
-    const second = await repository.commit({ files: { 'config/a': '2' } });
-    await repository.tag('v1.4.1', { annotated: true });
-    assert.equal((await untilCommit(second)).status?.target?.ref, 'v1.4.1');
-  });
-
   test('is resolved by its host name, which is also the name in known_hosts', slow, async (t) => {
     const repository = await server.createRepository('named');
     const commit = await repository.commit({ files: { 'config/a': '1' } });

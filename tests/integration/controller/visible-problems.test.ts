@@ -42,9 +42,6 @@ async function readEvents(namespace: string): Promise<Event[]> {
   return items.filter(({ reason }) => reason !== 'Scheduled');
 }
 
-const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>
-  kubectl('wait', `gsync/${name}`, '--namespace', namespace, `--for=condition=${type}`, `--timeout=${timeout}`);
-
 /** Makes the API server refuse all status changes in the namespace, and waits until it does. */
 async function refuseStatus(t: TestContext, { namespace, name }: Address): Promise<void> {
   const apiVersion = 'admissionregistration.k8s.io/v1';
@@ -100,21 +97,6 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     assert.match(event?.message ?? '', /^5 consecutive reconciles failed; .*this cluster is frozen/);
   });
 
-  test('that gateways are in sync, but not before there is one', slow, async (t) => {
-    const { address, repository, commit, resolved } = await arrange(t);
-    const { namespace, name } = address;
-    await startController(t, namespace);
-    await applyGatewaySync(address, { repo: repository.url });
-    const none = await resolved();
-    assert.equal(condition(none, 'AllGatewaysSynced')?.status, 'Unknown');
-    assert.equal(condition(none, 'AllGatewaysSynced')?.reason, 'NoGateways');
-    await waitFor(address, 'Ready', '60s');
-    await assert.rejects(waitFor(address, 'AllGatewaysSynced', '2s'), /timed out/);
-    await apply(injectedPod(namespace, 'a', name));
-    await report({ namespace, name: 'a' }, { commit, ref: 'main', generation: 1 });
-    await waitFor(address, 'AllGatewaysSynced', '60s');
-  });
-
   test('of the ref in spec.git.ref, until one is followed', slow, async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
@@ -150,37 +132,6 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
       message,
       'no pod has the sidecar; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
     );
-  });
-
-  test('that a user made a request, whatever an earlier one left next to it', slow, async (t) => {
-    const { address, repository } = await arrange(t);
-    const { namespace, name } = address;
-    for (const tag of ['v1', 'v2', 'v3']) await repository.tag(tag);
-    await startController(t, namespace);
-    await applyGatewaySync(address, { repo: repository.url });
-    const applied = async (ref: string) => {
-      const { status } = await untilGatewaySync(
-        address,
-        ref,
-        (resource) => resource.status?.target?.ref === ref && resource.status.lastRequest?.outcome === 'Applied',
-      );
-      return status?.lastRequest;
-    };
-    await request(address, 'v1', { id: 'first' });
-    assert.deepEqual([(await applied('v1'))?.by, (await applied('v1'))?.id], ['github', 'first']);
-    await kubectl('annotate', 'gsync', name, '--namespace', namespace, '--overwrite', 'sync.io/requested-ref=v2');
-    const byHand = await applied('v2');
-    assert.deepEqual([byHand?.by, byHand?.id], ['manual', undefined]);
-    // The receiver writes all of them.
-    await request(address, 'v3', { id: 'third' });
-    const wait = (field: string, value: string) =>
-      kubectl(
-        ...['wait', `gsync/${name}`, '-n', namespace, '--timeout=120s'],
-        `--for=jsonpath={.status.lastRequest.${field}}=${value}`,
-      );
-    await wait('id', 'third');
-    await wait('outcome', 'Applied');
-    assert.equal((await applied('v3'))?.by, 'github');
   });
 
   test('in order, with the times that tools sort by', slow, async (t) => {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { before, suite, test } from 'node:test';
 import { planOfPreview } from '../../../cli/fleet/plan.ts';
 import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { type Scope, scopeOfSuite } from '../../support/clean-up.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { byDepth, slow } from '../../support/depth.ts';
 import { gatewayPod, markReady } from '../../support/gateway-pods.ts';
@@ -23,8 +24,6 @@ const STARTING = 4;
 const CHANGED = 3;
 const filesOf = (gateways: string[], text: string): Record<string, string> =>
   Object.fromEntries(gateways.map((name) => [`sites/${name}/a.txt`, text]));
-/** Returns the content of the file of each gateway. */
-const fileOf = (gateways: string[], text = 'first'): string[] => gateways.map(() => text);
 
 /** A file is absent for a moment while the agent replaces it. */
 function contentOf(file: string): string | undefined {
@@ -46,7 +45,7 @@ interface Gateway {
  * Gateways, each with its own directory of the repository. The first wave needs an approval, and its first gateway has
  * the profile `quiet`.
  */
-async function startFleet(t: TestContext) {
+async function startFleet(t: Scope) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const address = { namespace: await createNamespace(t), name: 'app' };
@@ -103,106 +102,100 @@ async function startFleet(t: TestContext) {
   return { address, names, first, start, untilStatus, reports, fileAt, contents, failing };
 }
 
-test('a commit that changes no gateway needs neither a wave nor an approval', slow, async (t) => {
-  const { names, start, untilStatus, reports, contents } = await startFleet(t);
-  const { commit, seconds } = await start({ 'README.md': 'read me' });
-  const status = await untilStatus('the commit on all gateways', ({ rollout, gateways }) => {
-    return rollout?.phase === 'Complete' && rollout.stableCommit === commit && gateways?.synced === GATEWAYS;
+suite('a commit that gateways preview', () => {
+  const scope = scopeOfSuite();
+  let fleet: Awaited<ReturnType<typeof startFleet>>;
+  before(async () => {
+    fleet = await startFleet(scope);
   });
-  t.diagnostic(`complete after ${seconds().toFixed(1)} s`);
-  assert.deepEqual([status.rollout?.admittedAt, status.rollout?.handled], [undefined, undefined]);
-  assert.deepEqual(
-    (await reports()).map(({ unchangedAt }) => unchangedAt),
-    names.map(() => commit),
-  );
-  assert.deepEqual(contents(), fileOf(names));
-});
 
-test('a commit goes to the gateways that it changes, and to one of them first if the first wave is unchanged', async (t) => {
-  const { names, start, untilStatus, reports, contents } = await startFleet(t);
-  const changed = names.slice(-CHANGED);
-  const had: string[] = [];
-  const timer = setInterval(() => {
-    const all = contents();
-    const now = names.filter((_, index) => all[index] === 'second').join();
-    if (now !== had.at(-1)) had.push(now);
-  }, 10);
-  t.after(() => clearInterval(timer));
-  const { commit, seconds } = await start(filesOf(changed, 'second'));
-  await until(reports, {
-    describe: 'previews of all gateways',
-    interval: 100,
-    accept: (all) => all.every(({ preview, commit: applied }) => [preview?.commit, applied].includes(commit)),
+  test('that changes no gateway needs neither a wave nor an approval', slow, async (t) => {
+    const { names, start, untilStatus, reports, contents } = fleet;
+    const former = contents();
+    const { commit, seconds } = await start({ 'README.md': 'read me' });
+    const status = await untilStatus('the commit on all gateways', ({ rollout, gateways }) => {
+      return rollout?.phase === 'Complete' && rollout.stableCommit === commit && gateways?.synced === GATEWAYS;
+    });
+    t.diagnostic(`complete after ${seconds().toFixed(1)} s`);
+    assert.deepEqual([status.rollout?.admittedAt, status.rollout?.handled], [undefined, undefined]);
+    assert.deepEqual(
+      (await reports()).map(({ unchangedAt }) => unchangedAt),
+      names.map(() => commit),
+    );
+    assert.deepEqual(contents(), former);
   });
-  t.diagnostic(`previewed by all after ${seconds().toFixed(1)} s`);
-  const unchanged = (await reports()).filter(({ unchangedAt }) => unchangedAt === commit);
-  assert.equal(unchanged.length, GATEWAYS - CHANGED);
-  const status = await untilStatus('the commit on the changed gateways', ({ rollout }) => {
-    return rollout?.phase === 'Complete' && rollout.stableCommit === commit;
+
+  test('reaches the gateways that it changes, and one of them first if the first wave is unchanged', async (t) => {
+    const { names, start, untilStatus, reports, contents } = fleet;
+    const changed = names.slice(-CHANGED);
+    const former = contents();
+    const had: string[] = [];
+    const timer = setInterval(() => {
+      const all = contents();
+      const now = names.filter((_, index) => all[index] === 'second').join();
+      if (now !== had.at(-1)) had.push(now);
+    }, 10);
+    t.after(() => clearInterval(timer));
+    const { commit, seconds } = await start(filesOf(changed, 'second'));
+    await until(reports, {
+      describe: 'previews of all gateways',
+      interval: 100,
+      accept: (all) => all.every(({ preview, commit: applied }) => [preview?.commit, applied].includes(commit)),
+    });
+    t.diagnostic(`previewed by all after ${seconds().toFixed(1)} s`);
+    const unchanged = (await reports()).filter(({ unchangedAt }) => unchangedAt === commit);
+    assert.equal(unchanged.length, GATEWAYS - CHANGED);
+    const status = await untilStatus('the commit on the changed gateways', ({ rollout }) => {
+      return rollout?.phase === 'Complete' && rollout.stableCommit === commit;
+    });
+    // The first wave, which needs an approval, was passed over.
+    assert.equal(status.rollout?.handled, undefined);
+    assert.deepEqual(contents(), [...former.slice(0, -CHANGED), ...changed.map(() => 'second')]);
+    const [none, one] = had;
+    assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
   });
-  // The first wave, which needs an approval, was passed over.
-  assert.equal(status.rollout?.handled, undefined);
-  assert.deepEqual(contents(), [...fileOf(names.slice(0, -CHANGED)), ...fileOf(changed, 'second')]);
-  const [none, one] = had;
-  assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
-});
 
-test('a commit that changes only a paused gateway waits for the approval, also after the pause', slow, async (t) => {
-  const { address, names, start, untilStatus, contents } = await startFleet(t);
-  const order = (...args: string[]) => kubectl(...args, '--namespace', address.namespace);
-  const pause = (paused: boolean) =>
-    order('patch', 'gsync', 'app', '--type=merge', '-p', JSON.stringify({ spec: pausedProfile(paused) }));
-  const [paused = '', ...others] = names;
-  await pause(true);
-  await untilStatus('a paused gateway', ({ gateways }) => gateways?.paused === 1);
-  const { commit } = await start(filesOf([paused], 'second'));
-  await untilStatus('a previewed commit', ({ rollout }) => rollout?.preview?.endedAt !== undefined);
-  await pause(false);
-  const { rollout } = await untilStatus('a resumed gateway', ({ gateways, rollout: { preview } = {} }) => {
-    return gateways?.paused === 0 && preview?.total === GATEWAYS && preview.reported === GATEWAYS;
+  test('that changes only a paused gateway waits for the approval, also after the pause', slow, async () => {
+    const { address, names, start, untilStatus, contents } = fleet;
+    const order = (...args: string[]) => kubectl(...args, '--namespace', address.namespace);
+    const pause = (paused: boolean) =>
+      order('patch', 'gsync', 'app', '--type=merge', '-p', JSON.stringify({ spec: pausedProfile(paused) }));
+    const [paused = ''] = names;
+    const former = contents();
+    await pause(true);
+    await untilStatus('a paused gateway', ({ gateways }) => gateways?.paused === 1);
+    const { commit } = await start(filesOf([paused], 'third'));
+    await untilStatus('a previewed commit', ({ rollout }) => rollout?.preview?.endedAt !== undefined);
+    await pause(false);
+    const { rollout } = await untilStatus('a resumed gateway', ({ gateways, rollout: { preview } = {} }) => {
+      return gateways?.paused === 0 && preview?.total === GATEWAYS && preview.reported === GATEWAYS;
+    });
+    assert.deepEqual([rollout?.nextCommit, rollout?.waitsFor], [commit, 'Approval']);
+    assert.deepEqual(contents(), former);
+    await order('annotate', 'gsync', 'app', `sync.io/approve=${commit}`);
+    await untilStatus('the commit', (status) => status.rollout?.stableCommit === commit);
+    assert.deepEqual(contents(), ['third', ...former.slice(1)]);
   });
-  assert.deepEqual([rollout?.nextCommit, rollout?.waitsFor], [commit, 'Approval']);
-  assert.deepEqual(contents(), fileOf(names));
-  await order('annotate', 'gsync', 'app', `sync.io/approve=${commit}`);
-  await untilStatus('the commit', (status) => status.rollout?.stableCommit === commit);
-  assert.deepEqual(contents(), ['second', ...fileOf(others)]);
-});
 
-test('a commit that cannot be rendered for one gateway is delivered to none', slow, async (t) => {
-  const { address, names, first, start, reports, contents } = await startFleet(t);
-  const [last = ''] = names.slice(-1);
-  const { commit } = await start({ ...filesOf(names, 'second'), ...filesOf([last], '{{ .Vars.none }}') });
-  const stopped = await untilGatewaySync(
-    address,
-    'a stopped rollout',
-    (resource) => condition(resource, 'RolledOut')?.reason === 'PreviewFailed',
-    180_000,
-  );
-  assert.equal(stopped.status?.rollout?.commit, commit);
-  assert.equal(condition(stopped, 'RolledOut')?.status, 'False');
-  assert.match(condition(stopped, 'RolledOut')?.message ?? '', /Vars\.none/);
-  assert.deepEqual(contents(), fileOf(names));
-  assert.deepEqual(new Set((await reports()).map(({ commit: applied }) => applied)), new Set([first]));
-});
-
-test('the plan shows which gateways stopped a commit, and a retry makes them plan it again', slow, async (t) => {
-  const { address, names, start, untilStatus, fileAt, failing } = await startFleet(t);
-  const [last = ''] = names.slice(-1);
-  const foreign = fileAt(last, 'site/b.txt');
-  mkdirSync(foreign);
-  writeFileSync(path.join(foreign, 'other'), 'not from the repository');
-  const { commit } = await start({ [`sites/${last}/b.txt`]: 'second' });
-  const stopped = await untilGatewaySync(
-    address,
-    'a stopped rollout',
-    (resource) => condition(resource, 'RolledOut')?.reason === 'PreviewFailed',
-    180_000,
-  );
-  const [group, ...others] = (await failing(stopped)) ?? [];
-  assert.deepEqual([group?.pods, others], [[last], []]);
-  assert.match(group?.why ?? '', /site\/b\.txt/);
-  rmSync(foreign, { recursive: true });
-  await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, `sync.io/retry-rollout=${commit}`);
-  await untilStatus('the commit', ({ rollout }) => rollout?.phase === 'Complete' && rollout.stableCommit === commit);
-  assert.equal(contentOf(foreign), 'second');
+  test('is stopped by gateways that the plan shows, and planned again after a retry', slow, async () => {
+    const { address, names, start, untilStatus, fileAt, failing } = fleet;
+    const [last = ''] = names.slice(-1);
+    const foreign = fileAt(last, 'site/b.txt');
+    mkdirSync(foreign);
+    writeFileSync(path.join(foreign, 'other'), 'not from the repository');
+    const { commit } = await start({ [`sites/${last}/b.txt`]: 'first' });
+    const stopped = await untilGatewaySync(
+      address,
+      'a stopped rollout',
+      (resource) => condition(resource, 'RolledOut')?.reason === 'PreviewFailed',
+      180_000,
+    );
+    const [group, ...others] = (await failing(stopped)) ?? [];
+    assert.deepEqual([group?.pods, others], [[last], []]);
+    assert.match(group?.why ?? '', /site\/b\.txt/);
+    rmSync(foreign, { recursive: true });
+    await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, `sync.io/retry-rollout=${commit}`);
+    await untilStatus('the commit', ({ rollout }) => rollout?.phase === 'Complete' && rollout.stableCommit === commit);
+    assert.equal(contentOf(foreign), 'first');
+  });
 });

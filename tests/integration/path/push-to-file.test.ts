@@ -42,35 +42,6 @@ suite('from push to file', { concurrency: 2 }, () => {
     assert.equal(report.status?.commit, commit);
     assert.deepEqual(report.status?.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
   });
-
-  test('a release moves the gateways to its tag', slow, async (t) => {
-    const world = await startPath(t, files);
-    await world.repository.tag('v1.0.0', { annotated: true });
-    await world.repository.commit({ files: { 'config/a.txt': 'second' } });
-    assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
-    await untilContent(world, 'second');
-    assert.equal(
-      await world.post('release', {
-        action: 'published',
-        release: { tag_name: 'v1.0.0', draft: false, prerelease: false },
-      }),
-      202,
-    );
-    await untilContent(world, 'first');
-  });
-
-  test('a file that the repository removes is deleted, and a foreign file stays', slow, async (t) => {
-    const world = await startPath(t, files);
-    await untilContent(world, 'first');
-    await world.repository.commit({ files: { 'config/b.txt': null, 'config/a.txt': 'second' } });
-    assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
-    await untilContent(world, 'second');
-    // Files are created and removed one at a time.
-    await until(() => readdir(path.join(world.data, 'config')), {
-      describe: 'the other file to be gone',
-      accept: (names) => names.join() === 'a.txt',
-    });
-  });
 });
 
 suite('the content arrives even if a program is killed on the way', { concurrency: 2 }, () => {

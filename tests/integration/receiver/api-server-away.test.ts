@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
-import { annotationsOf, createGatewaySync, startReceiver } from './start-receiver.ts';
+import { annotationsOf, createGatewaySync, startOwnReceiver } from './start-receiver.ts';
 
 // A separate API server: it is stopped here.
 let server: ApiServer;
@@ -12,7 +12,7 @@ before(async () => {
 after(() => server.stop());
 
 test('a delivery gets 503 without the API server, and 202 as soon as it is back', async (t) => {
-  const receiver = await startReceiver(t, server.kubeconfig);
+  const receiver = await startOwnReceiver(t, server.kubeconfig);
 
   const withoutCrd = await receiver.post('default/demo', { ref: 'v0' });
   assert.equal(withoutCrd.status, 503, 'a missing CRD is not a missing resource');

@@ -9,14 +9,14 @@ import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
-import { startReceiver } from './start-receiver.ts';
+import { startOwnReceiver } from './start-receiver.ts';
 
 const cluster = await connectCluster();
 
 test('a renewed certificate is served without a restart, and open connections stay open', async (t) => {
   const volume = await mountedSecret(t);
   const old = await volume.publish('old');
-  const receiver = await startReceiver(t, cluster.kubeconfig, volume.environment);
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig, volume.environment, { certificateRefreshMs: 200 });
   const open = await handshake(t, receiver.port);
   assert.equal(fingerprintOf(open), await old.fingerprint());
   // One that has asked for nothing would be closed after 10 s.
@@ -27,7 +27,6 @@ test('a renewed certificate is served without a restart, and open connections st
   const expected = await renewed.fingerprint();
   await until(async () => fingerprintOf(await handshake(t, receiver.port)), {
     describe: 'a handshake with the renewed certificate',
-    interval: 500,
     accept: (fingerprint) => fingerprint === expected,
   });
   assert.match(await ask(open), /^HTTP\/1\.1 4\d\d /);

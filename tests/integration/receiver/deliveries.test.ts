@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { annotationsOf, createGatewaySync, patchOnlyKubeconfig, startReceiver } from './start-receiver.ts';
+import { annotationsOf, createGatewaySync, patchOnlyKubeconfig, startOwnReceiver } from './start-receiver.ts';
 
 const cluster = await connectCluster();
 const github = (event: string) => ({ 'X-GitHub-Event': event });
@@ -12,7 +12,7 @@ const github = (event: string) => ({ 'X-GitHub-Event': event });
 test('a request and a push are stored in separate annotations, with only patch permission', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const receiver = await startReceiver(t, await patchOnlyKubeconfig(cluster, namespace));
+  const receiver = await startOwnReceiver(t, await patchOnlyKubeconfig(cluster, namespace));
 
   const release = { action: 'published', release: { tag_name: 'v1.2.3', draft: false } };
   const requested = await receiver.post(`${namespace}/demo`, release, github('release'));
@@ -39,7 +39,7 @@ test('a request and a push are stored in separate annotations, with only patch p
 test('stored annotations belong to the field manager of the receiver', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const receiver = await startReceiver(t, cluster.kubeconfig);
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig);
   await receiver.post(`${namespace}/demo`, { ref: 'v1' });
   const json = await cluster.kubectl(
     'get',
@@ -61,7 +61,7 @@ test('stored annotations belong to the field manager of the receiver', async (t)
 test('a burst for one resource is answered completely, and the newest request is stored', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const receiver = await startReceiver(t, cluster.kubeconfig);
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig);
   const replies = await Promise.all(
     Array.from({ length: 300 }, (_, i) =>
       receiver.post(`${namespace}/demo`, { ref: i % 2 ? `v${i}` : 'refs/heads/main' }),
@@ -81,7 +81,7 @@ test('a burst for one resource is answered completely, and the newest request is
 test('a missing resource results in 404, and a wrong signature in 401 as for existing ones', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET: 'key' });
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET: 'key' });
   const body = JSON.stringify({ ref: 'v1' });
   const good = { 'X-Hub-Signature-256': signDelivery(body, 'key') };
   const bad = { 'X-Hub-Signature-256': `sha256=${'0'.repeat(64)}` };
@@ -102,17 +102,17 @@ test('a missing permission results in 500 without Retry-After, never in 404', sl
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const kubeconfig = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
-  const receiver = await startReceiver(t, kubeconfig);
+  const receiver = await startOwnReceiver(t, kubeconfig);
   const { status, headers, body } = await receiver.post(`${namespace}/demo`, { ref: 'v1' });
   assert.deepEqual([status, headers.get('retry-after'), body.reason], [500, null, 'ApiServerRefused']);
   await receiver.program.waitForLog(/the API server rejected a patch/);
 });
 
 test('a receiver without authentication reports that', async (t) => {
-  const open = await startReceiver(t, cluster.kubeconfig);
+  const open = await startOwnReceiver(t, cluster.kubeconfig);
   assert.match(open.program.output, /"level":"warn".*authentication is off/);
   assert.match(await (await fetch(open.metricsUrl)).text(), /^sync_receiver_unauthenticated 1$/m);
-  const closed = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_BEARER_TOKEN: 'token' });
+  const closed = await startOwnReceiver(t, cluster.kubeconfig, { WEBHOOK_BEARER_TOKEN: 'token' });
   assert.doesNotMatch(closed.program.output, /authentication is off/);
   assert.match(await (await fetch(closed.metricsUrl)).text(), /^sync_receiver_unauthenticated 0$/m);
 });
@@ -120,7 +120,7 @@ test('a receiver without authentication reports that', async (t) => {
 test('an oversized chunked body results in 413, and the process continues', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const receiver = await startReceiver(t, cluster.kubeconfig);
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig);
   const status = await new Promise((resolve, reject) => {
     const path = `/webhook/${namespace}/demo`;
     const outgoing = request({

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
-import { createGatewaySync, startReceiver } from './start-receiver.ts';
+import { createGatewaySync, startOwnReceiver } from './start-receiver.ts';
 
 const cluster = await connectCluster();
 
@@ -17,7 +17,7 @@ test('a secret is rotated without a restart, and both values are accepted in the
   t.after(() => rm(directory, { recursive: true }));
   const file = join(directory, 'webhook-token');
   await writeFile(file, 'old\n');
-  const receiver = await startReceiver(t, cluster.kubeconfig, {
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig, {
     WEBHOOK_BEARER_TOKEN_FILE: file,
     WEBHOOK_BEARER_TOKEN: 'inline',
   });
@@ -38,7 +38,9 @@ test('a secret is rotated without a restart, and both values are accepted in the
 });
 
 test('a missing secret file rejects all deliveries, and is logged', async (t) => {
-  const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: '/nowhere/webhook-secret' });
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig, {
+    WEBHOOK_HMAC_SECRET_FILE: '/nowhere/webhook-secret',
+  });
   await receiver.program.waitForLog(/"level":"error".*no HMAC secret found in \/nowhere\/webhook-secret.*not ready/);
   assert.equal((await receiver.post('default/demo', { ref: 'v1' })).status, 401);
 });
@@ -51,7 +53,7 @@ test(
     t.after(() => rm(directory, { recursive: true }));
     const file = join(directory, 'webhook-secret');
     await writeFile(join(directory, 'hmac-key'), 'secret');
-    const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
+    const receiver = await startOwnReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
     const readiness = async () => (await fetch(`${receiver.healthUrl}/readyz`)).status;
     assert.equal(await readiness(), 503);
     assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
@@ -70,7 +72,7 @@ test('a receiver with secrets of single resources only is ready', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'receiver-own-'));
   t.after(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, 'team.demo'), 'own');
-  const receiver = await startReceiver(t, cluster.kubeconfig, {
+  const receiver = await startOwnReceiver(t, cluster.kubeconfig, {
     WEBHOOK_HMAC_SECRET_FILE: join(directory, 'webhook-secret'),
   });
   assert.equal((await fetch(`${receiver.healthUrl}/readyz`)).status, 200);

@@ -4,6 +4,8 @@ import type { TestContext } from 'node:test';
 /** A TCP connection between two programs that a test can hold up and break. */
 export interface SlowLink {
   url: string;
+  /** Number of open connections. */
+  readonly size: number;
   /** From now on nothing passes, either way. */
   hold(): void;
   /** What was held passes, and all that comes after it. */
@@ -52,5 +54,8 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
       for (const socket of sockets) socket.resume();
     },
     cut,
+    get size() {
+      return sockets.size / 2;
+    },
   };
 }

@@ -1,14 +1,17 @@
 import type { TestContext } from 'node:test';
+import { readReceiverConfig } from '../../../receiver/config.ts';
+import { type ReceiverHost, runReceiver } from '../../../receiver/run-receiver.ts';
 import { callApi } from '../../../scripts/testbed/call-api.ts';
 import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { ServerDetails } from '../../../scripts/testbed/server-details.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { type OwnProgram, startOwnProgram } from '../../support/own-program.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 
-export interface Receiver {
-  program: Program;
+export interface Receiver<P = Program> {
+  program: P;
   port: number;
   healthUrl: string;
   metricsUrl: string;
@@ -22,19 +25,42 @@ interface Reply {
   body: Record<string, unknown>;
 }
 
-/** Runs the bundle against a cluster, and waits until it listens. */
+/** Runs a receiver in the process of the test against a cluster, and waits until it listens. */
+export async function startOwnReceiver(
+  t: TestContext,
+  kubeconfig: string,
+  env: Record<string, string> = {},
+  times: ReceiverHost['times'] = {},
+): Promise<Receiver<OwnProgram<void>>> {
+  const { environment, ...receiver } = await environmentOf(kubeconfig, env);
+  const config = readReceiverConfig(environment);
+  const options = { name: 'receiver', env: environment, level: config.log.level };
+  const program = startOwnProgram(t, options, (host) =>
+    runReceiver(config, { ...host, times: { lameDuckMs: 0, ...times } }),
+  );
+  await program.waitForLog(/"msg":"listening"/);
+  return { program, ...receiver };
+}
+
+/** Runs such a receiver as a process, for tests that signal or inspect it. */
 export async function startReceiver(
   t: TestContext,
   kubeconfig: string,
   env: Record<string, string> = {},
   nodeArgs: string[] = [],
 ): Promise<Receiver> {
+  const { environment, ...receiver } = await environmentOf(kubeconfig, env);
+  const program = startProgram(t, 'dist/receiver.mjs', { nodeArgs, env: environment });
+  await program.waitForLog(/"msg":"listening"/);
+  return { program, ...receiver };
+}
+
+async function environmentOf(kubeconfig: string, env: Record<string, string>) {
   const port = await freePort();
   const health = await freePort();
   const metrics = await freePort();
-  const program = startProgram(t, 'dist/receiver.mjs', {
-    nodeArgs,
-    env: {
+  return {
+    environment: {
       KUBECONFIG: kubeconfig,
       RECEIVER_HOST: '127.0.0.1',
       RECEIVER_PORT: String(port),
@@ -42,14 +68,10 @@ export async function startReceiver(
       METRICS_PORT: String(metrics),
       ...env,
     },
-  });
-  await program.waitForLog(/"msg":"listening"/);
-  return {
-    program,
     port,
     healthUrl: `http://127.0.0.1:${health}`,
     metricsUrl: `http://127.0.0.1:${metrics}/metrics`,
-    post: async (target, body, headers = {}) => {
+    post: async (target: string, body: object | string, headers: Record<string, string> = {}): Promise<Reply> => {
       const response = await fetch(`http://127.0.0.1:${port}/webhook/${target}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', ...headers },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket, connect as tcpConnect } from 'node:net';
-import { suite, type TestContext, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { callApi } from '../../../scripts/testbed/call-api.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
-import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
+import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import type { ServerDetails } from '../../../scripts/testbed/server-details.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
@@ -117,53 +117,6 @@ suite('a reflector of a resource', () => {
     assert.deepEqual(deleted, [{ type: 'deleted', key: `${namespace}/many-1`, previous: 'x' }]);
   });
 
-  test('recovers after the API server was down, with the changes made in the meantime', slow, async (t) => {
-    const cluster = await startApiServer();
-    t.after(() => cluster.stop());
-    await until(() => write(cluster, configMap('default', 'stays', '1')), { describe: 'the namespace default' });
-    await write(cluster, configMap('default', 'goes', '1'));
-    const view = mirror(t, cluster.kubeconfig, 'default');
-    await untilStore(view, { stays: '1', goes: '1' });
-    await cluster.stopApiServer();
-    await until(() => view.restarts.length > 0, { describe: 'the end of the watch' });
-    await cluster.startApiServer();
-    await write(cluster, configMap('default', 'stays', '2'));
-    await remove(cluster, configMap('default', 'goes', '1'));
-    await untilStore(view, { stays: '2' });
-  });
-
-  test('detects that the API server was restored from a backup with older versions', slow, async (t) => {
-    const cluster = await startApiServer();
-    t.after(() => cluster.stop());
-    await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
-    await write(cluster, configMap('default', 'removed', '1'));
-    const restore = await cluster.backUp();
-    const view = mirror(t, cluster.kubeconfig, 'default', { idleTimeoutMs: 1_500 });
-    for (let value = 2; value < 50; value += 1) await write(cluster, configMap('default', 'changed', `${value}`));
-    await remove(cluster, configMap('default', 'removed', '1'));
-    await write(cluster, configMap('default', 'added', '1'));
-    await untilStore(view, { changed: '49', added: '1' });
-    await restore();
-    await untilStore(view, { changed: '1', removed: '1' });
-    await write(cluster, configMap('default', 'changed', 'later'));
-    await untilStore(view, { changed: 'later', removed: '1' });
-  });
-
-  test('detects that even if the backup is so recent that versions soon exceed the earlier ones', slow, async (t) => {
-    const cluster = await startApiServer();
-    t.after(() => cluster.stop());
-    await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
-    await write(cluster, configMap('default', 'removed', '1'));
-    const restore = await cluster.backUp();
-    const view = mirror(t, cluster.kubeconfig, 'default');
-    await write(cluster, configMap('default', 'changed', '2'));
-    await remove(cluster, configMap('default', 'removed', '1'));
-    await untilStore(view, { changed: '2' });
-    await restore();
-    for (let value = 0; value < 50; value += 1) await write(cluster, configMap('default', 'added', `${value}`));
-    await untilStore(view, { changed: '1', removed: '1', added: '49' });
-  });
-
   test('detects a connection without any data', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
@@ -230,6 +183,46 @@ suite('a reflector of a resource', () => {
     await until(() => view.restarts.length >= 2, { describe: 'two failures' });
     proxy.refuse(false);
     await untilStore(view, { a: '2' });
+  });
+});
+
+suite('a reflector of a resource of an API server that is stopped or restored', slow, () => {
+  let cluster: ApiServer;
+  before(async () => {
+    cluster = await startApiServer();
+    await until(() => write(cluster, configMap('default', 'first', '1')), { describe: 'the namespace default' });
+  });
+  after(() => cluster.stop());
+
+  test('recovers, with the changes made in the meantime', async (t) => {
+    const view = mirror(t, cluster.kubeconfig, 'default');
+    await untilStore(view, { first: '1' });
+    await cluster.stopApiServer();
+    await until(() => view.restarts.length > 0, { describe: 'the end of the watch' });
+    await cluster.startApiServer();
+    await write(cluster, configMap('default', 'changed', '1'));
+    await remove(cluster, configMap('default', 'first', '1'));
+    await untilStore(view, { changed: '1' });
+  });
+
+  test('detects a backup with older versions, even one that is so recent that newer ones soon follow', async (t) => {
+    await write(cluster, configMap('default', 'changed', '1'));
+    await write(cluster, configMap('default', 'removed', '1'));
+    const restore = await cluster.backUp();
+    const view = mirror(t, cluster.kubeconfig, 'default', { idleTimeoutMs: 1_500 });
+    for (let value = 2; value < 50; value += 1) await write(cluster, configMap('default', 'changed', `${value}`));
+    await remove(cluster, configMap('default', 'removed', '1'));
+    await write(cluster, configMap('default', 'added', '1'));
+    await untilStore(view, { changed: '49', added: '1' });
+    await restore();
+    await untilStore(view, { changed: '1', removed: '1' });
+    await write(cluster, configMap('default', 'changed', '2'));
+    await remove(cluster, configMap('default', 'removed', '1'));
+    const recent = mirror(t, cluster.kubeconfig, 'default');
+    await untilStore(recent, { changed: '2' });
+    await restore();
+    for (let value = 0; value < 50; value += 1) await write(cluster, configMap('default', 'added', `${value}`));
+    await untilStore(recent, { changed: '1', removed: '1', added: '49' });
   });
 });
 
