@@ -1,16 +1,15 @@
 import { lookup } from 'node:dns/promises';
 import { tmpdir } from 'node:os';
 import { WaitingError } from '../shared/errors.ts';
+import type { Host } from '../shared/host.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { anyAddress } from '../shared/io/http/any-address.ts';
 import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
-import type { CredentialSource } from '../shared/io/kubernetes/credentials.ts';
 import { ServerClock } from '../shared/io/kubernetes/server-clock.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
-import type { Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
@@ -43,14 +42,7 @@ const WAITING_GRACE_MS = 20_000;
 /** Labels can change while the resource doesn't; the kubelet takes about a minute to write them. */
 const RECONSIDER_MS = 15_000;
 
-/** The process that an agent runs in. */
-export interface AgentHost {
-  /** Stops the agent. */
-  signal: AbortSignal;
-  log: Logger;
-  /** For git and for proxies. */
-  environment: NodeJS.ProcessEnv;
-  credentials: CredentialSource;
+export interface AgentHost extends Host {
   user: User;
   /** Overrides of production times (ms). */
   times?: Pick<SyncLoopOptions, 'apiGraceMs'> & Pick<ReportWriterOptions, 'firstCheckMs'>;

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../shared/host.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
 import { Git } from '../shared/io/git/git.ts';
 import { anyAddress } from '../shared/io/http/any-address.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
-import type { CredentialSource } from '../shared/io/kubernetes/credentials.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
-import type { Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { type AdmissionOptions, serveAdmission } from './certificates/serve-admission.ts';
@@ -38,14 +37,7 @@ const DRAIN_MS = 5_000;
 /** Time for the work in progress to end after a signal to stop (ms); nothing is written later. */
 const HAND_OVER_MS = 500;
 
-/** The process that a controller runs in. */
-export interface ControllerHost {
-  /** Stops the controller. */
-  signal: AbortSignal;
-  log: Logger;
-  /** For git and for proxies. */
-  environment: NodeJS.ProcessEnv;
-  credentials: CredentialSource;
+export interface ControllerHost extends Host {
   /** Directories that no other user can read, for repositories and, in memory, for keys. */
   scratch: string;
   keys: string;

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimit } from '../shared/domain/rate-limit.ts';
+import type { Host } from '../shared/host.ts';
 import { anyAddress } from '../shared/io/http/any-address.ts';
 import { listen } from '../shared/io/http/listen.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
@@ -38,12 +39,7 @@ const TIME_PERIOD_MS = 30_000;
 /** Maximum number of addresses with remembered failures; they need about 1 MB. */
 const MAX_ADDRESSES = 10_000;
 
-/** The process that a receiver runs in. */
-export interface ReceiverHost {
-  /** Shuts the receiver down. */
-  signal: AbortSignal;
-  log: Logger;
-  credentials: CredentialSource;
+export interface ReceiverHost extends Omit<Host, 'environment'> {
   /** Overrides of production times (ms). */
   times?: { lameDuckMs?: number; certificateRefreshMs?: number };
 }
@@ -107,12 +103,7 @@ async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promis
   }
 }
 
-interface Parts {
-  client: KubernetesClient;
-  clock: ServerClock;
-  metrics: ReceiverMetrics;
-  log: Logger;
-}
+type Parts = ReturnType<typeof createClient> & { metrics: ReceiverMetrics; log: Logger };
 
 function createHandler(config: Config, { client, clock, metrics, log }: Parts): RequestListener {
   const { maxBodyBytes, maxFailuresPerMinute, trustedHops } = config;
@@ -147,10 +138,7 @@ function createHandler(config: Config, { client, clock, metrics, log }: Parts): 
   });
 }
 
-function createClient(
-  credentials: CredentialSource,
-  metrics: ReceiverMetrics,
-): { client: KubernetesClient; clock: ServerClock } {
+function createClient(credentials: CredentialSource, metrics: ReceiverMetrics) {
   const clock = new ServerClock();
   const client = new KubernetesClient(credentials, {
     userAgent: `stoker-receiver/${version}`,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
+import type { Host } from '../../shared/host.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
-import { createLogger, type Logger, type LogOptions } from '../../shared/log.ts';
+import { createLogger, type LogOptions } from '../../shared/log.ts';
 import { cleanUp, type Scope } from './clean-up.ts';
 import { type Program, untilMatch } from './program.ts';
 
@@ -11,14 +12,6 @@ export interface OwnProgram<Ending> extends Pick<Program, 'output' | 'waitForLog
   ended: Promise<Ending>;
   /** Shuts the program down and waits until it has ended. */
   stop(): Promise<Ending>;
-}
-
-/** What a program gets from the process that it runs in. */
-interface Host {
-  signal: AbortSignal;
-  log: Logger;
-  environment: NodeJS.ProcessEnv;
-  credentials: ApiCredentials;
 }
 
 /** Time for a program to end after its test (ms); a query to a server that doesn't respond can take longer. */

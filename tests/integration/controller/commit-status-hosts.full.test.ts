@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
-import { condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
 import { answerWith, arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
 import { startStatusHost, store } from './start-status-host.ts';
@@ -42,27 +42,6 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
       'no word of it',
       (resource) => condition(resource, 'CommitStatus')?.status === 'True',
     );
-  });
-
-  test('delays no sync if the server never answers', async (t) => {
-    const { address, commit, repository, reportAll } = await arrange(t, { answer: () => {} });
-    const started = performance.now();
-    await reportAll({});
-    // A post has 15 s.
-    await untilGatewaySync(address, 'ready', isReady, 14_000);
-    const next = await repository.commit({ files: { 'config/a': '2' } });
-    await push(address, 'main');
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === next, 14_000);
-    await reportAll({}, next);
-    const { status } = await untilGatewaySync(
-      address,
-      'ready',
-      (resource) => resource.status?.gateways?.synced === 2,
-      14_000,
-    );
-    assert.equal(status?.commitStatus, undefined);
-    assert.notEqual(commit, next);
-    t.diagnostic(`two syncs in ${Math.round(performance.now() - started)} ms`);
   });
 
   test("is sent to the API of the repository's server if no URL is configured", async (t) => {

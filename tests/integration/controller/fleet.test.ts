@@ -7,22 +7,19 @@ import { slow } from '../../support/depth.ts';
 import { injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { startController } from '../../support/start-controller.ts';
+import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
-async function arrange(
-  t: TestContext,
-  environment: Record<string, string> = {},
-): Promise<{ address: Address; commit: string; repo: string; commitAgain: () => Promise<string> }> {
+const newAddress = shareController();
+
+async function arrange(t: TestContext) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
-  const address = { namespace: await createNamespace(t), name: 'app' };
-  await startController(t, address.namespace, environment);
+  const address = newAddress();
   await applyGatewaySync(address, { repo: repository.url });
   await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
-  const commitAgain = () => repository.commit({ files: { 'config/a': `${Math.random()}` } });
-  return { address, commit, repo: repository.url, commitAgain };
+  return { address, commit };
 }
 
 interface RoleBinding {
@@ -79,7 +76,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     const table = await kubectl('get', 'gsync', name, '--namespace', namespace);
     assert.match(
       table,
-      /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+ROLLOUT\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/,
+      /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+ROLLOUT\s+AGE\s+app-\d+\s+main\s+3\/3 synced\s+True\s+Synced/,
     );
   });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { slow } from '../../support/depth.ts';
 import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController } from '../../support/start-controller.ts';
@@ -64,16 +63,5 @@ suite('a resource that follows releases', { concurrency: 4 }, () => {
     await repository.git('tag', '--force', '--annotate', '--message', 'x', 'v1.4.0', moved);
     await push(address, 'main');
     await untilTag(address, 'v1.4.0', moved);
-  });
-
-  test('looks for a newer tag when another resource of the repository has an event', slow, async (t) => {
-    const { address, repository, release, first } = await arrange(t);
-    await untilTag(address, 'v1.4.0', first);
-    const other = { ...address, name: `${address.name}-main` };
-    await applyGatewaySync(other, { repo: repository.url, ref: 'main' });
-    await untilGatewaySync(other, 'resolved', ({ status }) => status?.lastSyncCommit !== undefined);
-    const second = await release('v1.4.1');
-    await push(other, 'unfollowed');
-    await untilTag(address, 'v1.4.1', second);
   });
 });

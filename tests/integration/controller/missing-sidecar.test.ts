@@ -4,7 +4,6 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
-import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -48,18 +47,6 @@ async function arrange(t: TestContext, ref = 'main') {
 }
 
 suite('a pod that was created while the webhook was unavailable', () => {
-  test('no longer counts when its resource is gone, even if another one stays', slow, async (t) => {
-    const { address, repository } = await arrange(t);
-    const { namespace } = address;
-    await applyGatewaySync({ ...address, name: 'stays' }, { repo: repository.url });
-    await createPod(gatewayPod(namespace, 'slipped', { 'sync.io/cr-name': 'app' }));
-    const metricsPort = await freePort();
-    await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
-    await until(() => gauge(metricsPort), { describe: 'one pod', accept: (count) => count === 1 });
-    await kubectl('delete', 'gatewaysync/app', '--namespace', namespace);
-    await until(() => gauge(metricsPort), { describe: 'no pod', accept: (count) => count === 0, timeout: 45_000 });
-  });
-
   test('shows in the status, in one event, and in a metric', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;

@@ -4,7 +4,6 @@ import { kubectl } from '../../support/cluster.ts';
 import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController } from '../../support/start-controller.ts';
-import { until } from '../../support/until.ts';
 
 const newAddress = shareController();
 
@@ -49,23 +48,6 @@ suite('a resource with spec.webhook.from', { concurrency: 4 }, () => {
       ({ status }) => status?.lastRequest?.id === 'one' && status.lastRequest.outcome !== 'Pending',
     );
     assert.deepEqual([ignored.status?.lastRequest?.outcome, ignored.status?.lastSyncCommit], ['Ignored', commits.main]);
-  });
-
-  test('ignores requests for itself, and those of before the edit', async (t) => {
-    const { repository, hub, follower, commits } = await arrange(t);
-    await request(follower, 'v1', { id: 'own' });
-    await request(hub, 'v2', { id: 'hub' });
-    const second = Math.floor(Date.now() / 1_000);
-    await untilCommit(follower, commits.v2);
-    const late = newAddress();
-    await until(() => Date.now() / 1_000 > second + 1, {
-      describe: 'the next second, because edits have no fractions',
-    });
-    await applyGatewaySync(late, { repo: repository.url }, { webhook: { from: hub.name } });
-    const { status } = await untilCommit(late, commits.main);
-    assert.equal(status?.lastRequest, undefined);
-    await request(hub, 'v1', { id: 'next' });
-    for (const address of [follower, late]) await untilCommit(address, commits.v1);
   });
 
   test('keeps what it follows while its hub is missing, and continues with the next one', async (t) => {

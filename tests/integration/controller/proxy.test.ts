@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
@@ -113,19 +112,5 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
         { name: 'no_proxy', value: '10.0.0.0/8' },
       ],
     );
-  });
-
-  test('reports a repository as unreachable if the proxy is down', async (t) => {
-    const world = await arrange(t);
-    const { server, namespace } = world;
-    await startController(t, namespace, { HTTP_PROXY: `http://127.0.0.1:${await freePort()}` });
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: world.url });
-    const resource = await untilGatewaySync(
-      { namespace, name: 'app' },
-      'unreachable',
-      (seen) => condition(seen, 'RefResolved')?.status === 'False',
-    );
-    assert.equal(condition(resource, 'RefResolved')?.reason, 'GitUnreachable');
-    assert.deepEqual(server.requests, []);
   });
 });

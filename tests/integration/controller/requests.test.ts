@@ -267,49 +267,6 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
   });
 });
 
-suite('an edit of spec.git.repo', { concurrency: 4 }, () => {
-  test('ends a request for the old repository', async (t) => {
-    const { address, git } = await arrange(t);
-    await request(address, 'v1', { id: 'old' });
-    await untilOutcome(address, 'old', 'Applied');
-    const other = await git.createRepository('other');
-    const wrong = await other.commit({ files: { 'config/a': 'wrong' } });
-    await other.tag('v1');
-    const main = await other.commit({ files: { 'config/a': 'right' } });
-    assert.notEqual(wrong, main);
-    await applyGatewaySync(address, { repo: other.url });
-    const { status } = await untilGatewaySync(address, 'moved', (resource) => resource.status?.lastSyncCommit === main);
-    assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
-    assert.equal(status?.lastRequest?.outcome, 'Superseded');
-    assert.match(status?.lastRequest?.message ?? '', /spec\.git\.repo was edited/);
-    assert.equal(status?.observedRepo, other.url);
-    await request(address, 'v1', { id: 'new' });
-    await untilOutcome(address, 'new', 'Applied');
-    await untilCommit(address, wrong);
-  });
-});
-
-suite('a release and a push that are both allowed', { concurrency: 4 }, () => {
-  const spec = { webhook: { allowedRefs: ['v*', 'develop'] } };
-  const untilSettled = (address: Address) =>
-    untilGatewaySync(
-      address,
-      'settled',
-      ({ status }) => status?.lastPush?.outcome === 'Applied' && status.lastRequest?.outcome === 'Superseded',
-    );
-
-  test('result in the newer one, one after the other', async (t) => {
-    const { address, commits } = await arrange(t, spec);
-    const at = new Date();
-    await request(address, 'v1', { id: 'release', at });
-    await untilOutcome(address, 'release', 'Applied');
-    await push(address, 'develop', new Date(at.getTime() + 1));
-    const { status } = await untilSettled(address);
-    assert.equal(status?.lastSyncCommit, commits.develop);
-    assert.match(status?.lastRequest?.message ?? '', /newer push to refs\/heads\/develop/);
-  });
-});
-
 suite('a status that is wiped while no controller runs', { concurrency: 4 }, () => {
   test('lets neither an older request nor an older push supersede an edit', slow, async (t) => {
     const { address, repository, commits, controller } = await arrangeWithController(t, {

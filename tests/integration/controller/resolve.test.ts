@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { suite, test } from 'node:test';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
-import type { GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -27,19 +27,11 @@ const refused = (name: string, namespace: string) =>
     (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'False',
   );
 
-async function serve(
-  t: { after: (f: () => Promise<void>) => void },
-  ...options: Parameters<typeof startGitServer>
-): Promise<GitServer> {
-  const server = await gitServerFor(t, ...options);
-  return server;
-}
-
 const newAddress = shareController();
 
 suite('the ref of a resource', { concurrency: 4 }, () => {
   test('is resolved over HTTP, whatever kind it is', async (t) => {
-    const server = await serve(t);
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('kinds');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('plain');
@@ -100,7 +92,7 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
   });
 
   test('is resolved with a token and a private CA, and the token shows nowhere', slow, async (t) => {
-    const server = await serve(t, {
+    const server = await gitServerFor(t, {
       tls: true,
       credentials: { username: 'x-access-token', password: 'hunter2secret' },
     });
@@ -163,7 +155,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   ];
   for (const { name, git, reason, words } of cases) {
     test(name, async (t) => {
-      const server = await serve(t);
+      const server = await gitServerFor(t);
       const repository = await server.createRepository('any');
       await repository.commit({ files: { 'config/a': '1' } });
       const address = newAddress();
@@ -180,18 +172,18 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   }
 
   test('a missing Secret, and is removed once the Secret exists', slow, async (t) => {
-    const server = await serve(t, { tls: true, credentials: { username: 'x-access-token', password: 'right' } });
+    const server = await gitServerFor(t, { tls: true, credentials: { username: 'x-access-token', password: 'right' } });
     const repository = await server.createRepository('private');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
-    const namespace = await createNamespace(t);
-    await startController(t, namespace);
+    const address = newAddress();
+    const { namespace } = address;
     const git = {
       repo: repository.url,
       auth: { token: { secretRef: { name: 'git', key: 'token' } } },
       caSecretRef: { name: 'git', key: 'ca' },
     };
-    await applyGatewaySync({ namespace, name: 'x' }, git, { polling: { enabled: true, interval: '5s' } });
-    const missing = await refused('x', namespace);
+    await applyGatewaySync(address, git, { polling: { enabled: true, interval: '5s' } });
+    const missing = await refused(address.name, address.namespace);
     assert.equal(condition(missing, 'RefResolved')?.reason, 'SecretNotFound');
     assert.match(condition(missing, 'RefResolved')?.message ?? '', /Secret .*\/git doesn't exist; create it/);
     assert.equal(condition(missing, 'Stalled')?.status, 'True');
@@ -206,7 +198,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
       `--from-file=ca=${server.caFile}`,
     );
     const wrong = await untilGatewaySync(
-      { namespace, name: 'x' },
+      address,
       'refused by the host',
       (gatewaySync) => condition(gatewaySync, 'RefResolved')?.reason === 'AuthenticationFailed',
     );
@@ -216,7 +208,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
       '--force-conflicts',
     );
     const { status } = await untilGatewaySync(
-      { namespace, name: 'x' },
+      address,
       'resolved',
       (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'True',
     );
@@ -224,19 +216,18 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   });
 
   test('an invalid profile, although the commit is resolved', async (t) => {
-    const server = await serve(t);
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('any');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
-    const namespace = await createNamespace(t);
-    await startController(t, namespace);
+    const address = newAddress();
     const patches = [{ file: '../other.json', set: { port: '8043' } }];
     const mappings = [
       { source: 'sites/{{ .Vars.site }}', destination: 'config' },
       { source: 'config', destination: 'config', patches },
     ];
     const sync = { profiles: { default: { mappings } } };
-    await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url }, { sync });
-    const gatewaySync = await resolved('x', namespace);
+    await applyGatewaySync(address, { repo: repository.url }, { sync });
+    const gatewaySync = await resolved(address.name, address.namespace);
     assert.equal(gatewaySync.status?.lastSyncCommit, commit);
     assert.equal(condition(gatewaySync, 'ProfilesValid')?.reason, 'InvalidProfile');
     for (const type of ['ProfilesValid', 'Ready', 'Stalled'] as const) {
@@ -248,7 +239,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   });
 
   test('a loopback repository, unless that is allowed', async (t) => {
-    const server = await serve(t);
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('local');
     await repository.commit({ files: { 'config/a': '1' } });
     const namespace = await createNamespace(t);
@@ -268,7 +259,7 @@ const ownAddress = Object.values(networkInterfaces())
 test("a redirect to another host, such as a loopback address, isn't followed", {
   skip: !ownAddress && 'this machine has no address but the loopback one',
 }, async (t) => {
-  const server = await serve(t);
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('inside');
   await repository.commit({ files: { 'config/a': '1' } });
   const host = createServer((request, response) => {
@@ -287,26 +278,17 @@ test("a redirect to another host, such as a loopback address, isn't followed", {
 
 suite('polling of a repository', { concurrency: 4 }, () => {
   test('finds a push without a webhook, and writes nothing when there is none', slow, async (t) => {
-    const server = await serve(t);
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('polled');
     await repository.commit({ files: { 'config/a': '1' } });
-    const namespace = await createNamespace(t);
-    await startController(t, namespace);
-    await applyGatewaySync(
-      { namespace, name: 'x' },
-      { repo: repository.url },
-      { polling: { enabled: true, interval: '5s' } },
-    );
-    const before = await resolved('x', namespace);
+    const address = newAddress();
+    await applyGatewaySync(address, { repo: repository.url }, { polling: { enabled: true, interval: '5s' } });
+    const before = await resolved(address.name, address.namespace);
     const asked = server.requests.length;
     await until(() => server.requests.length >= asked + 2, { describe: 'two more polls' });
-    const quiet = await resolved('x', namespace);
+    const quiet = await resolved(address.name, address.namespace);
     assert.equal(quiet.metadata.resourceVersion, before.metadata.resourceVersion);
     const commit = await repository.commit({ files: { 'config/a': '2' } });
-    await untilGatewaySync(
-      { namespace, name: 'x' },
-      'the new commit',
-      ({ status }) => status?.lastSyncCommit === commit,
-    );
+    await untilGatewaySync(address, 'the new commit', ({ status }) => status?.lastSyncCommit === commit);
   });
 });

@@ -5,7 +5,6 @@ import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -152,43 +151,6 @@ const shortOf = (agents: Agents, names: Record<string, string>) =>
       had.map((entry) => names[entry.split(' ')[0] ?? ''] ?? entry),
     ]),
   );
-
-/** A repository with two commits, and gateways without agents. */
-async function arrangeReports(t: TestContext, labels: Record<string, object>) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
-  const repository = await server.createRepository('app');
-  const first = await repository.commit({ files: { 'config/a': '1' } });
-  const second = await repository.commit({ files: { 'config/a': '2' } });
-  const address = { namespace: await createNamespace(t), name: 'app' };
-  await startController(t, address.namespace);
-  for (const [name, more] of Object.entries(labels)) {
-    const pod = injectedPod(address.namespace, name, 'app');
-    await apply({ ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...more } } });
-  }
-  const reportOn = (name: string, status: { commit: string; revision?: string; rollout?: number }) =>
-    report({ namespace: address.namespace, name }, { ref: 'main', agentVersion: '0.1.0', ...status });
-  const untilBegun = () => untilGatewaySync(address, 'a rollout', ({ status }) => status?.rollout !== undefined);
-  return { address, repository, first, second, reportOn, untilBegun };
-}
-
-suite('the first state of a rollout', { concurrency: 2 }, () => {
-  test('is what most gateways have when spec.rollout is added, whatever one of them reports', slow, async (t) => {
-    const { address, repository, first, second, reportOn, untilBegun } = await arrangeReports(t, pods);
-    await applyGatewaySync(address, { repo: repository.url });
-    await untilGatewaySync(address, 'the commit', ({ status }) => status?.lastSyncCommit === second);
-    const { spec } = await read(address);
-    await reportOn('a', { commit: first, revision: syncRevision(spec.sync), rollout: 7 });
-    for (const name of ['b', 'c']) await reportOn(name, { commit: second });
-    await untilGatewaySync(address, 'all reports', ({ status }) => {
-      const { synced = 0, skewed = 0 } = status?.gateways ?? {};
-      return synced + skewed === 3;
-    });
-    await applyGatewaySync(address, { repo: repository.url }, { rollout: { previewTimeout: '0s', waves } });
-    const { status } = await untilBegun();
-    assert.deepEqual([status?.rollout?.stableCommit, status?.rollout?.nextCommit], [second, undefined]);
-  });
-});
 
 suite('a rollout in waves', { concurrency: 4 }, () => {
   test('delivers a commit to the canary first, then to the rest, and records it', async (t) => {

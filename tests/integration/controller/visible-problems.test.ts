@@ -97,24 +97,6 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     assert.match(event?.message ?? '', /^5 consecutive reconciles failed; .*this cluster is frozen/);
   });
 
-  test('of the ref in spec.git.ref, until one is followed', slow, async (t) => {
-    const { address, repository } = await arrange(t);
-    const { namespace, name } = address;
-    const column = async () => (await kubectl('get', 'gsync', name, '-n', namespace, '--no-headers')).split(/\s+/)[1];
-    await startController(t, namespace);
-    await applyGatewaySync(address, { repo: repository.url, ref: 'not-there-yet' });
-    await untilGatewaySync(address, 'looked for', ({ status }) => status?.refResolutionStatus === 'Error');
-    assert.equal(await column(), 'not-there-yet');
-    await applyGatewaySync(address, { repo: repository.url });
-    const resolved = await untilGatewaySync(address, 'main', ({ status }) => status?.target?.ref === 'main');
-    assert.equal(resolved.status?.pendingRef, undefined);
-    assert.equal(await column(), 'main');
-    await repository.tag('v1');
-    await request(address, 'v1');
-    await untilGatewaySync(address, 'v1', ({ status }) => status?.target?.ref === 'v1');
-    assert.equal(await column(), 'v1');
-  });
-
   test('of pods that name the resource without requesting the sidecar', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;

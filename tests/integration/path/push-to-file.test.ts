@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { test } from 'node:test';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
@@ -24,44 +24,41 @@ const untilContent = ({ data, running }: WholePath, content: string) =>
     );
   });
 
-suite('from push to file', { concurrency: 2 }, () => {
-  test('a pushed commit reaches the disk, and the status reports it', async (t) => {
-    const world = await startPath(t, files);
-    await untilContent(world, 'first');
-    const commit = await world.repository.commit({ files: { 'config/a.txt': 'second' } });
-    assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
-    await untilContent(world, 'second');
-    const ready = await untilGatewaySync(
-      world.address,
-      'ready',
-      (resource) => resource.status?.lastSyncCommit === commit && condition(resource, 'Ready')?.status === 'True',
-    );
-    assert.equal(ready.status?.gateways?.summary, '1/1 synced');
-    assert.deepEqual((await readdir(path.join(world.data, 'config'))).sort(), ['a.txt', 'b.txt']);
-    const report = await callApi<SyncReport>({ path: syncReportPath(world.address.namespace, 'gateway-0') });
-    assert.equal(report.status?.commit, commit);
-    assert.deepEqual(report.status?.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
-  });
+test('a pushed commit reaches the disk, and the status reports it', async (t) => {
+  const world = await startPath(t, files);
+  await untilContent(world, 'first');
+  const commit = await world.repository.commit({ files: { 'config/a.txt': 'second' } });
+  assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+  await untilContent(world, 'second');
+  const ready = await untilGatewaySync(
+    world.address,
+    'ready',
+    (resource) => resource.status?.lastSyncCommit === commit && condition(resource, 'Ready')?.status === 'True',
+  );
+  assert.equal(ready.status?.gateways?.summary, '1/1 synced');
+  assert.deepEqual((await readdir(path.join(world.data, 'config'))).sort(), ['a.txt', 'b.txt']);
+  const report = await callApi<SyncReport>({ path: syncReportPath(world.address.namespace, 'gateway-0') });
+  assert.equal(report.status?.commit, commit);
+  assert.deepEqual(report.status?.files, { added: 0, modified: 1, deleted: 0, unchanged: 1 });
 });
 
-suite('the content arrives even if a program is killed on the way', { concurrency: 2 }, () => {
-  const programs: ProgramName[] = ['receiver', 'controller', 'agent'];
-  for (const victim of programs) {
-    test(`the ${victim}, as soon as the request is stored, and again before the next one`, slow, async (t) => {
-      const world = await startPath(t, files);
-      await untilContent(world, 'first');
-      await world.repository.commit({ files: { 'config/a.txt': 'second' } });
-      assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
-      await world.running[victim].kill();
-      await world.start[victim]();
-      await untilContent(world, 'second');
+test('the content arrives even if a program is killed on the way, and again before the next push', slow, async (t) => {
+  const world = await startPath(t, files);
+  await untilContent(world, 'first');
+  const commit = (content: string) => world.repository.commit({ files: { 'config/a.txt': content } });
+  const push = async () => assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
+  for (const victim of ['receiver', 'controller', 'agent'] satisfies ProgramName[]) {
+    await commit(`${victim}, during`);
+    await push();
+    await world.running[victim].kill();
+    await world.start[victim]();
+    await untilContent(world, `${victim}, during`);
 
-      await world.running[victim].kill();
-      await world.repository.commit({ files: { 'config/a.txt': 'third' } });
-      if (victim !== 'receiver') assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
-      await world.start[victim]();
-      if (victim === 'receiver') assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
-      await untilContent(world, 'third');
-    });
+    await world.running[victim].kill();
+    await commit(`${victim}, before`);
+    if (victim !== 'receiver') await push();
+    await world.start[victim]();
+    if (victim === 'receiver') await push();
+    await untilContent(world, `${victim}, before`);
   }
 });
