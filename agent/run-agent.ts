@@ -75,7 +75,7 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
     labelsFile,
     manifestFile,
     log: reportLog,
-    ...times,
+    firstCheckMs: times?.firstCheckMs,
   });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
   const revisions = new Revisions({ client, identity, onChange: () => reconsider(), log: syncLog });

@@ -80,7 +80,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     );
   });
 
-  test('ignores a report that another pod of that name left', slow, async (t) => {
+  test('ignores a report that another pod of that name left', async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'gateway-0', name));
@@ -89,7 +89,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     assert.equal(status?.discoveredGateways?.[0]?.syncStatus, 'Pending');
   });
 
-  test('drops pods that are gone', slow, async (t) => {
+  test('drops pods that are gone', async (t) => {
     const { address } = await arrange(t);
     await apply(injectedPod(address.namespace, 'short', address.name));
     await untilGatewaySync(address, 'one gateway', ({ status }) => status?.gateways?.total === 1);

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
-import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -24,8 +23,6 @@ const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
 class Agents {
   /** Commits that fail on all gateways. */
   readonly bad = new Set<string>();
-  /** Pods that report previews, with the reason why they can't have any other commit. */
-  readonly previews = new Map<string, string | undefined>();
   /** Successive commits of each pod. */
   readonly had: Record<string, string[]> = { a: [], b: [], c: [] };
   readonly #address: Address;
@@ -81,20 +78,9 @@ class Agents {
         generation: metadata.generation ?? 0,
         agentVersion: '0.1.0',
         ...(isAssigned && { rollout: rollout.number }),
-        ...this.#preview(name, rollout),
         ...wrong,
       },
     );
-  }
-
-  /** Plans a commit that changes nothing, unless it can't be delivered. */
-  #preview(name: string, { preview, commit: present }: RolloutStatus): Partial<SyncReportStatus> {
-    if (!preview) return this.previews.has(name) ? { unchangedAt: present } : {};
-    if (!this.previews.has(name)) return {};
-    const { commit, revision } = preview;
-    const failure = this.previews.get(name);
-    const plan = { commit, revision, digest: 'd'.repeat(64), added: 0, modified: 0, deleted: 0 };
-    return failure === undefined ? { preview: plan, unchangedAt: commit } : { preview: { ...plan, failure } };
   }
 }
 
@@ -280,25 +266,5 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     );
     await untilPhase('Complete');
     assert.deepEqual(await untilEvents(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
-  });
-
-  test('stops a commit that cannot be delivered before any gateway has it, even if it restarts', slow, async (t) => {
-    const { address, first, commit, agents, untilPhase, controller } = await arrange(t, {
-      waves,
-      previewTimeout: '3m',
-    });
-    const broken = await commit(2);
-    await request(address, broken);
-    await untilPhase('Previewing', broken);
-    await controller.stop();
-    for (const name of Object.keys(pods)) agents.previews.set(name, undefined);
-    agents.previews.set('c', 'no value for site');
-    await startController(t, address.namespace);
-    const stopped = await untilPhase('Stopped', broken);
-    assert.equal(stopped.status?.lastRequest?.outcome, 'Failed');
-    const { status, reason, message } = condition(stopped, 'RolledOut') ?? {};
-    assert.deepEqual([status, reason], ['False', 'PreviewFailed']);
-    assert.match(message ?? '', /can't be delivered: no value for site \(c\)/);
-    assert.deepEqual(shortOf(agents, { [first]: 'first' }), { a: ['first'], b: ['first'], c: ['first'] });
   });
 });
