@@ -42,7 +42,7 @@ const WAITING_GRACE_MS = 20_000;
 /** Labels can change while the resource doesn't; the kubelet takes about a minute to write them. */
 const RECONSIDER_MS = 15_000;
 
-export interface AgentHost extends Host {
+interface AgentHost extends Host {
   user: User;
   /** Overrides of production times (ms). */
   times?: Pick<SyncLoopOptions, 'apiGraceMs'> & Pick<ReportWriterOptions, 'firstCheckMs'>;
