@@ -39,20 +39,17 @@ test('a gateway that accepts no connection is down, whichever address it should 
 });
 
 suite('a call to a gateway is abandoned', { timeout: 30_000 }, () => {
-  for (const upgrade of ['Upgrade: websocket\r\nConnection: Upgrade\r\n', '']) {
-    test(`if the gateway switches to another protocol (${upgrade.trim() || 'without saying to which'})`, async (t) => {
-      const client = await clientOf(t, `HTTP/1.1 101 Switching Protocols\r\n${upgrade}\r\n`);
-      await assert.rejects(client.send({ method: 'POST', path: '/scan', timeoutMs: 500 }), /the gateway /);
+  for (const [what, answer] of [
+    [
+      'switches to another protocol',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
+    ],
+    ['switches without saying to which protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+    ['sends only informational responses', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000)],
+    ['sends headers but no body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'],
+  ] as const)
+    test(`if the gateway ${what}`, slow, async (t) => {
+      const client = await clientOf(t, answer);
+      await assert.rejects(client.send({ method: 'GET', path: '/', timeoutMs: 500 }), { code: /^gateway\./ });
     });
-  }
-
-  test('if the gateway sends only informational responses', slow, async (t) => {
-    const client = await clientOf(t, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000));
-    await assert.rejects(client.send({ method: 'POST', path: '/scan', timeoutMs: 500 }), { name: 'WaitingError' });
-  });
-
-  test('if the gateway sends headers but no body', slow, async (t) => {
-    const client = await clientOf(t, 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n');
-    await assert.rejects(client.send({ method: 'GET', path: '/', timeoutMs: 500 }), { name: 'WaitingError' });
-  });
 });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
-import type { Sandbox } from '../support/sandbox.ts';
+import { startHttpHost } from '../support/http-host.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
+import { mapped, type Sandbox } from '../support/sandbox.ts';
 
 type Reload = Intent['reload'];
 
@@ -19,26 +19,33 @@ const none = reloadSettings({ gateway: undefined });
 const ignition: Reload = { ...none, preset: 'ignition' };
 
 /** A gateway that runs, and one commit to deliver. */
-async function prepare(t: TestContext, reload: Reload, fields: object = {}) {
+async function prepare(t: TestContext, reload: Reload, profile: Partial<ResolvedProfile> = {}) {
   const gateway = await startFakeIgnition();
   t.after(() => gateway.stop());
-  const { repository, sandbox } = await gitSandbox(t, 'gateway', { port: gateway.port });
+  return { gateway, ...(await prepareFor(t, gateway.port, reload, profile)) };
+}
+
+async function prepareFor(t: TestContext, port: number, reload: Reload, profile: Partial<ResolvedProfile> = {}) {
+  const { repository, sandbox } = await localSandbox(t, 'gateway', { port });
   await writeFile(path.join(sandbox.directory, 'api-key'), 'name:secret\n');
   const commit = await repository.commit({ files: { a: '0' } });
-  return { gateway, sandbox, repository, target: { repo: repository.url, commit, reload, profile: fields } };
+  return { sandbox, repository, target: { repo: repository.url, commit, reload, profile } };
+}
+
+async function writeHeader({ directory }: Sandbox, text: string): Promise<void> {
+  await mkdir(path.join(directory, 'headers/gateway-key'), { recursive: true });
+  await writeFile(path.join(directory, 'headers/gateway-key/token'), text);
 }
 
 /** A gateway that records each request, with its headers except for the usual ones of every client. */
 async function startRecorder(t: TestContext) {
   const requests: { line: string; headers: Record<string, unknown>; body: string }[] = [];
-  const server = createServer(async (request, response) => {
+  const url = await startHttpHost(t, async (request, response) => {
     const { host: _, accept: _a, connection: _c, 'content-length': _l, ...headers } = request.headers;
     requests.push({ line: `${request.method} ${request.url}`, headers, body: await text(request) });
     response.end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
-  return { requests, port: (server.address() as AddressInfo).port };
+  });
+  return { requests, port: Number(new URL(url).port) };
 }
 
 const lines = ({ calls }: FakeIgnition) => calls.map(({ line }) => line);
@@ -65,11 +72,7 @@ suite('the reload preset for Ignition', () => {
   test('reads the API key again for each request', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition);
     gateway.key = 'name:other';
-    await assert.rejects(syncAndReload(sandbox, target), {
-      name: 'TransientError',
-      message:
-        'the gateway responded with 401 to POST /data/api/v1/scan/projects: check the Secrets specified in spec.gateway',
-    });
+    await assert.rejects(syncAndReload(sandbox, target), { name: 'TransientError', message: /401 .*spec\.gateway/ });
     await writeFile(path.join(sandbox.directory, 'api-key'), 'name:other');
     assert.equal(await sandbox.reload(target), true);
     assert.deepEqual(
@@ -95,9 +98,11 @@ suite('the reload preset for Ignition', () => {
   test('defers changes and repairs while a user is editing, as the policy says', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.editors = [{ user: 'ann', project: 'plant' }];
-    await assert.rejects(sandbox.sync(target), { name: 'WaitingError', message: /\(ann on plant\).*Policy is wait/ });
+    await assert.rejects(sandbox.sync(target), { name: 'WaitingError', message: /ann on plant/ });
     const failing = { ...target, profile: { designerSessionPolicy: 'fail' as const } };
     await assert.rejects(sandbox.sync(failing), { name: 'TerminalError', code: 'gateway.editors' });
+    gateway.editors = Array.from({ length: 9 }, () => ({ user: 'u'.repeat(20_000), project: 'p'.repeat(20_000) }));
+    await assert.rejects(sandbox.sync(target), ({ message }: Error) => message.length < 1_000);
     assert.deepEqual(await sandbox.files(), {});
     gateway.editors = [];
     assert.equal(await syncAndReload(sandbox, target), true);
@@ -107,20 +112,23 @@ suite('the reload preset for Ignition', () => {
   });
 
   test('defers a change if a user starts editing while files are being fetched', slow, async (t) => {
-    const { gateway, sandbox, repository, target } = await prepare(t, ignition);
-    const mappings = [{ source: 'config', destination: 'config', required: true, template: false }];
-    const profile = { mappings, designerSessionPolicy: 'wait' as const };
+    const gateway = await startFakeIgnition();
+    t.after(() => gateway.stop());
+    const { repo, repository, sandbox } = await gitSandbox(t, 'gateway', { port: gateway.port });
+    await writeFile(path.join(sandbox.directory, 'api-key'), 'name:secret\n');
+    const profile = { ...mapped('config'), designerSessionPolicy: 'wait' as const };
     // Files of that size are requested from the server only if they are mapped.
     const commit = await repository.commit({ files: { 'config/a': 'x'.repeat(100_000) } });
+    const target = { repo, commit, reload: ignition, profile };
     const fetchBlobs = sandbox.clone.fetchBlobs.bind(sandbox.clone);
     t.mock.method(sandbox.clone, 'fetchBlobs', (...given: Parameters<typeof fetchBlobs>) => {
       gateway.editors = [{ user: 'ann', project: 'plant' }];
       return fetchBlobs(...given);
     });
-    await assert.rejects(sandbox.sync({ ...target, commit, profile }), { code: 'gateway.editors' });
+    await assert.rejects(sandbox.sync(target), { code: 'gateway.editors' });
     assert.deepEqual(await sandbox.files(), {});
     gateway.editors = [];
-    await sandbox.sync({ ...target, commit, profile });
+    await sandbox.sync(target);
     assert.deepEqual(Object.keys(await sandbox.files()), ['config/a']);
   });
 
@@ -150,12 +158,6 @@ suite('the reload preset for Ignition', () => {
     const calls = gateway.calls.length;
     assert.equal(await syncAndReload(sandbox, target), false);
     assert.equal(gateway.calls.length, calls);
-  });
-
-  test('shortens the list of editing users, however long the names are', async (t) => {
-    const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
-    gateway.editors = Array.from({ length: 9 }, () => ({ user: 'u'.repeat(20_000), project: 'p'.repeat(20_000) }));
-    await assert.rejects(sandbox.sync(target), ({ message }: Error) => message.length < 1_000);
   });
 
   test("assumes no editing in a gateway that is down, but not in one that doesn't answer", async (t) => {
@@ -191,11 +193,8 @@ suite('reload requests', () => {
     gateway.faults['/ready'] = { status: 503 };
     await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', message: /not ready yet/ });
     gateway.faults = {};
-    await assert.rejects(sandbox.reload(target), {
-      message: /the key token of the Secret gateway-key cannot be read \(ENOENT\)/,
-    });
-    await mkdir(path.join(sandbox.directory, 'headers/gateway-key'), { recursive: true });
-    await writeFile(path.join(sandbox.directory, 'headers/gateway-key/token'), 'abc\n');
+    await assert.rejects(sandbox.reload(target), { message: /gateway-key cannot be read \(ENOENT\)/ });
+    await writeHeader(sandbox, 'abc\n');
     gateway.calls.length = 0;
     assert.equal(await sandbox.reload(target), true);
     assert.deepEqual(lines(gateway), ['GET /ready', 'POST /reload', 'GET /done?x=1']);
@@ -207,7 +206,6 @@ suite('reload requests', () => {
 
   test('carry a rendered body, plain headers, and the commit and the ref of the files', async (t) => {
     const { requests, port } = await startRecorder(t);
-    const { repository, sandbox } = await gitSandbox(t, 'body', { port });
     const secretRef = { name: 'gateway-key', key: 'token' };
     const full = request({
       body: '{"name": "{{ .GatewayName }}", "site": "{{ .Vars.site }}", "at": "{{ .Commit }}"}',
@@ -218,18 +216,11 @@ suite('reload requests', () => {
       ],
       headersFrom: [{ name: 'X-Both', secretRef }],
     });
-    const commit = await repository.commit({ files: { a: '0' } });
     const reload = { ...none, requests: [full, request({ path: '/plain' })] };
-    const target = {
-      repo: repository.url,
-      commit,
-      ref: 'refs/heads/größe%',
-      reload,
-      profile: { vars: { site: 'oslo' } },
-    };
-    await mkdir(path.join(sandbox.directory, 'headers/gateway-key'), { recursive: true });
-    await writeFile(path.join(sandbox.directory, 'headers/gateway-key/token'), 'secret');
-    assert.equal(await syncAndReload(sandbox, target), true);
+    const { sandbox, target } = await prepareFor(t, port, reload, { vars: { site: 'oslo' } });
+    const { commit } = target;
+    await writeHeader(sandbox, 'secret');
+    assert.equal(await syncAndReload(sandbox, { ...target, ref: 'refs/heads/größe%' }), true);
     const ref = 'refs/heads/gr%C3%B6%C3%9Fe%';
     assert.deepEqual(requests, [
       {
@@ -243,54 +234,50 @@ suite('reload requests', () => {
 
   test('are not sent if a value of the body is missing, or the body would be too long', async (t) => {
     const { requests, port } = await startRecorder(t);
-    const { repository, sandbox } = await gitSandbox(t, 'no-body', { port });
-    const target = { repo: repository.url, commit: await repository.commit({ files: { a: '0' } }) };
+    const { sandbox, target } = await prepareFor(t, port, none);
     const sending = (body: string) => ({ ...target, reload: { ...none, requests: [request({ body })] } });
     await assert.rejects(syncAndReload(sandbox, sending('a\n{{ .Vars.site }}')), {
       name: 'TerminalError',
-      message:
-        'the body of POST /reload in spec.gateway.reload.requests: line 2: {{ .Vars.site }} has no value; add it to vars of the profile or the defaults',
+      message: /POST \/reload .*: line 2: \{\{ \.Vars\.site \}\} has no value/,
     });
     const long = { vars: { site: 'x'.repeat(512) } };
     const many = { ...sending('{{ .Vars.site }}'.repeat(512)), profile: long };
-    await assert.rejects(sandbox.reload(many), { code: 'gateway.body', message: /longer than 32768 characters/ });
+    await assert.rejects(sandbox.reload(many), { code: 'gateway.body' });
     assert.deepEqual(requests, []);
   });
 
   test('follow no redirect, and can expect any status', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({})] });
     gateway.faults['/reload'] = { status: 302, location: '/elsewhere' };
-    await assert.rejects(syncAndReload(sandbox, target), {
-      message: /responded with 302 .*redirects are not followed/,
-    });
+    await assert.rejects(syncAndReload(sandbox, target), { message: /responded with 302/ });
     assert.deepEqual(lines(gateway), ['POST /reload']);
     const expecting = { ...target, reload: { ...none, requests: [request({ expectStatus: 302 })] } };
     assert.equal(await sandbox.reload(expecting), true);
   });
 
-  const names: [name: string, key: string][] = [
-    ['../../etc', 'passwd'],
-    ['a', '..'],
-    ['a', '../x'],
-  ];
-  for (const [name, key] of names) {
-    test(`read no file outside their directory: ${name}, ${key}`, async (t) => {
-      const headersFrom = [{ name: 'X-Own', secretRef: { name, key } }];
-      const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({ headersFrom })] });
-      await assert.rejects(syncAndReload(sandbox, target), { name: 'TerminalError', code: 'gateway.headers' });
-      assert.deepEqual(gateway.calls, []);
-    });
-  }
+  test('read no file outside their directory', async (t) => {
+    const { gateway, sandbox, target } = await prepare(t, none);
+    await sandbox.sync({ ...target, reload: ignition });
+    for (const secretRef of [
+      { name: '../../etc', key: 'passwd' },
+      { name: 'a', key: '..' },
+      { name: 'a', key: '../x' },
+    ]) {
+      const requests = [request({ headersFrom: [{ name: 'X-Own', secretRef }] })];
+      const reloading = sandbox.reload({ ...target, reload: { ...none, requests } });
+      await assert.rejects(reloading, { name: 'TerminalError', code: 'gateway.headers' });
+    }
+    assert.deepEqual(gateway.calls, []);
+  });
 
   test('are abandoned when their own timeout expires', { timeout: 60_000 }, async (t) => {
     const reload = { ...none, timeoutMs: 60_000, requests: [request({ timeoutMs: 150 })] };
     const { gateway, sandbox, target } = await prepare(t, reload);
     gateway.faults['/reload'] = 'hang';
-    const message = 'the gateway did not respond to POST /reload within 150ms';
-    await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', code: 'gateway.silent', message });
+    await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', code: 'gateway.silent' });
     const scanning = { ...target, reload: { ...ignition, timeoutMs: 150 } };
     gateway.faults['/data/api/v1/scan/projects'] = 'hang';
-    await assert.rejects(sandbox.reload(scanning), { code: 'gateway.silent', message: /scan\/projects within 150ms/ });
+    await assert.rejects(sandbox.reload(scanning), { code: 'gateway.silent', message: /within 150ms/ });
   });
 
   test('stop with the agent, and are sent again by the next one', async (t) => {
@@ -336,8 +323,7 @@ suite('reload requests', () => {
   });
 
   test('leave no pending reload if a change has no receiver', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'nobody', { port: await freePort() });
-    const target = { repo, commit: await commit({ files: { a: '1' } }) };
+    const { sandbox, target } = await prepareFor(t, await freePort(), none);
     assert.equal(await syncAndReload(sandbox, target), false);
   });
 });

@@ -63,43 +63,34 @@ suite('the signal goes to', () => {
 });
 
 suite('no signal is sent, and the agent tries again, if', () => {
-  const waiting: [what: string, given: Given, message: string][] = [
-    ['no other container runs', [], 'no process named nginx runs in the other containers of the pod'],
+  const waiting: [what: string, given: Given, code: string, message: RegExp][] = [
+    ['no other container runs', [], 'gateway.noProcess', /named nginx .* of the pod$/],
     [
       'no process has this name',
       [...'fedcba'].map((comm, index) => [index + 1, { comm }]),
-      'no process named nginx runs in the other containers of the pod, only a, b, c, d, e and 1 more',
+      'gateway.noProcess',
+      /only a, b, c, d, e and 1 more$/,
     ],
-    [
-      'a name contains control characters',
-      [[1, { comm: '\x1b[31mé\n' }]],
-      'no process named nginx runs in the other containers of the pod, only ?[31m??',
-    ],
-    [
-      'processes are hidden',
-      [[1, { comm: 'nginx', faults: { stat: 'EPERM' } }]],
-      "no process named nginx runs in the other containers of the pod; processes that can't be read: 1",
-    ],
+    ['a name contains control characters', [[1, { comm: '\x1b[31mé\n' }]], 'gateway.noProcess', /only \?\[31m\?\?$/],
+    ['processes are hidden', [[1, { comm: 'nginx', faults: { stat: 'EPERM' } }]], 'gateway.hidden', /be read: 1$/],
     [
       'it ended while the list was read',
       [[1, { comm: 'nginx', faults: { stat: 'ESRCH' } }]],
-      'no process named nginx runs in the other containers of the pod',
+      'gateway.noProcess',
+      /of the pod$/,
     ],
-    [
-      'it ended before the signal',
-      [[1, { comm: 'nginx', faults: { kill: 'ESRCH' } }]],
-      'the process nginx (1) ended before it could be signalled',
-    ],
+    ['it ended before the signal', [[1, { comm: 'nginx', faults: { kill: 'ESRCH' } }]], 'gateway.ended', /nginx \(1\)/],
     [
       'it does not handle the signal',
       [[1, { comm: 'nginx', catches: ['SIGUSR1'] }]],
-      'the process nginx (1) does not handle SIGHUP yet; if it never does, specify another signal in spec.gateway.reload.signal',
+      'gateway.starting',
+      /SIGHUP yet; if it never does, specify another/,
     ],
   ];
-  for (const [what, given, message] of waiting)
+  for (const [what, given, code, message] of waiting)
     test(what, () => {
       const table = fakeProcesses(given);
-      assert.throws(() => signalProcess(hangUp('nginx'), table), { name: 'WaitingError', message });
+      assert.throws(() => signalProcess(hangUp('nginx'), table), { name: 'WaitingError', code, message });
       assert.deepEqual(table.signals, []);
     });
 
@@ -120,7 +111,7 @@ suite('the error says what to change if', () => {
     const table = { ...fakeProcesses([[1, { comm: 'nginx' }]]), isShared: false };
     assert.throws(() => signalProcess(hangUp('nginx'), table), {
       name: 'TerminalError',
-      message: /requires shareProcessNamespace: true in the pod.*add it to the pod template/,
+      message: /shareProcessNamespace: true/,
     });
     assert.deepEqual(table.signals, []);
   });
@@ -134,7 +125,7 @@ suite('the error says what to change if', () => {
     ]);
     assert.throws(() => signalProcess(hangUp('node'), table), {
       name: 'TerminalError',
-      message: /^more than one container runs a process named node: node \(7\) and node \(9\) have different/,
+      message: /: node \(7\) and node \(9\) have/,
     });
     assert.deepEqual(table.signals, []);
     signalProcess(hangUp('server'), table);
@@ -157,17 +148,13 @@ suite('the error says what to change if', () => {
     for (const kill of ['EACCES', 'EPERM'])
       assert.throws(() => signalsOf([[7, { comm: 'nginx', faults: { kill } }]]), {
         name: 'TerminalError',
-        message: /process nginx \(7\) of the same user: check its AppArmor, SELinux, and seccomp profiles$/,
+        message: /of the same user: check its AppArmor/,
       });
   });
 
   test('the process has another user', () => {
     const runAs = (uid: number) => () => signalsOf([[7, { comm: 'nginx', uid, faults: { kill: 'EPERM' } }]]);
-    assert.throws(runAs(1_000), {
-      name: 'TerminalError',
-      message:
-        "the process nginx (7) runs as user 1000 and the agent as user 101, which isn't allowed to signal it: set securityContext.runAsUser of the gateway's container to 1000",
-    });
-    assert.throws(runAs(0), { message: /runAsUser .* to 0, which requires the chart value agent\.allowRoot/ });
+    assert.throws(runAs(1_000), { name: 'TerminalError', message: /as user 1000 .* 101, .*runAsUser .* to 1000$/ });
+    assert.throws(runAs(0), { message: /runAsUser .* to 0, which requires .* agent\.allowRoot/ });
   });
 });

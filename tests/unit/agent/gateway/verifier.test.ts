@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
@@ -16,6 +15,7 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { intentOf } from '../../../support/intents.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { startHttpHost } from '../support/http-host.ts';
 
 const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };
 
@@ -57,12 +57,8 @@ async function verify(verifier: Verifier, intent: Intent): Promise<(Verification
   return said;
 }
 
-async function listen(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
-  return (server.address() as AddressInfo).port;
-}
+const listen = async (t: TestContext, listener: RequestListener) =>
+  Number(new URL(await startHttpHost(t, listener)).port);
 
 suite('a release that changes no file of a gateway', () => {
   const next = { ...verifiedBy(), commit: 'b'.repeat(40) };
@@ -100,10 +96,11 @@ suite('a release that changes no file of a gateway', () => {
     assert.equal((await verify(verifier, { ...next, commit: 'c'.repeat(40) })).at(-1)?.state, 'Failed');
   });
 
-  test('needs no verification where none is configured', async (t) => {
+  test('needs no verification if none is configured', async (t) => {
     const verifier = await verifierOf(t, 1);
     const intent = intentOf();
     verifier.skip(intent);
+    verifier.begin(intent, () => assert.fail('there is nothing to report'));
     assert.equal(verifier.stateOf(intent), undefined);
   });
 });
@@ -145,7 +142,7 @@ suite('one check of a gateway', () => {
   test('follows no redirect', async (t) => {
     const { lines, last } = await look(t, verifiedBy(), 302);
     assert.deepEqual(lines, ['GET /health']);
-    assert.match(last?.words ?? '', /responded with 302 to GET \/health: redirects are not followed/);
+    assert.equal(last?.state, 'Failed');
   });
 
   test('makes the calls of the preset with its key, and those of the spec without it', async (t) => {
@@ -193,10 +190,7 @@ suite('the verifier of a gateway', () => {
     });
     const { state, words } = (await wrong) ?? {};
     assert.equal(state, 'Running', 'a threshold of one');
-    assert.match(
-      words ?? '',
-      /does not respond on port \d+, which was spec.gateway.port when the pod was created \(ECONNREFUSED\) \(GET \/health\)$/,
-    );
+    assert.match(words ?? '', /\(ECONNREFUSED\) \(GET \/health\)$/);
     verifier.keepOnly(undefined);
     assert.equal(verifier.stateOf(intent), undefined);
   });
@@ -208,12 +202,5 @@ suite('the verifier of a gateway', () => {
     assert.equal(looks, 60);
     assert.equal(said.length, 11);
     assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway responded with 460 to GET /health' });
-  });
-
-  test('does nothing unless a verification is requested', async (t) => {
-    const verifier = await verifierOf(t, 1);
-    const { verification: _, ...intent } = verifiedBy();
-    verifier.begin(intent, () => assert.fail('there is nothing to say'));
-    assert.equal(verifier.stateOf(intent), undefined);
   });
 });

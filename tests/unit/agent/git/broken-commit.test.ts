@@ -5,10 +5,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { slow } from '../../../support/depth.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
-
-type Entry = [mode: string, name: string, id: string];
+import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
+import { type RawEntry, rawCommits } from './support/write-object.ts';
 
 interface World {
   daemon: GitDaemon;
@@ -16,10 +14,9 @@ interface World {
   sandbox: Sandbox;
   /** Pinned commits, the newest first. */
   earlier: [string, string];
-  /** Writes a tree. */
-  treeOf(...entries: Entry[]): Promise<string>;
+  treeOf(...entries: RawEntry[]): Promise<string>;
   /** Commits a tree with these entries in a directory `config`. */
-  commitEntries(...entries: Entry[]): Promise<string>;
+  commitEntries(...entries: RawEntry[]): Promise<string>;
   sync(commit: string): ReturnType<Sandbox['sync']>;
 }
 
@@ -28,20 +25,14 @@ async function arrange(t: TestContext): Promise<World> {
   const daemon = await startGitDaemon();
   t.after(() => daemon.stop());
   const repository = await daemon.createRepository('x');
-  const write = objectWriter(repository.path);
-  const treeOf = (...entries: Entry[]) =>
-    write('tree', Buffer.concat(entries.map(([mode, name, id]) => treeEntry(mode, name, id))));
-  const commitEntries: World['commitEntries'] = async (...entries) => {
-    const root = await treeOf(['40000', 'config', await treeOf(...entries)]);
-    const commit = await write('commit', commitText(root));
-    await repository.git('update-ref', 'refs/heads/main', commit);
-    return commit;
-  };
+  const { treeOf, commitTree } = rawCommits(repository);
+  const commitEntries: World['commitEntries'] = async (...entries) =>
+    await commitTree(await treeOf(['40000', 'config', await treeOf(...entries)]));
   const sandbox = await createSandbox(t);
   const first = await repository.commit({ files: { 'config/a': 'one' } });
   const second = await repository.commit({ files: { 'config/a': 'two' } });
   const earlier: [string, string] = [second, first];
-  const profile = { mappings: [{ source: 'config', destination: 'config', required: true, template: false }] };
+  const profile = mapped('config');
   const sync = (commit: string) => sandbox.sync({ repo: repository.url, commit, earlier, profile, submodules: true });
   await sync(first);
   await sync(second);
@@ -66,12 +57,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     const tree = await treeOf(['100644', 'q', blob]);
     const commit = await commitEntries(['100644', 'a', blob], ['100644', 'b', tree]);
     for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), {
-        name: 'TerminalError',
-        code: 'commit.invalid',
-        reason: 'ContentInvalid',
-        message: new RegExp(`${tree} .* a tree`),
-      });
+      await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid' });
     }
     await assertPinned(world);
   });
@@ -98,8 +84,8 @@ suite('no pinned commit is lost because of a broken commit with', () => {
       const blob = await repository.git('rev-parse', 'main:config/a');
       const tree = await treeOf(['100644', 'q', blob]);
       const commit = await commitEntries(['100644', 'b', tree], ['40000', 'c', tree]);
-      const [root, config] = [`${commit}^{tree}`, `${commit}:config`].map((name) => repository.git('rev-parse', name));
-      await daemon.sendOnly([commit, (await root) ?? '', (await config) ?? '', tree, blob]);
+      const root = await repository.git('rev-parse', `${commit}^{tree}`);
+      await daemon.sendOnly([commit, root, await repository.git('rev-parse', `${commit}:config`), tree, blob]);
       await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid' });
       await daemon.sendOnly(['0'.repeat(40)]);
       for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
@@ -114,11 +100,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
       const { daemon, repository, sandbox, sync } = world;
       const id = await repository.git('rev-parse', kind === 'file' ? 'main:config/a' : 'main^{tree}');
       for (let n = 0; n < 2; n += 1) {
-        await assert.rejects(sync(id), {
-          name: 'TerminalError',
-          reason: 'ContentInvalid',
-          message: `${id} isn't a commit: point the ref at one`,
-        });
+        await assert.rejects(sync(id), { name: 'TerminalError', reason: 'ContentInvalid', message: /isn't a commit/ });
       }
       await daemon.sendOnly(['0'.repeat(40)]);
       for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
@@ -135,11 +117,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
       const gitmodules = '[submodule "s"]\n\tpath = config/s\n\turl = ../x.git\n';
       const commit = await repository.commit({ files: { '.gitmodules': gitmodules, 'config/s': { submodule: id } } });
       for (let n = 0; n < 2; n += 1) {
-        await assert.rejects(sync(commit), {
-          name: 'TerminalError',
-          reason: 'SubmoduleInvalid',
-          message: `submodule config/s: it points at ${id}, which isn't a commit`,
-        });
+        await assert.rejects(sync(commit), { name: 'TerminalError', reason: 'SubmoduleInvalid' });
       }
       await assertPinned(world);
     });
@@ -159,11 +137,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     const objects = await repository.git('rev-list', '--objects', '--no-object-names', '-1', commit);
     await daemon.sendOnly([...objects.split('\n'), linked]);
     for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), {
-        name: 'TransientError',
-        code: 'git.incomplete',
-        message: /^submodule config\/s: the git server omitted required objects/,
-      });
+      await assert.rejects(sync(commit), { code: 'git.incomplete', message: /^submodule config\/s: / });
     }
     assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));
     await daemon.sendOnly(undefined);

@@ -4,24 +4,19 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const run = promisify(execFile);
 const MIB = 1024 ** 2;
-
-async function startServer(t: TestContext) {
-  const server = await gitServerFor(t);
-  return server;
-}
 
 /** A git whose disk has space for this number of packs. */
 class FullGit extends Git {
@@ -50,9 +45,8 @@ class FullGit extends Git {
 
 suite('the volume of the clone', () => {
   test('is emptied for a commit if packs of earlier commits fill it', slow, async (t) => {
-    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const git = new FullGit(3);
-    const sandbox = await createSandbox(t, { git });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { git });
     for (let n = 0; n < 6; n += 1) {
       await sandbox.sync({ repo, commit: await commit({ files: { f: `${n}` } }) });
       assert.deepEqual(await sandbox.files(), { f: `${n}` });
@@ -61,24 +55,19 @@ suite('the volume of the clone', () => {
   });
 
   test("is emptied only once for a commit that doesn't fit", async (t) => {
-    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const git = new FullGit(0);
-    const sandbox = await createSandbox(t, { git });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { git });
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const tries = [];
     for (let n = 0; n < 3; n += 1) {
-      await assert.rejects(sandbox.sync(target), {
-        name: 'TransientError',
-        code: 'git.noSpace',
-        message: /^the clone volume \(REPO_PATH\) is full even after it was emptied for commit [0-9a-f]{40}: /,
-      });
+      await assert.rejects(sandbox.sync(target), { code: 'git.noSpace', message: /even after it was emptied/ });
       tries.push(git.fetches);
     }
     assert.deepEqual(tries, [2, 3, 4]);
   });
 
   test('makes room for Git LFS files as well', slow, async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
     server.lfs = lfs.listener;
     const { url: repo, commit } = await createLfsRepository(server);
@@ -94,7 +83,7 @@ suite('the volume of the clone', () => {
   });
 
   test("is named in the error, not the git server, if it can't hold more files", slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x');
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const codes: string[] = [];
     let isEnough = false;
@@ -113,7 +102,7 @@ suite('the volume of the clone', () => {
   });
 
   test('is named in the error, not the data volume, if it is read-only', slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x');
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
       await writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'left by a kill');
@@ -122,7 +111,7 @@ suite('the volume of the clone', () => {
       for (const state of ['running', 'restarted']) {
         const failure = describeFailure(await sandbox.sync(target).catch((error) => error));
         assert.equal(failure.code, 'volume.EROFS', state);
-        assert.match(failure.message, /^the clone volume \(REPO_PATH\) is mounted read-only/, state);
+        assert.match(failure.message, /^the clone volume/, state);
         await sandbox.restart();
       }
       await run('mount', ['-o', 'remount,rw', sandbox.repo]);
@@ -132,20 +121,20 @@ suite('the volume of the clone', () => {
   });
 
   test('accepts a repository with the other object format', slow, async (t) => {
-    const server = await startServer(t);
-    const old = await server.createRepository('old');
-    const next = await server.createRepository('next');
-    await rm(next.path, { recursive: true });
-    await run('git', ['init', '-q', '--bare', '--object-format=sha256', '--initial-branch=main', next.path]);
-    for (const key of ['allowFilter', 'allowTipSHA1InWant', 'allowReachableSHA1InWant']) {
-      await next.git('config', `uploadpack.${key}`, 'true');
-    }
+    const old = await createRepository('old');
+    const next = await createRepository('next');
+    await rm(path.join(next.path, 'config'));
+    await rm(path.join(next.path, 'objects'), { recursive: true });
+    await next.git('init', '--quiet', '--bare', '--object-format=sha256');
     const sandbox = await createSandbox(t);
-    const commits = [await old.commit({ files: { f: '1' } }), await next.commit({ files: { f: '2' } })] as const;
-    await sandbox.sync({ repo: old.url, commit: commits[0] });
-    await sandbox.sync({ repo: next.url, commit: commits[1] });
+    const first = { repo: old.url, commit: await old.commit({ files: { f: '1' } }) };
+    const second = { repo: next.url, commit: await next.commit({ files: { f: '2' } }) };
+    assert.equal(second.commit.length, 64);
+    await sandbox.sync(first);
+    await sandbox.sync(second);
     assert.deepEqual(await sandbox.files(), { f: '2' });
-    await sandbox.sync({ repo: old.url, commit: commits[0] });
+    assert.deepEqual((await sandbox.sync(second)).plan.changes, []);
+    await sandbox.sync(first);
     assert.deepEqual(await sandbox.files(), { f: '1' });
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import {
   chmod,
@@ -19,8 +20,10 @@ import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import type { Reason } from '../../../../shared/api/reasons.ts';
+import { withoutUndefined } from '../../../../shared/domain/objects.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
+import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-error.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
@@ -34,9 +37,8 @@ const REPO = 'git@127.0.0.1:x';
 const { signal } = new AbortController();
 const anyHost = (repo: string) => ({ repo, ignoresHostKey: true, signal });
 
-async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ directory: string; files: AccessFiles }> {
+async function arrange(t: TestContext, { onDisk = false, http = localHttp() } = {}) {
   const directory = await temporaryDirectory(t, 'access-', { onDisk });
-  const http = localHttp();
   t.after(() => http.close());
   const none = {
     tokenFile: undefined,
@@ -45,8 +47,15 @@ async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ direc
     caFile: undefined,
     extraCaFile: undefined,
   };
-  return { directory, files: { ...none, keyDirectory: directory, uid: process.getuid?.() ?? 0, http } };
+  const files: AccessFiles = { ...none, keyDirectory: directory, uid: process.getuid?.() ?? 0, http };
+  /** Some of the access to a repository. */
+  const accessTo = <T>(repo: string, pick: (access: GitAccess) => T, more: Partial<AccessFiles> = {}) =>
+    withGitAccess(anyHost(repo), { ...files, ...more }, async (access) => pick(access));
+  return { directory, files, accessTo };
 }
+
+const httpThat = (resolve: (name: string) => Promise<LookupAddress[]>) =>
+  new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
 
 suite('the files of an access to a repository', () => {
   test('count as changed when the kubelet adds, removes, or replaces one', async (t) => {
@@ -73,13 +82,7 @@ suite('the files of an access to a repository', () => {
 
   test('are blamed for errors about credentials and certificates only', () => {
     const failed = (reason: Reason) => new TerminalError('', { code: '', reason });
-    for (const reason of [
-      'AuthenticationFailed',
-      'RepositoryNotFound',
-      'CertificateNotTrusted',
-      'CredentialsMissing',
-      'SignatureInvalid',
-    ] as const)
+    for (const reason of ['AuthenticationFailed', 'SignatureInvalid'] as const)
       assert.ok(isAboutAccess(failed(reason)), reason);
     for (const error of [failed('ContentInvalid'), new Error('AuthenticationFailed')]) assert.ok(!isAboutAccess(error));
   });
@@ -87,11 +90,10 @@ suite('the files of an access to a repository', () => {
 
 suite('withGitAccess', () => {
   test('sends a token to the origin of an https repository only, and never over another transport', async (t) => {
-    const { directory, files } = await arrange(t);
+    const { directory, accessTo } = await arrange(t);
     const tokenFile = path.join(directory, 'token');
     await writeFile(tokenFile, 'secret\n');
-    const authorizationFor = (repo: string) =>
-      withGitAccess(anyHost(repo), { ...files, tokenFile }, async (access) => access.authorization);
+    const authorizationFor = (repo: string) => accessTo(repo, ({ authorization }) => authorization, { tokenFile });
     assert.deepEqual(await authorizationFor('https://127.0.0.1:8443/org/x'), {
       origin: 'https://127.0.0.1:8443',
       value: `Basic ${Buffer.from('x-access-token:secret').toString('base64')}`,
@@ -134,127 +136,89 @@ suite('withGitAccess', () => {
       withGitAccess(anyHost('https://127.0.0.1/x'), files, () => {
         throw new TerminalError('refused', { code: 'git.played', reason });
       });
-    const kept = 'Secrets are mounted when a pod is created: recreate the pod if it is older than';
-    for (const [reason, field] of [
-      ['AuthenticationFailed', 'spec.git.auth'],
-      ['RepositoryNotFound', 'spec.git.auth'],
-      ['CertificateNotTrusted', 'spec.git.caSecretRef'],
-      ['HostKeyVerificationFailed', 'spec.git.auth.sshKey.knownHosts'],
+    for (const [reason, message] of [
+      ['AuthenticationFailed', /; Secrets .* recreate the pod if it is older than spec\.git\.auth$/],
+      ['CertificateNotTrusted', /older than spec\.git\.caSecretRef$/],
+      ['HostKeyVerificationFailed', /older than spec\.git\.auth\.sshKey\.knownHosts$/],
     ] as const) {
-      await assert.rejects(refusedFor(reason), { code: 'git.played', reason, message: `refused; ${kept} ${field}` });
+      await assert.rejects(refusedFor(reason), { code: 'git.played', reason, message });
     }
     await assert.rejects(refusedFor('RefNotFound'), { message: 'refused' });
   });
 
   test('passes the address to connect to, over every transport', async (t) => {
-    const { files } = await arrange(t);
-    const targetOf = (repo: string) =>
-      withGitAccess(anyHost(repo), { ...files, http }, async ({ origin, resolve, sshHost, rewrite, virtualHost }) => ({
-        origin,
-        resolve,
-        sshHost,
-        rewrite,
-        virtualHost,
-      }));
-    const none = {
-      origin: undefined,
-      resolve: undefined,
-      sshHost: undefined,
-      rewrite: undefined,
-      virtualHost: undefined,
-    };
-    const guard = new AddressGuard({ resolve: async () => [{ address: '127.0.0.1', family: 4 }] }, () => false);
-    const http = new GuardedHttp({ guard, environment: {} });
-    t.after(() => http.close());
     const address = '127.0.0.1';
-    assert.deepEqual(await targetOf('https://localhost/x'), {
-      ...none,
-      origin: 'https://localhost',
-      resolve: `localhost:443:${address}`,
-    });
-    // Git compares hosts letter by letter.
-    for (const host of ['http://[0:0:0:0:0:0:0:1]:81', 'http://127.1', 'https://LocalHost:0443'])
-      assert.equal((await targetOf(`${host}/x`)).origin, host);
-    // Curl takes these for names, and the URL has an address.
-    for (const host of ['10.0.0.1.', '10.1.', '10.0.0X1.', '10.0x'])
-      assert.equal(
-        (await targetOf(`https://${host}/x`)).resolve,
-        `${host.toLowerCase()}:443:${new URL(`https://${host}`).hostname}`,
+    const { accessTo } = await arrange(t, { http: httpThat(async () => [{ address, family: 4 }]) });
+    const targetOf = (repo: string) =>
+      accessTo(repo, ({ origin, resolve, sshHost, rewrite, virtualHost }) =>
+        withoutUndefined({ origin, resolve, sshHost, rewrite, virtualHost }),
       );
-    assert.deepEqual(await targetOf('http://localhost:81/x'), {
-      ...none,
-      origin: 'http://localhost:81',
-      resolve: `localhost:81:${address}`,
-    });
-    assert.deepEqual(await targetOf('git@localhost:x'), {
-      ...none,
-      sshHost: { address, port: 22, alias: 'localhost' },
-    });
-    assert.deepEqual(await targetOf('ssh://localhost:23/x'), {
-      ...none,
-      sshHost: { address, port: 23, alias: '[localhost]:23' },
-    });
-    assert.deepEqual(await targetOf('ssh://127.0.0.1:23/x'), {
-      ...none,
-      sshHost: { address: '127.0.0.1', port: 23, alias: '[127.0.0.1]:23' },
-    });
-    await assert.rejects(targetOf('ssh://a%40127.0.0.1%3a22%2f@192.0.2.1/x'), { reason: 'InvalidRepository' });
-    await assert.rejects(targetOf('https://xẞ.localhost/x'), {
-      reason: 'InvalidRepository',
-      message: /its xn-- form/,
-    });
-    assert.deepEqual(await targetOf('git://localhost:81/x'), {
-      ...none,
-      rewrite: { from: 'git://localhost:81/', to: `git://${address}:81/` },
-      virtualHost: 'localhost:81',
-    });
-    assert.deepEqual(await targetOf('https://127.0.0.1/x'), { ...none, origin: 'https://127.0.0.1' });
+    const targets: [repo: string, expected: object][] = [
+      ['https://localhost/x', { origin: 'https://localhost', resolve: `localhost:443:${address}` }],
+      ['http://localhost:81/x', { origin: 'http://localhost:81', resolve: `localhost:81:${address}` }],
+      ['https://127.0.0.1/x', { origin: 'https://127.0.0.1' }],
+      // Git compares hosts letter by letter.
+      ['http://[0:0:0:0:0:0:0:1]:81/x', { origin: 'http://[0:0:0:0:0:0:0:1]:81' }],
+      ['https://LocalHost:0443/x', { origin: 'https://LocalHost:0443', resolve: `localhost:443:${address}` }],
+      // Curl takes these for names, and the URL has an address.
+      ['https://10.1./x', { origin: 'https://10.1.', resolve: '10.1.:443:10.0.0.1' }],
+      ['https://10.0.0X1./x', { origin: 'https://10.0.0X1.', resolve: '10.0.0x1.:443:10.0.0.1' }],
+      ['git@localhost:x', { sshHost: { address, port: 22, alias: 'localhost' } }],
+      ['ssh://localhost:23/x', { sshHost: { address, port: 23, alias: '[localhost]:23' } }],
+      [
+        'git://localhost:81/x',
+        { rewrite: { from: 'git://localhost:81/', to: `git://${address}:81/` }, virtualHost: 'localhost:81' },
+      ],
+    ];
+    for (const [repo, expected] of targets) assert.deepEqual(await targetOf(repo), expected, repo);
+    for (const repo of ['ssh://a%40127.0.0.1%3a22%2f@192.0.2.1/x', 'https://xẞ.localhost/x'])
+      await assert.rejects(targetOf(repo), { reason: 'InvalidRepository' });
+  });
+
+  test('passes no address behind a proxy, and checks that of an exception', async (t) => {
+    const environment = { https_proxy: 'http://127.0.0.1:9', no_proxy: 'localhost, 10.0.0.0/8' };
+    const { accessTo } = await arrange(t, { http: localHttp(undefined, environment) });
+    const wayTo = (repo: string) => accessTo(repo, ({ isProxied, resolve }) => ({ isProxied, resolve }));
+    assert.deepEqual(await wayTo('https://git.invalid/x'), { isProxied: true, resolve: undefined });
+    assert.deepEqual(await wayTo('https://10.1.2.3/x'), { isProxied: undefined, resolve: undefined });
+    assert.match((await wayTo('https://localhost/x')).resolve ?? '', /^localhost:443:/);
+    await assert.rejects(wayTo('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
+    await assert.rejects(wayTo('http://git.invalid/x'), { name: 'TransientError' });
+  });
+
+  test('passes all addresses of a host to curl, and first the one that accepts a connection', slow, async (t) => {
+    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const addresses = [REFUSING, '2001:db8::1', '127.0.0.1'];
+    const http = httpThat(async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+    const { accessTo } = await arrange(t, { http });
+    const given = await accessTo(`http://git.test:${port}/x`, ({ resolve }) => resolve);
+    assert.equal(given, `git.test:${port}:127.0.0.1,${REFUSING},[2001:db8::1]`);
   });
 });
 
-test('behind a proxy git gets no address, and an exception is connected to the checked address', async (t) => {
-  const { files } = await arrange(t);
-  const environment = { https_proxy: 'http://127.0.0.1:9', no_proxy: 'localhost, 10.0.0.0/8' };
-  const http = new GuardedHttp({ guard: files.http.guard, environment });
-  t.after(() => http.close());
-  const wayTo = (repo: string) =>
-    withGitAccess(anyHost(repo), { ...files, http }, async ({ isProxied, resolve }) => ({ isProxied, resolve }));
-  assert.deepEqual(await wayTo('https://git.invalid/x'), { isProxied: true, resolve: undefined });
-  assert.deepEqual(await wayTo('https://10.1.2.3/x'), { isProxied: undefined, resolve: undefined });
-  assert.match((await wayTo('https://localhost/x')).resolve ?? '', /^localhost:443:/);
-  await assert.rejects(wayTo('https://100.100.100.200/x'), { code: 'git.deniedAddress' });
-  await assert.rejects(wayTo('http://git.invalid/x'), { name: 'TransientError' });
-});
-
 test("if ssh can't connect and a proxy is configured, the error says that ssh doesn't use it", async (t) => {
-  const { files } = await arrange(t);
-  const refused = Object.assign(new Error(), { code: 'ECONNREFUSED', syscall: 'connect' });
-  const messageWith = async (
-    environment: NodeJS.ProcessEnv,
-    repo: string,
-    error: unknown = connectionErrorOf(refused),
-  ) => {
-    const http = new GuardedHttp({ guard: files.http.guard, environment });
-    t.after(() => http.close());
-    const failing = withGitAccess(anyHost(repo), { ...files, http }, () => Promise.reject(error));
-    return failing.catch(({ message }: Error) => message);
+  const refused = connectionErrorOf(Object.assign(new Error(), { code: 'ECONNREFUSED', syscall: 'connect' }));
+  const messageWith = async (HTTPS_PROXY: string | undefined, repo: string, error: unknown = refused) => {
+    const { files } = await arrange(t, { http: localHttp(undefined, withoutUndefined({ HTTPS_PROXY })) });
+    const failing = withGitAccess(anyHost(repo), files, () => Promise.reject(error));
+    return await failing.catch(({ message }: Error) => message);
   };
-  const proxied = { HTTPS_PROXY: 'http://proxy.test' };
-  assert.match((await messageWith(proxied, REPO)) ?? '', /refused the connection.*; ssh doesn't use HTTPS_PROXY/);
-  assert.match((await messageWith(proxied, 'git@git.invalid:x')) ?? '', /ssh doesn't use HTTPS_PROXY/);
-  assert.doesNotMatch((await messageWith({}, REPO)) ?? '', /PROXY/);
-  assert.doesNotMatch((await messageWith(proxied, 'git://127.0.0.1/x')) ?? '', /PROXY/);
-  assert.doesNotMatch((await messageWith(proxied, REPO, gitErrorOf('error: 403'))) ?? '', /PROXY/);
+  const proxy = 'http://proxy.test';
+  for (const repo of [REPO, 'git@git.invalid:x'])
+    assert.match((await messageWith(proxy, repo)) ?? '', /; ssh doesn't use HTTPS_PROXY/);
+  assert.doesNotMatch((await messageWith(undefined, REPO)) ?? '', /PROXY/);
+  assert.doesNotMatch((await messageWith(proxy, 'git://127.0.0.1/x')) ?? '', /PROXY/);
+  assert.doesNotMatch((await messageWith(proxy, REPO, gitErrorOf('error: 403'))) ?? '', /PROXY/);
 });
 
 test('a DNS query stops when the signal aborts', { timeout: 20_000 }, async (t) => {
-  const { files } = await arrange(t);
-  const guard = new AddressGuard({ resolve: () => new Promise(() => {}) }, () => false);
-  const http = new GuardedHttp({ guard, environment: {} });
-  t.after(() => http.close());
+  const { files } = await arrange(t, { http: httpThat(() => new Promise(() => {})) });
   for (const repo of ['https://git.test/x', 'git@git.test:x', 'git://git.test/x']) {
     const ending = new AbortController();
-    const waiting = withGitAccess({ ...anyHost(repo), signal: ending.signal }, { ...files, http }, async () => {});
+    const waiting = withGitAccess({ ...anyHost(repo), signal: ending.signal }, files, async () => {});
     ending.abort();
     await assert.rejects(waiting, { name: 'AbortError' });
   }
@@ -262,15 +226,14 @@ test('a DNS query stops when the signal aborts', { timeout: 20_000 }, async (t) 
 
 suite('the SSH key of a repository', () => {
   test('is used in place if ssh accepts it as it is mounted', async (t) => {
-    const { directory, files } = await arrange(t);
+    const { directory, files, accessTo } = await arrange(t);
     const sshKeyFile = path.join(directory, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
-    const used = await withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async (access) => access.sshKeyFile);
-    assert.equal(used, sshKeyFile);
+    const used = (uid: number) => accessTo(REPO, (access) => access.sshKeyFile, { sshKeyFile, uid });
+    assert.equal(await used(files.uid), sshKeyFile);
     await chmod(sshKeyFile, 0o644);
     // As a mounted Secret is: another user's.
-    const other = { ...files, sshKeyFile, uid: files.uid + 1 };
-    assert.equal(await withGitAccess(anyHost(REPO), other, async (access) => access.sshKeyFile), sshKeyFile);
+    assert.equal(await used(files.uid + 1), sshKeyFile);
   });
 
   test('is never copied to a disk', async (t) => {
@@ -317,40 +280,16 @@ suite('the SSH key of a repository', () => {
     const { directory, files } = await arrange(t);
     const sshKeyFile = path.join(directory, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
-    const accessTo = (repo: string, ignoresHostKey: boolean, knownHostsFile?: string) =>
-      withGitAccess(
-        { repo, ignoresHostKey, signal },
-        { ...files, sshKeyFile, knownHostsFile },
-        async (access) => access,
-      );
+    const trustOf = (repo: string, ignoresHostKey: boolean, knownHostsFile?: string) =>
+      withGitAccess({ repo, ignoresHostKey, signal }, { ...files, sshKeyFile, knownHostsFile }, async (access) => [
+        access.knownHostsFile,
+        access.ignoresHostKey,
+      ]);
     for (const repo of ['git@127.0.0.1:x', 'ssh://127.0.0.1/x']) {
-      await assert.rejects(accessTo(repo, false), {
-        name: 'TerminalError',
-        reason: 'KnownHostsMissing',
-        message: /spec\.git\.auth\.sshKey\.knownHosts/,
-      });
-      assert.equal((await accessTo(repo, true)).ignoresHostKey, true);
-      const { knownHostsFile, ignoresHostKey } = await accessTo(repo, false, '/known');
-      assert.deepEqual([knownHostsFile, ignoresHostKey], ['/known', false]);
+      await assert.rejects(trustOf(repo, false), { name: 'TerminalError', reason: 'KnownHostsMissing' });
+      assert.deepEqual(await trustOf(repo, true), [undefined, true]);
+      assert.deepEqual(await trustOf(repo, false, '/known'), ['/known', false]);
     }
-    assert.equal((await accessTo('https://127.0.0.1/x', false)).ignoresHostKey, false);
+    assert.deepEqual(await trustOf('https://127.0.0.1/x', false), [undefined, false]);
   });
-});
-
-test('curl gets all addresses of a host, and first the one that accepts a connection', slow, async (t) => {
-  const { files } = await arrange(t);
-  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  const addresses = [REFUSING, '2001:db8::1', '127.0.0.1'];
-  const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
-  t.after(() => http.close());
-  const given = withGitAccess(
-    anyHost(`http://git.test:${port}/x`),
-    { ...files, http },
-    async (access) => access.resolve,
-  );
-  assert.equal(await given, `git.test:${port}:127.0.0.1,${REFUSING},[2001:db8::1]`);
 });

@@ -16,7 +16,6 @@ import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import type { GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { Git, type GitLimits, type GitOptions } from '../../../../shared/io/git/git.ts';
@@ -26,6 +25,7 @@ import { slow } from '../../../support/depth.ts';
 import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { startHttpHost } from '../support/http-host.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -50,11 +50,6 @@ interface Attempt {
   packBytes?: number;
 }
 
-async function makeDirectory(t: TestContext): Promise<string> {
-  const directory = await temporaryDirectory(t, 'contract-');
-  return directory;
-}
-
 /** Fetches into a new clone, or one at a path, and checks the kind of the failure. */
 async function assertFails(t: TestContext, repo: string, code: string | RegExp, attempt: Attempt = {}, at?: string) {
   const { commit = COMMIT, ref = 'main', isWhole = true, environment, memory, packBytes = limits.packBytes } = attempt;
@@ -64,7 +59,7 @@ async function assertFails(t: TestContext, repo: string, code: string | RegExp, 
   const lowSpeed = { bytesPerSecond: 500, seconds };
   const clone = new Clone({
     git,
-    path: at ?? (await makeDirectory(t)),
+    path: at ?? (await temporaryDirectory(t, 'contract-')),
     log,
     limits: { ...limits, lowSpeed, packBytes },
   });
@@ -79,11 +74,6 @@ async function assertFails(t: TestContext, repo: string, code: string | RegExp, 
   );
 }
 
-async function startHttp(t: TestContext, options?: GitServerOptions) {
-  const server = await gitServerFor(t, options);
-  return server;
-}
-
 async function listen(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -92,11 +82,7 @@ async function listen(t: TestContext, server: ReturnType<typeof createServer>): 
 }
 
 /** A server with the same response to every request. */
-async function answering(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createHttpServer(answer);
-  t.after(() => server.closeAllConnections());
-  return `http://127.0.0.1:${await listen(t, server)}/x.git`;
-}
+const answering = async (t: TestContext, answer: RequestListener) => `${await startHttpHost(t, answer)}/x.git`;
 
 /** A server of git:// that does one thing with every connection. */
 async function daemonThat(t: TestContext, act: (socket: Socket) => unknown): Promise<string> {
@@ -145,7 +131,7 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
   });
 
   test('a missing commit or ref, and IDs of another hash', slow, async (t) => {
-    const server = await startHttp(t);
+    const server = await gitServerFor(t);
     const { url, commit } = await server.createRepository('x');
     await commit({ files: { a: '1' } });
     await assertFails(t, url, 'git.commitNotServed', { ref: COMMIT });
@@ -183,13 +169,13 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
   });
 
   test('certificates that are untrusted, unreadable, or for another name', slow, async (t) => {
-    const directory = await makeDirectory(t);
+    const directory = await temporaryDirectory(t, 'contract-');
     const other = await createCertificates(directory, ['other.test']);
-    const server = await startHttp(t, { tls: true });
+    const server = await gitServerFor(t, { tls: true });
     const { url } = await server.createRepository('x');
     await assertFails(t, url, 'git.certificate');
     await assertFails(t, url, 'git.certificate', { access: { caFile: other.caFile } });
-    const misnamed = await startHttp(t, { tls: true, certificates: other });
+    const misnamed = await gitServerFor(t, { tls: true, certificates: other });
     await assertFails(t, `${misnamed.url}/x.git`, 'git.certificate', { access: { caFile: other.caFile } });
     const damaged = path.join(directory, 'damaged.pem');
     await writeFile(damaged, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
@@ -197,7 +183,7 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
   });
 
   test('a server that does not speak TLS', async (t) => {
-    const { url } = await startHttp(t);
+    const { url } = await gitServerFor(t);
     await assertFails(t, `${url.replace('http', 'https')}/x.git`, 'git.noTls');
   });
 
@@ -234,7 +220,7 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
   async function arrange(t: TestContext, settings: Record<string, string> = {}) {
     const server = await startSshServer(settings);
     t.after(() => server.stop());
-    const directory = await makeDirectory(t);
+    const directory = await temporaryDirectory(t, 'contract-');
     const knownHostsFile = path.join(directory, 'known_hosts');
     const sshKeyFile = path.join(directory, 'key');
     await writeFile(knownHostsFile, server.knownHosts);
@@ -276,7 +262,7 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
   });
 
   test('a dead connection', slow, async (t) => {
-    const pidFile = path.join(await makeDirectory(t), 'pid');
+    const pidFile = path.join(await temporaryDirectory(t, 'contract-'), 'pid');
     const { url, access } = await arrange(t, { ForceCommand: `echo $PPID >${pidFile}; kill -STOP $PPID; sleep 5` });
     try {
       await assertFails(t, url, 'git.stalled', { access });
@@ -368,7 +354,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
   });
 
   test('packs and responses over the limits', slow, async (t) => {
-    const server = await startHttp(t);
+    const server = await gitServerFor(t);
     const { url, path: at, git, commit } = await server.createRepository('x');
     const large = await commit({ files: { a: randomBytes(MIB) } });
     await assertFails(t, url, 'git.packTooLarge', { commit: large, packBytes: MIB / 2 });
@@ -379,13 +365,13 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
   });
 
   test('a full disk', slow, async (t) => {
-    const server = await startHttp(t);
+    const server = await gitServerFor(t);
     const { url, commit, git } = await server.createRepository('x');
     const large = await commit({ files: { a: randomBytes(20 * MIB) } });
     // Git warns of that first.
     await git('config', 'uploadpack.allowFilter', 'false');
     const attempt = { commit: large, isWhole: false };
-    const directory = await makeDirectory(t);
+    const directory = await temporaryDirectory(t, 'contract-');
     await withSmallVolume(t, { path: directory }, () => assertFails(t, url, 'git.noSpace', attempt, directory));
   });
 });
@@ -393,7 +379,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
 suite('a fetch starts again because of', () => {
   /** Fetches a commit, and returns the special options of each of git's fetches. */
   async function waysOf(t: TestContext, repo: string, commit: string) {
-    const gitDir = await makeDirectory(t);
+    const gitDir = await temporaryDirectory(t, 'contract-');
     const ways: string[] = [];
     const isSpecial = (arg: string) =>
       ['--refetch', '--no-filter'].includes(arg) || arg.includes('clonefilter=blob:none');
@@ -430,9 +416,9 @@ suite('a fetch starts again because of', () => {
   });
 
   test('a clone that lost a pack', async (t) => {
-    const server = await startHttp(t);
+    const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('x');
-    const directory = await makeDirectory(t);
+    const directory = await temporaryDirectory(t, 'contract-');
     const clone = new Clone({ git: new Git(process.env), path: directory, log: pino({ level: 'silent' }) });
     const source = { repo, ref: 'main', isWhole: true };
     const access = { origin: server.url };

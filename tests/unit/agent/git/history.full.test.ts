@@ -5,7 +5,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const MIB = 1024 ** 2;
@@ -112,8 +112,7 @@ suite('with no git server, a gateway rolls back', () => {
     const [first = '', second = ''] = await commitEach(versions, (submodule) =>
       repository.commit({ files: { '.gitmodules': modules('lib', '../lib.git'), lib: { submodule } } }),
     );
-    const mappings = ['lib'].map((source) => ({ source, destination: source, required: true, template: false }));
-    const target = { repo: repository.url, submodules: true, profile: { mappings } };
+    const target = { repo: repository.url, submodules: true, profile: mapped('lib') };
     const sync = async (commit: string, ...earlier: string[]) => {
       await sandbox.sync({ ...target, commit, earlier });
       await sandbox.tidy();

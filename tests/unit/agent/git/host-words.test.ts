@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { pino } from 'pino';
 import { transfer } from '../../../../agent/git/transfer.ts';
-import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
+import type { GitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { accessTo, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const NO_COMMIT = 'ab'.repeat(20);
-
-async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
-  const server = await gitServerFor(t, options);
-  return server;
-}
 
 /** The server responds to each request with an error page, which git prints. */
 function answerWithWords(server: GitServer, status: number, words: (authorization: string) => string): void {
@@ -35,9 +30,9 @@ const logged = (err: unknown): string => {
 };
 
 suite('messages from a git server', () => {
-  for (const words of ['No space left on device', 'bad object HEAD', 'error in object', 'certificate', 'x']) {
+  for (const words of ['No space left on device', 'bad object HEAD']) {
     test(`don't make the agent drop its clone: ${words}`, slow, async (t) => {
-      const server = await startServer(t);
+      const server = await gitServerFor(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const good = await commit({ files: { a: '1' } });
       await sandbox.sync({ repo, commit: good });
@@ -65,12 +60,9 @@ suite('messages from a git server', () => {
   });
 
   test('appear in no log line, so that a token that the server repeats stays secret', async (t) => {
-    const server = await startServer(t, { tls: true });
+    const server = await gitServerFor(t, { tls: true });
     const { url: repo } = await server.createRepository('x');
-    const { directory } = await createSandbox(t);
-    const tokenFile = path.join(directory, 'token');
-    await writeFile(tokenFile, 'SECRET-TOKEN');
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const sandbox = await createSandbox(t, { files: await accessTo(t, server, 'SECRET-TOKEN') });
     let sent = '';
     answerWithWords(server, 500, (authorization) => {
       sent = authorization;

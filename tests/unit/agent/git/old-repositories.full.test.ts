@@ -6,7 +6,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { createSandbox, mapped } from '../support/sandbox.ts';
 import { objectWriter, treeEntry } from './support/write-object.ts';
 
 const run = promisify(execFile);
@@ -105,7 +105,7 @@ async function fetchBy(t: TestContext, fault: Fault) {
   await run('git', ['clone', '--quiet', target.repo, path.join(sandboxes[0].directory, 'clone')]);
   return (['config', '.'] as const).map((source, index) => ({
     sandbox: sandboxes[index] as (typeof sandboxes)[0],
-    target: { ...target, profile: { mappings: [{ source, destination: source, required: true, template: false }] } },
+    target: { ...target, profile: mapped(source) },
   }));
 }
 
@@ -125,7 +125,7 @@ test('the second commit of an old repository takes one request, without the obje
   const { repo, commit, directory, write } = await commitWith(fault);
   const git = new WatchedGit(process.env);
   const sandbox = await createSandbox(t, { git });
-  const profile = { mappings: [{ source: 'config', destination: 'config', required: true, template: false }] };
+  const profile = mapped('config');
   await sandbox.sync({ repo, commit, profile });
   git.fetches.length = 0;
   const config = await write('tree', treeEntry('100644', 'a', await write('blob', Buffer.from('new'))));

@@ -7,16 +7,11 @@ import { startProxy } from '../../../support/start-proxy.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 suite('the agent fetches', () => {
-  for (const { way, host, noProxy, isProxied } of [
-    {
-      way: 'through the proxy, which alone knows the name',
-      host: 'git.invalid',
-      noProxy: '10.0.0.0/8',
-      isProxied: true,
-    },
-    { way: 'past it in a network that is excepted', host: '127.0.0.1', noProxy: '127.0.0.0/8', isProxied: false },
-    { way: 'past it from a name that is excepted', host: 'localhost', noProxy: '.test, localhost', isProxied: false },
-  ]) {
+  for (const [way, host, noProxy, isProxied] of [
+    ['through the proxy, which alone knows the name', 'git.invalid', '10.0.0.0/8', true],
+    ['past it in a network that is excepted', '127.0.0.1', '127.0.0.0/8', false],
+    ['past it from a name that is excepted', 'localhost', '.test, localhost', false],
+  ] as const) {
     test(way, async (t) => {
       const proxy = await startProxy(t);
       const server = await gitServerFor(t);

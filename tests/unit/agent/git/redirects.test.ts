@@ -1,69 +1,53 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import path from 'node:path';
+import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
-import type { GitServer } from '../../../../scripts/testbed/git-server.ts';
 import { slow } from '../../../support/depth.ts';
 import { answerFetches, fetchAnswer } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { localHttp } from '../../../support/local-http.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
+import { accessTo, gitSandbox } from '../support/git-sandbox.ts';
+import { startHttpHost } from '../support/http-host.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-interface EvilHost {
-  url: string;
-  /** Received requests: method, path, and Authorization. */
-  heard: (string | undefined)[][];
-}
+const NO_COMMIT = 'a'.repeat(40);
 
-/** A server that records requests, with configurable responses. */
-async function startEvilHost(t: TestContext, answer: RequestListener, address = '127.0.0.1'): Promise<EvilHost> {
-  const heard: EvilHost['heard'] = [];
-  const server = createServer((request, response) => {
+const notFound: RequestListener = (_, response) => void response.writeHead(404).end();
+
+/** A server that records requests: method, path, and Authorization. */
+async function startEvilHost(t: TestContext, answer = notFound, address?: string) {
+  const heard: (string | undefined)[][] = [];
+  const listener: RequestListener = (request, response) => {
     heard.push([request.method, request.url, request.headers.authorization]);
     answer(request, response);
-  });
-  server.listen(0, address);
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `http://${address}:${(server.address() as AddressInfo).port}`, heard };
+  };
+  return { url: await startHttpHost(t, listener, address), heard };
 }
 
 /** Sends every request on to the same path below a URL. */
 const sendTo =
   (base: string, status = 302): RequestListener =>
-  (request: IncomingMessage, response) =>
+  (request, response) =>
     void response.writeHead(status, { location: `${base}${request.url}` }).end();
 
-async function startServer(t: TestContext, tls = false): Promise<GitServer> {
-  const server = await gitServerFor(t, tls ? { tls, credentials: { password: 'secret' } } : {});
-  return server;
-}
-
-async function withToken(t: TestContext, server: GitServer) {
-  const tokenFile = path.join((await createSandbox(t)).directory, 'token');
-  await writeFile(tokenFile, 'secret');
-  return { tokenFile, caFile: server.caFile };
+/** A repository of a server that requires credentials, and an agent that has them. */
+async function startPrivate(t: TestContext, name = 'x') {
+  const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
+  const { repo, commit, sandbox } = await gitSandbox(t, name, { server, files: await accessTo(t, server) });
+  return { server, sandbox, target: { repo, commit: await commit({ files: { a: '1' } }) } };
 }
 
 suite('a redirect', () => {
   test('passes credentials to no other origin, over https or http', slow, async (t) => {
-    const server = await startServer(t, true);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
-    const target = { repo, commit: await commit({ files: { a: '1' } }) };
-    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
-    const other = await startServer(t, true);
-    for (const to of [evil.url, other.url, 'http://169.254.169.254/latest']) {
-      for (const status of [301, 302, 307, 308]) {
-        server.redirect = sendTo(to, status);
-        await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.redirect' });
-      }
+    const { server, sandbox, target } = await startPrivate(t);
+    const evil = await startEvilHost(t);
+    const { server: other } = await startPrivate(t);
+    for (const [to, status] of [
+      [evil.url, 301],
+      [other.url, 302],
+      ['http://169.254.169.254/latest', 307],
+    ] as const) {
+      server.redirect = sendTo(to, status);
+      await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.redirect' });
     }
     assert.deepEqual(evil.heard, []);
     assert.deepEqual(other.requests, []);
@@ -74,27 +58,23 @@ suite('a redirect', () => {
   });
 
   test('of the request for the pack is not followed', async (t) => {
-    const server = await startServer(t, true);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
-    const target = { repo, commit: await commit({ files: { a: '1' } }) };
-    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
+    const { server, sandbox, target } = await startPrivate(t);
+    const evil = await startEvilHost(t);
     server.redirect = (request, response) => request.method === 'POST' && sendTo(evil.url, 307)(request, response);
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.redirect' });
     assert.deepEqual(evil.heard, []);
   });
 
   test('within the origin is followed with credentials, because git servers move repositories', async (t) => {
-    const server = await startServer(t, true);
-    const { repo: url, commit, sandbox } = await gitSandbox(t, 'new/x', { server, files: await withToken(t, server) });
-    const target = { repo: url.replace('/new/', '/old/'), commit: await commit({ files: { a: '1' } }) };
+    const { server, sandbox, target } = await startPrivate(t, 'new/x');
     server.redirect = ({ url: asked = '' }, response) =>
       asked.startsWith('/old/') && response.writeHead(301, { location: asked.replace('/old/', '/new/') }).end();
-    await sandbox.sync(target);
+    await sandbox.sync({ ...target, repo: target.repo.replace('/new/', '/old/') });
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
   test('without credentials is followed within the server, and nowhere else', async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server });
     const target = { commit: await commit({ files: { a: '1' } }) };
     const door = await startEvilHost(t, sendTo(server.url));
@@ -110,7 +90,7 @@ suite('a redirect', () => {
 
   test('in a loop, or to a place without a repository, ends', async (t) => {
     const sandbox = await createSandbox(t);
-    const commit = 'a'.repeat(40);
+    const commit = NO_COMMIT;
     const circle = await startEvilHost(t, (request, response) => sendTo('')(request, response));
     await assert.rejects(sandbox.sync({ repo: `${circle.url}/x`, commit }), { code: 'git.redirectLoop' });
     assert.ok(circle.heard.length < 10, `${circle.heard.length} requests`);
@@ -129,25 +109,33 @@ test('a sync that has to stop does so while a server delays the redirect', {
     else ending.abort(); // and there is no response
   });
   const began = performance.now();
-  const commit = 'a'.repeat(40);
-  await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit }, ending.signal), { name: 'AbortError' });
+  await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: NO_COMMIT }, ending.signal), {
+    name: 'AbortError',
+  });
   assert.ok(performance.now() - began < 25_000);
   assert.equal(host.heard.length, 2);
 });
 
 suite('a denied address', () => {
+  const linkTo = (host: string) => ({
+    '.gitmodules': `[submodule "lib"]\n\tpath = lib\n\turl = ${host}/lib.git\n`,
+    lib: { submodule: NO_COMMIT },
+  });
   const http = localHttp((address) => address === '127.0.0.2');
 
-  test('is never connected to, over any transport', async (t) => {
-    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
+  test('is never connected to, over any transport or for a submodule', async (t) => {
+    const evil = await startEvilHost(t, notFound, '127.0.0.2');
     const { host } = new URL(evil.url);
     const sandbox = await createSandbox(t, { http });
     for (const repo of [`${evil.url}/x`, `git://${host}/x`, `ssh://git@${host}/x`]) {
-      await assert.rejects(sandbox.sync({ repo, commit: 'a'.repeat(40), ignoresHostKey: true }), {
+      await assert.rejects(sandbox.sync({ repo, commit: NO_COMMIT, ignoresHostKey: true }), {
         name: 'TerminalError',
         code: 'git.deniedAddress',
       });
     }
+    const { repo, commit, sandbox: other } = await gitSandbox(t, 'x', { server: await gitServerFor(t), http });
+    const target = { repo, commit: await commit({ files: linkTo(evil.url) }), submodules: true };
+    await assert.rejects(other.sync(target), { name: 'TerminalError', message: /^submodule lib: / });
     assert.deepEqual(evil.heard, []);
   });
 
@@ -155,39 +143,24 @@ suite('a denied address', () => {
     'is never connected to if a server refers to it for a pack, and neither is any other address',
     slow,
     async (t) => {
-      const denied = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
-      const other = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
+      const denied = await startEvilHost(t, notFound, '127.0.0.2');
+      const other = await startEvilHost(t);
       const uris = [denied, other].map(({ url }) => `${url}/latest?from=here`);
-      const server = await startServer(t);
+      const server = await gitServerFor(t);
       const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server, http });
       for (const uri of uris) {
         const host = await startEvilHost(
           t,
           answerFetches(() => fetchAnswer([], [uri])),
         );
-        await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: 'a'.repeat(40) }), {
+        await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: NO_COMMIT }), {
           name: 'TransientError',
         });
-        const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
-        const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
-        const target = { repo: url, commit: await commit({ files }), submodules: true };
+        const target = { repo: url, commit: await commit({ files: linkTo(host.url) }), submodules: true };
         await assert.rejects(sandbox.sync(target), { message: /^submodule lib: / });
         assert.ok(host.heard.filter(([method]) => method === 'POST').length > 1, 'it was asked, and for the submodule');
       }
       assert.deepEqual([...denied.heard, ...other.heard], []);
     },
   );
-
-  test('is never connected to for a submodule', async (t) => {
-    const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
-    const server = await startServer(t);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, http });
-    const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${evil.url}/lib.git\n`;
-    const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
-    await assert.rejects(sandbox.sync({ repo, commit: await commit({ files }), submodules: true }), {
-      name: 'TerminalError',
-      message: /^submodule lib: /,
-    });
-    assert.deepEqual(evil.heard, []);
-  });
 });

@@ -8,6 +8,7 @@ import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scr
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { slow } from '../../../support/depth.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -20,23 +21,17 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
 
   test('works with a key and the configured host key', slow, async (t) => {
     const { url: repo, commit } = await server.createRepository('plain');
-    const directory = await createSandbox(t);
-    const [sshKeyFile, knownHostsFile] = ['ssh-key', 'known-hosts'].map((name) =>
-      path.join(directory.directory, name),
-    ) as [string, string];
+    const directory = await temporaryDirectory(t, 'ssh-');
+    const sshKeyFile = path.join(directory, 'ssh-key');
+    const knownHostsFile = path.join(directory, 'known-hosts');
     // As a mounted Secret is: readable for others, and perhaps without the last line feed.
     await writeFile(sshKeyFile, (await readFile(server.keyFile, 'utf8')).trimEnd(), { mode: 0o644 });
     await writeFile(knownHostsFile, server.knownHosts);
-    const sandbox = await createSandbox(t, {
-      files: { sshKeyFile, knownHostsFile },
-    });
+    const sandbox = await createSandbox(t, { files: { sshKeyFile, knownHostsFile } });
     const first = await commit({ files: { a: '1' } });
     await sandbox.sync({ repo, commit: first });
     assert.deepEqual(await sandbox.files(), { a: '1' });
-    await writeFile(
-      knownHostsFile,
-      server.knownHosts.replace(/AAAA\S+/, (key) => `${key.slice(0, -8)}AAAAAAAA`),
-    );
+    await writeFile(knownHostsFile, server.knownHosts.replace(/(AAAA\S+)\S{8}/, '$1AAAAAAAA'));
     const second = await commit({ files: { a: '2' } });
     await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'git.hostKey' });
     // Any host key is trusted only if the resource allows it, regardless of known_hosts.
@@ -46,10 +41,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
 
   test("is refused if no host key is configured, and the server isn't remembered", slow, async (t) => {
     const { url: repo, commit } = await server.createRepository('unnamed');
-    const { directory } = await createSandbox(t);
-    const sshKeyFile = path.join(directory, 'ssh-key');
-    await writeFile(sshKeyFile, await readFile(server.keyFile));
-    const sandbox = await createSandbox(t, { files: { sshKeyFile } });
+    const sandbox = await createSandbox(t, { files: { sshKeyFile: server.keyFile } });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.knownHostsMissing' });
     await sandbox.sync({ ...target, ignoresHostKey: true });
@@ -69,10 +61,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
   test("reports a key that the server doesn't know", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'refused', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }), ignoresHostKey: true };
-    await assert.rejects(sandbox.sync(target), {
-      name: 'TerminalError',
-      code: 'git.authentication',
-    });
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.authentication' });
   });
 });
 

@@ -1,34 +1,23 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { suite, type TestContext, test } from 'node:test';
-import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
+import { suite, test } from 'node:test';
+import type { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
-import { createSandbox } from '../support/sandbox.ts';
-import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
-
-async function startServer(t: TestContext, options: GitServerOptions = {}): Promise<GitServer> {
-  const server = await gitServerFor(t, options);
-  return server;
-}
+import { accessTo, gitSandbox } from '../support/git-sandbox.ts';
+import { createSandbox, mapped } from '../support/sandbox.ts';
+import { type RawEntry, rawCommits } from './support/write-object.ts';
 
 const gitmodules = (modules: Record<string, string>) =>
   Object.entries(modules)
     .map(([at, url]) => `[submodule "${at} (name)"]\n\tpath = ${at}\n\turl = ${url}\n\tupdate = rebase\n`)
     .join('');
 
-const mapped = (...sources: string[]) => ({
-  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
-});
-
 suite('submodules', () => {
   test('are fetched, even nested ones, from relative URLs with the credentials of their server', slow, async (t) => {
-    const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
+    const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
     const [root, lib, deep] = await Promise.all(['org/root', 'org/lib', 'deep'].map(server.createRepository));
     assert.ok(root && lib && deep);
     const inner = await deep.commit({ files: { d: 'deep', 'e/f': 'deeper' } });
@@ -38,9 +27,7 @@ suite('submodules', () => {
       l: '1',
     };
     const first = await lib.commit({ files: linked });
-    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
-    await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const sandbox = await createSandbox(t, { files: await accessTo(t, server) });
     const files = { '.gitmodules': gitmodules({ 'libs/lib': '../lib.git' }), 'libs/lib': { submodule: first }, a: 'a' };
     const target = { repo: root.url, submodules: true };
     await sandbox.sync({ ...target, commit: await root.commit({ files }), profile: mapped('libs') });
@@ -67,14 +54,12 @@ suite('submodules', () => {
   });
 
   test('of another origin are fetched without credentials', slow, async (t) => {
-    const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
-    const other = await startServer(t);
+    const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
+    const other = await gitServerFor(t);
     const root = await server.createRepository('root');
     const lib = await other.createRepository('lib');
     const commit = await lib.commit({ files: { l: '1' } });
-    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
-    await writeFile(tokenFile, 'secret');
-    const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
+    const sandbox = await createSandbox(t, { files: await accessTo(t, server) });
     const files = { '.gitmodules': gitmodules({ lib: lib.url }), lib: { submodule: commit } };
     const target = { repo: root.url, commit: await root.commit({ files }), submodules: true };
     other.credentials = { password: 'secret' };
@@ -88,36 +73,33 @@ suite('submodules', () => {
     "that the server doesn't show are reported with a remedy for them, and not for the repository",
     slow,
     async (t) => {
-      const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
-      const other = await startServer(t, { credentials: { password: 'other' } });
+      const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
+      const other = await gitServerFor(t, { credentials: { password: 'other' } });
       const root = await server.createRepository('org/root');
       const foreign = await other.createRepository('org/lib');
-      const tokenFile = path.join((await createSandbox(t)).directory, 'token');
-      await writeFile(tokenFile, 'secret');
-      const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
-      const rows: [url: string, expected: object, words: RegExp][] = [
-        ['../missing.git', { reason: 'RepositoryNotFound' }, /\.gitmodules.*githubApp\.repositories/],
-        [foreign.url, { reason: 'AuthenticationFailed' }, /\.gitmodules.*no credentials are sent/],
-      ];
-      for (const [url, expected, words] of rows) {
+      const sandbox = await createSandbox(t, { files: await accessTo(t, server) });
+      for (const [url, reason, words] of [
+        ['../missing.git', 'RepositoryNotFound', /\.gitmodules.*githubApp\.repositories/],
+        [foreign.url, 'AuthenticationFailed', /\.gitmodules.*no credentials are sent/],
+      ] as const) {
         const files = { '.gitmodules': gitmodules({ lib: url }), lib: { submodule: 'a'.repeat(40) } };
-        const commit = await root.commit({ files });
-        const synced = sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') });
-        await assert.rejects(synced, (error: Error) => {
+        const target = {
+          repo: root.url,
+          submodules: true,
+          commit: await root.commit({ files }),
+          profile: mapped('lib'),
+        };
+        await assert.rejects(sandbox.sync(target), (error: TerminalError) => {
           assert.match(error.message, words);
           assert.doesNotMatch(error.message, /spec\.git\.repo/);
-          return true;
+          return error.reason === reason;
         });
-        await assert.rejects(
-          sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') }),
-          expected,
-        );
       }
     },
   );
 
   test('are abandoned after spec.git.timeout, as the repository itself is', slow, async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const [root, lib] = await Promise.all(['org/late', 'org/silent'].map(server.createRepository));
     assert.ok(root && lib);
     const files = {
@@ -133,7 +115,7 @@ suite('submodules', () => {
   });
 
   test('are an error only if they are mapped but not enabled', async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const target = { repo, commit: await commit({ files: { 'lib/x': { submodule: 'a'.repeat(40) }, 'b/c': '1' } }) };
     for (const profile of [mapped('.'), mapped('lib/x'), mapped('lib/x/y')]) {
@@ -146,27 +128,23 @@ suite('submodules', () => {
   });
 
   test('are rejected with a message if their paths or URLs lead astray', slow, async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const local = server.url.replace('127.0.0.1', 'localhost');
     const lib = { submodule: 'a'.repeat(40) };
-    const cases: [modules: object, message: RegExp][] = [
-      [{ '.gitmodules': gitmodules({ lib: `${local}/lib.git` }) }, /loopback or link-local/],
-      [{ '.gitmodules': gitmodules({ lib: 'http://169.254.169.254/x' }) }, /loopback or link-local/],
-      [{ '.gitmodules': gitmodules({ lib: `file://${sandbox.directory}` }) }, /isn't allowed/],
-      [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.directory}/mark` }) }, /isn't allowed/],
-      [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, /does not specify its URL/],
-      [{ '.gitmodules': null }, /no \.gitmodules/],
-      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /isn't allowed/],
-      [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: repository not found/],
-      [{ '.gitmodules': gitmodules({ lib: repo }) }, /submodule lib: the commit or ref/],
+    const cases: [modules: object, expected: object][] = [
+      [{ '.gitmodules': gitmodules({ lib: `${local}/lib.git` }) }, { code: 'submodule.refused' }],
+      [{ '.gitmodules': gitmodules({ lib: 'http://169.254.169.254/x' }) }, { code: 'submodule.refused' }],
+      [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.directory}/mark` }) }, { message: /isn't allowed/ }],
+      [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, { message: /does not specify its URL/ }],
+      [{ '.gitmodules': null }, { message: /no \.gitmodules/ }],
+      [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, { message: /submodule lib: repository not found/ }],
+      [{ '.gitmodules': gitmodules({ lib: repo }) }, { message: /submodule lib: the commit or ref/ }],
     ];
-    for (const [modules, message] of cases) {
+    for (const [modules, expected] of cases) {
       const target = { repo, commit: await commit({ files: { ...modules, lib, a: '1' } }), submodules: true };
-      await assert.rejects(sandbox.sync({ ...target, profile: mapped('a', 'lib') }), {
-        name: 'TerminalError',
-        message,
-      });
+      const synced = sandbox.sync({ ...target, profile: mapped('a', 'lib') });
+      await assert.rejects(synced, { name: 'TerminalError', ...expected });
       assert.deepEqual(await sandbox.files(), {});
     }
   });
@@ -175,7 +153,7 @@ suite('submodules', () => {
     'never come from a local address of another host, even if its name changes between two lookups',
     slow,
     async (t) => {
-      const server = await startServer(t);
+      const server = await gitServerFor(t);
       const lib = await server.createRepository('lib');
       const files = { x: { submodule: await lib.commit({ files: { a: '1' } }) } };
       // Local addresses are allowed, and another resolver than the guard's doesn't know these names.
@@ -203,24 +181,19 @@ suite('submodules', () => {
   );
 
   test('are rejected with a message if .gitmodules is a symbolic link', async (t) => {
-    const server = await startServer(t);
-    const { url: repo, path: at, git } = await server.createRepository('root');
+    const server = await gitServerFor(t);
+    const repository = await server.createRepository('root');
     // Newer versions of git do not make such a commit by themselves.
-    const write = objectWriter(at);
-    const link = await write('blob', Buffer.from('x'));
-    const tree = await write('tree', treeEntry('120000', '.gitmodules', link));
-    const commit = await write('commit', commitText(tree));
-    await git('update-ref', 'refs/heads/main', commit);
+    const { blobOf, treeOf, commitTree } = rawCommits(repository);
+    const commit = await commitTree(await treeOf(['120000', '.gitmodules', await blobOf('x')]));
     const sandbox = await createSandbox(t);
-    await assert.rejects(sandbox.sync({ repo, commit, submodules: true }), {
-      name: 'TerminalError',
-      message: /git's check.*\(gitmodulesSymlink\)/,
-    });
+    const target = { repo: repository.url, commit, submodules: true };
+    await assert.rejects(sandbox.sync(target), { code: 'git.unsafeObject', message: /\(gitmodulesSymlink\)/ });
     assert.deepEqual(await sandbox.files(), {});
   });
 
   test("are rejected with a message if .gitmodules isn't a readable file", slow, async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const [root, leaf] = await Promise.all(['root', 'leaf'].map(server.createRepository));
     assert.ok(root && leaf);
     const link = { submodule: await leaf.commit({ files: { l: '1' } }) };
@@ -244,7 +217,7 @@ suite('submodules', () => {
   });
 
   test('are limited in depth and number', slow, async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const sandbox = await createSandbox(t);
     let inner = { url: '', commit: '' };
     for (let depth = 0; depth < 6; depth += 1) {
@@ -259,9 +232,7 @@ suite('submodules', () => {
     );
     const { url: repo, commit } = await server.createRepository('many');
     const paths = Array.from({ length: 33 }, (_, n) => `m${n}`);
-    const leaf = await server.createRepository('leaf');
-    const links: Record<string, { submodule: string }> = {};
-    for (const at of paths) links[at] = { submodule: await leaf.commit({ files: { n: at } }) };
+    const links = Object.fromEntries(paths.map((at) => [at, { submodule: 'a'.repeat(40) }]));
     const modules = gitmodules(Object.fromEntries(paths.map((at) => [at, '../leaf.git'])));
     const many = { repo, commit: await commit({ files: { '.gitmodules': modules, ...links } }), submodules: true };
     await assert.rejects(sandbox.sync(many), /more than 32 submodules/);
@@ -269,7 +240,7 @@ suite('submodules', () => {
   });
 
   test('count once per link, and have to fit into memory before they are listed', slow, async (t) => {
-    const server = await startServer(t);
+    const server = await gitServerFor(t);
     const [leaf, root] = await Promise.all(['leaf', 'root'].map(server.createRepository));
     assert.ok(leaf && root);
     const files = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d/${n}`, '']));
@@ -290,24 +261,21 @@ suite('submodules', () => {
       // It is noticed at the first link that is too many.
       message: /maps more than 2\d{3} files/,
     });
-    const roomy = await createSandbox(t);
-    await assert.rejects(roomy.sync({ ...target, commit: await linked(33) }), /more than 32 submodules/);
   });
 
   test('are counted before they are fetched, so tens of thousands of them delay nothing', slow, async (t) => {
-    const server = await startServer(t);
-    const { url: repo, path: at, git } = await server.createRepository('links');
-    const write = objectWriter(at);
+    const server = await gitServerFor(t);
+    const repository = await server.createRepository('links');
+    const { blobOf, treeOf, commitTree } = rawCommits(repository);
     const names = Array.from({ length: 60_000 }, (_, index) => String(100_000 + index));
-    const links = names.map((name) => treeEntry('160000', name, 'ab'.repeat(20)));
-    const file = await write('blob', Buffer.from(gitmodules({ 100000: '../x.git' })));
-    const tree = await write('tree', Buffer.concat([treeEntry('100644', '.gitmodules', file), ...links]));
-    const commit = await write('commit', commitText(tree));
-    await git('update-ref', 'refs/heads/main', commit);
+    const links = names.map((name): RawEntry => ['160000', name, 'ab'.repeat(20)]);
+    const file = await blobOf(gitmodules({ 100000: '../x.git' }));
+    const commit = await commitTree(await treeOf(['100644', '.gitmodules', file], ...links));
     const sandbox = await createSandbox(t);
     const delay = monitorEventLoopDelay({ resolution: 20 });
     delay.enable();
-    await assert.rejects(sandbox.sync({ repo, commit, submodules: true }), /more than 32 submodules/);
+    const target = { repo: repository.url, commit, submodules: true };
+    await assert.rejects(sandbox.sync(target), /more than 32 submodules/);
     delay.disable();
     assert.ok(delay.max / 1e6 < 1_500, `held up for ${Math.round(delay.max / 1e6)} ms`);
   });

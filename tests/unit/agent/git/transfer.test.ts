@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
@@ -16,6 +14,7 @@ import { Git } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { startHttpHost } from '../support/http-host.ts';
 import { objectWriter } from './support/write-object.ts';
 
 const limits: TransferLimits = {
@@ -45,7 +44,7 @@ async function passBack(answer: IncomingMessage, outgoing: ServerResponse, pace:
 
 /** Passes requests on to a git server, and its packs back at a pace. */
 async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<string> {
-  const server = createServer((incoming, outgoing) => {
+  return await startHttpHost(t, (incoming, outgoing) => {
     const headers = { ...incoming.headers, host: new URL(to).host };
     const passed = request(`${to}${incoming.url}`, { method: incoming.method ?? 'GET', headers });
     // Git gives up, or the server behind ends first.
@@ -53,13 +52,6 @@ async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<st
     passed.on('error', fail).on('response', (answer) => passBack(answer, outgoing, pace).catch(fail));
     incoming.pipe(passed);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> = {}) {
@@ -87,50 +79,25 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
   for (const [name, pace] of [
     ['trickles', { bytes: 100 }],
     ['falls silent', { bytes: 6_000, end: 100_000 }],
-    ['never sends anything', { bytes: 6_000, end: 0 }],
   ] as const) {
     test(`is stopped if the server ${name}, and the clone doesn't count as damaged`, slow, async (t) => {
       const { clone, source, access } = await arrange(t, pace);
-      await assert.rejects(clone.fetch(source, access), {
-        name: 'TransientError',
-        code: 'git.stalled',
-        reason: 'GitTimeout',
-        message: 'the git server stopped sending, or sends almost nothing; retrying',
-      });
+      await assert.rejects(clone.fetch(source, access), { code: 'git.stalled', reason: 'GitTimeout' });
       assert.equal(await clone.repository.holds(source.commit), false);
     });
   }
 
-  test("is stopped if the server doesn't answer the first request", slow, async (t) => {
-    const server = await gitServerFor(t);
-    const { url: repo, commit } = await server.createRepository('x');
-    const source = { repo, ref: 'main', commit: await commit({ files: { a: '1' } }), isWhole: true };
-    const directory = await temporaryDirectory(t, 'transfer-');
-    const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: new Git(process.env), path: directory, log, limits });
-    server.fault = { hang: true };
-    await assert.rejects(clone.fetch(source, { origin: server.url }), { code: 'git.stalled', reason: 'GitTimeout' });
-  });
-
   test('ends after spec.git.timeout', slow, async (t) => {
     const { clone, source, access } = await arrange(t, { bytes: 6_000 });
-    await assert.rejects(clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, access), {
-      name: 'TransientError',
-      code: 'git.timeout',
-      message: /longer than 2 s \(spec\.git\.timeout\)/,
-    });
+    const fetching = clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, access);
+    await assert.rejects(fetching, { code: 'git.timeout', message: /longer than 2 s/ });
   });
 
   test('ends when it exceeds its size limit, and leaves nothing on the disk', slow, async (t) => {
     // A busy machine may send little for seconds, which isn't what this test is about.
     const lowSpeed = { bytesPerSecond: 500, seconds: 30 };
     const { clone, source, access, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000, lowSpeed });
-    await assert.rejects(clone.fetch(source, access), {
-      name: 'TransientError',
-      code: 'git.packTooLarge',
-      reason: 'GitAnswerTooLarge',
-      message: /more than 0\.1 MB .* map less of the repository, exclude submodules, or keep large files in Git LFS/,
-    });
+    await assert.rejects(clone.fetch(source, access), { code: 'git.packTooLarge', message: /more than 0\.1 MB/ });
     assert.deepEqual(await packs(), []);
   });
 
@@ -140,10 +107,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     await writeFile(path.join(directory, 'git'), script, { mode: 0o755 });
     const git = new Git({ PATH: `${directory}:${process.env.PATH}` });
     const fetchTo = (gitDir: string) => transfer(git, ['fetch'], { gitDir, access: {}, signal: undefined });
-    await assert.rejects(fetchTo(path.join(directory, 'nowhere')), {
-      code: 'git.noSpace',
-      message: 'the clone volume (REPO_PATH) is full',
-    });
+    await assert.rejects(fetchTo(path.join(directory, 'nowhere')), { code: 'git.noSpace' });
     await assert.rejects(fetchTo(directory), { code: 'git.unreachable' }, 'there is room');
   });
 
@@ -164,9 +128,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     const head = Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\n`);
     const bomb = await objectWriter(at)('commit', Buffer.concat([head, message]));
     await git('update-ref', 'refs/heads/main', bomb);
-    await assert.rejects(clone.fetch({ repo, ref: 'main', commit: bomb, isWhole: true }, access), {
-      code: 'git.answerTooLarge',
-      message: /more than 64 MiB for the data from the git server; set a larger spec\.agent\.resources/,
-    });
+    const fetching = clone.fetch({ repo, ref: 'main', commit: bomb, isWhole: true }, access);
+    await assert.rejects(fetching, { code: 'git.answerTooLarge', message: /more than 64 MiB/ });
   });
 });

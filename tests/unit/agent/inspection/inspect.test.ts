@@ -9,7 +9,7 @@ import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
 before(async () => {
@@ -17,93 +17,94 @@ before(async () => {
 });
 after(() => server.stop());
 
-let repositories = 0;
-const mapped = (...sources: string[]) => ({
-  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
-});
 const large = 'x'.repeat(INSPECTION.fileBytes + 1);
 
 /** A sandbox that has a commit, and a branch next to it. */
-async function arrange(
-  t: TestContext,
-  {
-    files,
-    other,
-    sources = ['config'],
-  }: { files: Record<string, string>; other: Record<string, string>; sources?: string[] },
-) {
+async function arrange(t: TestContext, files: Record<string, string>, other: Record<string, string>) {
   const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
   await repository.commit({ files: {} }); // the next one has a parent, which no clone has
   const commit = await repository.commit({ files });
   await repository.branch('other', commit);
   const branch = await repository.commit({ files: other, branch: 'other' });
-  const target = { repo: repository.url, commit, profile: mapped(...sources) };
+  const target = { repo: repository.url, commit, profile: mapped('config') };
   await sandbox.sync(target);
   return { repository, commit, branch, sandbox, target };
 }
 
-const refsOf = async ({ git, repo }: Sandbox) => `${await git.run([`--git-dir=${repo}`, 'for-each-ref'])}`;
 const objectsOf = async ({ repo }: Sandbox) => (await readdir(repo, { recursive: true })).sort();
+/** Refs and files of the clone, and the delivered files. */
+const stateOf = async (sandbox: Sandbox) => [
+  `${await sandbox.git.run([`--git-dir=${sandbox.repo}`, 'for-each-ref'])}`,
+  await objectsOf(sandbox),
+  await sandbox.files(),
+];
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 const say = ({ changes }: Answer) => changes.map(({ path: file, leftOut }) => [file, leftOut]).sort();
 
+/** Releases with a file `a`, and with a submodule that has a file `m`. */
+async function arrangeModule(t: TestContext, at: string) {
+  const { repository: module } = await gitSandbox(t, 'module', { server });
+  const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
+  const gitmodules = `[submodule "m"]\n\tpath = ${at}\n\turl = ${module.url}\n`;
+  const releaseOf = async (content: string, branch = 'main') => {
+    const submodule = await module.commit({ files: { m: content } });
+    if (branch !== 'main') await repository.branch(branch, 'main');
+    const directory = path.dirname(at);
+    const files = { '.gitmodules': gitmodules, [at]: { submodule }, [path.join(directory, 'a')]: content };
+    return { repo: repository.url, commit: await repository.commit({ files, branch }), submodules: true };
+  };
+  return { sandbox, releaseOf };
+}
+
+async function arrangeLfs(t: TestContext) {
+  const host = await gitServerFor(t);
+  const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
+  host.lfs = lfs.listener;
+  return { lfs, repository: await createLfsRepository(host), sandbox: await createSandbox(t) };
+}
+
 suite('an inspection of another commit', () => {
   test('leaves the clone and the files unchanged, and the next syncs work', slow, async (t) => {
-    const { sandbox, target, branch } = await arrange(t, {
-      files: { 'config/a': '1\n' },
-      other: { 'config/a': '2\n' },
-    });
-    const refs = await refsOf(sandbox);
-    const files = await sandbox.files();
-    const objects = await objectsOf(sandbox);
-    for (const asked of [{ ref: 'other' }, { ref: 'other', commit: branch }, { ref: branch, commit: branch }]) {
-      const { changes, commit } = await sandbox.inspect({ kind: 'diff', ...asked }, target);
-      assert.equal(commit, branch);
-      assert.deepEqual([changes[0]?.before?.text, changes[0]?.after?.text], ['1\n', '2\n']);
+    const { sandbox, target, branch, commit } = await arrange(t, { 'config/a': '1\n' }, { 'config/a': '2\n' });
+    const before = await stateOf(sandbox);
+    const requests = fetches();
+    assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main', commit }, target)).changes, []);
+    assert.equal(fetches(), requests, 'it is the current commit');
+    for (const asked of [{ ref: 'other' }, { ref: branch, commit: branch }]) {
+      const answer = await sandbox.inspect({ kind: 'diff', ...asked }, target);
+      assert.equal(answer.commit, branch);
+      assert.deepEqual([answer.changes[0]?.before?.text, answer.changes[0]?.after?.text], ['1\n', '2\n']);
+      assert.deepEqual(await stateOf(sandbox), before);
     }
-    assert.deepEqual([await refsOf(sandbox), await sandbox.files()], [refs, files]);
-    assert.deepEqual(await objectsOf(sandbox), objects);
-    const before = fetches();
+    const inspections = fetches();
     await sandbox.sync(target);
-    assert.equal(fetches(), before);
+    assert.equal(fetches(), inspections);
     await sandbox.sync({ ...target, commit: branch });
     assert.deepEqual(await sandbox.files(), { 'config/a': '2\n' });
   });
 
   test('leaves a complete clone with submodules unchanged as well', slow, async (t) => {
-    const module = await server.createRepository(`inspect-${++repositories}`);
-    const inner = await module.commit({ files: { m: '1' } });
-    const outer = await module.commit({ files: { m: '2' } });
-    const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
-    const gitmodules = `[submodule "m"]\n\tpath = m\n\turl = ${module.url}\n`;
-    const commit = await repository.commit({ files: { '.gitmodules': gitmodules, m: { submodule: inner }, a: '1' } });
-    await repository.branch('other', commit);
-    const branch = await repository.commit({ files: { m: { submodule: outer }, a: '2' }, branch: 'other' });
-    const mappings = [{ source: '.', destination: '.', required: true, template: false }];
-    const target = { repo: repository.url, commit, profile: { mappings }, submodules: true };
+    const { sandbox, releaseOf } = await arrangeModule(t, 'm');
+    const target = { ...(await releaseOf('1')), profile: mapped('.') };
+    const branch = await releaseOf('2', 'other');
     await sandbox.sync(target);
-    const refs = await refsOf(sandbox);
-    const objects = (await objectsOf(sandbox)).sort();
-    for (const round of [1, 2]) {
-      const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
-      assert.deepEqual(
-        say(answer).map(([file]) => file),
-        ['a', 'm/m'],
-        `${round}`,
-      );
-      assert.deepEqual([await refsOf(sandbox), (await objectsOf(sandbox)).sort()], [refs, objects]);
-    }
-    await sandbox.sync({ ...target, commit: branch });
+    const before = await stateOf(sandbox);
+    const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+    assert.deepEqual(
+      say(answer).map(([file]) => file),
+      ['a', 'm/m'],
+    );
+    assert.deepEqual(await stateOf(sandbox), before);
+    await sandbox.sync({ ...target, ...branch });
     assert.equal((await sandbox.files())['m/m'], '2');
-    await sandbox.sync(target);
-    assert.equal((await sandbox.files())['m/m'], '1');
   });
 
   test('works next to a shallow partial clone, for a commit that shares files with it or none', slow, async (t) => {
-    const { repository, sandbox, target, commit } = await arrange(t, {
-      files: { 'config/a': '1', 'config/b': 'b'.repeat(1_000), film: large, 'config/.gitattributes': 'x text\n' },
-      other: { 'config/a': '2', film: `${large}y` },
-    });
+    const { repository, sandbox, target, commit } = await arrange(
+      t,
+      { 'config/a': '1', 'config/b': 'b'.repeat(1_000), film: large, 'config/.gitattributes': 'x text\n' },
+      { 'config/a': '2', film: `${large}y` },
+    );
     await repository.branch('apart', commit);
     await repository.forcePush({ files: { 'config/a': '3', 'config/b': null, 'config/c': 'c' }, branch: 'apart' });
     const orphan = (await repository.git('commit-tree', '-m', 'x', 'apart^{tree}')).trim();
@@ -129,7 +130,7 @@ suite('an inspection of another commit', () => {
   });
 
   test('is removed by the next agent if a kill interrupted it', slow, async (t) => {
-    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const { sandbox, target } = await arrange(t, { 'config/a': '1' }, { 'config/a': '2' });
     const before = await objectsOf(sandbox);
     for (const next of [() => sandbox.sync(target), () => sandbox.inspect({ kind: 'diff', ref: 'other' }, target)]) {
       await mkdir(path.join(sandbox.repo, 'tmp_lookup/objects/pack'), { recursive: true });
@@ -140,21 +141,15 @@ suite('an inspection of another commit', () => {
     }
   });
 
-  test('sends no request to the server if the commit is the current one', slow, async (t) => {
-    const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
-    const before = fetches();
-    assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main', commit }, target)).changes, []);
-    assert.equal(fetches(), before);
-  });
-
   test('fetches no large file, and shows what fits into its limits', slow, async (t) => {
     const many = Object.fromEntries(
       Array.from({ length: INSPECTION.files + 5 }, (_, index) => [`config/many/${index}`, `${index}`]),
     );
-    const { sandbox, target, repository } = await arrange(t, {
-      files: { 'config/a': '1', 'config/big': 'small' },
-      other: { 'config/big': large, ...many },
-    });
+    const { sandbox, target, repository } = await arrange(
+      t,
+      { 'config/a': '1', 'config/big': 'small' },
+      { 'config/big': large, ...many },
+    );
     const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
     const why = new Map(answer.changes.map(({ path: file, leftOut }) => [file, leftOut]));
     assert.equal(why.get('config/big'), 'notFetched');
@@ -169,7 +164,7 @@ suite('an inspection of another commit', () => {
     "is refused when a sync would be: for a missing signature, or files that can't be delivered",
     slow,
     async (t) => {
-      const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+      const { sandbox, target } = await arrange(t, { 'config/a': '1' }, { 'config/a': '2' });
       const asked = { kind: 'diff' as const, ref: 'other' };
       await mkdir(path.join(sandbox.directory, 'keys'));
       const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
@@ -182,23 +177,16 @@ suite('an inspection of another commit', () => {
   );
 
   test('is refused when a sync would be, because a file fails a check', slow, async (t) => {
-    const { sandbox, target, branch } = await arrange(t, {
-      files: { 'config/a.json': '{}', 'config/b': '1' },
-      other: { 'config/a.json': '{', 'config/b': '2' },
-    });
-    const checked = {
-      ...target,
-      profile: { ...target.profile, checks: [{ files: '**/*.json', format: 'json' as const }] },
-    };
-    const refusal = { code: 'sync.CheckFailed', message: /config\/a\.json: line 1, column 2/ };
-    await assert.rejects(sandbox.sync({ ...checked, commit: branch }), refusal);
+    const { sandbox, target } = await arrange(t, { 'config/a.json': '{}' }, { 'config/a.json': '{' });
+    const checks = [{ files: '**/*.json', format: 'json' as const }];
+    const checked = { ...target, profile: { ...target.profile, checks } };
+    const refusal = { code: 'sync.CheckFailed' };
     await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'other' }, checked), refusal);
-    assert.deepEqual(await sandbox.files(), { 'config/a.json': '{}', 'config/b': '1' });
     assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main' }, checked)).changes, []);
   });
 
   test("doesn't harm the clone if the commit's ID has another length", slow, async (t) => {
-    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
+    const { sandbox, target } = await arrange(t, { 'config/a': '1' }, {});
     const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
     await assert.rejects(sandbox.inspect(asked, target), /isn't an object ID of this repository/);
     await sandbox.restart();
@@ -208,19 +196,8 @@ suite('an inspection of another commit', () => {
     assert.equal(fetches(), before);
   });
 
-  test('leaves nothing behind if it is interrupted', async (t) => {
-    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
-    const refs = await refsOf(sandbox);
-    const files = await objectsOf(sandbox);
-    await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'other' }, target, AbortSignal.abort()));
-    assert.deepEqual([await refsOf(sandbox), await objectsOf(sandbox)], [refs, files]);
-    const before = fetches();
-    await sandbox.sync(target);
-    assert.equal(fetches(), before);
-  });
-
   test('leaves nothing behind if it is interrupted while the git server is silent', async (t) => {
-    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const { sandbox, target } = await arrange(t, { 'config/a': '1' }, { 'config/a': '2' });
     const before = await objectsOf(sandbox);
     const ending = new AbortController();
     server.fault = { hang: true };
@@ -235,7 +212,7 @@ suite('an inspection of another commit', () => {
   });
 
   test('needs no earlier sync', slow, async (t) => {
-    const { target, branch } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const { target, branch } = await arrange(t, { 'config/a': '1' }, { 'config/a': '2' });
     const sandbox = await createSandbox(t);
     const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
     assert.deepEqual([answer.commit, say(answer)], [branch, [['config/a', undefined]]]);
@@ -245,19 +222,13 @@ suite('an inspection of another commit', () => {
       [],
     );
     await assert.rejects(sandbox.inspect({ kind: 'drift' }, target), /no sync has completed/);
-    await sandbox.sync(target);
-    assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
   test('never shows a Git LFS pointer as the content', slow, async (t) => {
-    const host = await gitServerFor(t);
-    const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
-    host.lfs = lfs.listener;
-    const repository = await createLfsRepository(host);
+    const { lfs, repository, sandbox } = await arrangeLfs(t);
     const first = lfs.add(Buffer.from('first\n'));
     const second = lfs.add(Buffer.from('second\n'));
     const commit = await repository.commit({ files: { 'config/a': first, 'config/b': first } });
-    const sandbox = await createSandbox(t);
     const target = { repo: repository.url, commit, profile: mapped('config') };
     await sandbox.sync(target);
     await repository.commit({ files: { 'config/a': second } });
@@ -267,11 +238,7 @@ suite('an inspection of another commit', () => {
   });
 
   test("doesn't disturb the retry of a failed sync", slow, async (t) => {
-    const host = await gitServerFor(t);
-    const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
-    host.lfs = lfs.listener;
-    const repository = await createLfsRepository(host);
-    const sandbox = await createSandbox(t);
+    const { lfs, repository, sandbox } = await arrangeLfs(t);
     const mappings = mapped('config').mappings.map((mapping) => ({ ...mapping, template: true }));
     const target = { repo: repository.url, profile: { mappings } };
     const first = await repository.commit({ files: { 'config/a': '1', 'config/b': '1' } });
@@ -293,7 +260,7 @@ test("an inspection uses all of an answer's size, to the last byte", async (t) =
   const text = 'x'.repeat(INSPECTION.fileBytes);
   const numbers = Array.from({ length: INSPECTION.bytes / INSPECTION.fileBytes + 1 }, (_, number) => 10 + number);
   const other = Object.fromEntries(numbers.map((number) => [`config/${number}`, text]));
-  const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other, sources: ['.'] });
+  const { sandbox, target } = await arrange(t, { 'config/a': '1' }, other);
   const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
   const last = numbers.at(-1);
   assert.deepEqual(
@@ -339,7 +306,7 @@ suite('an inspection of delivered files', () => {
   });
 
   test('fetches objects again that the clone has lost', slow, async (t) => {
-    const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1\n' }, other: {} });
+    const { sandbox, target, commit } = await arrange(t, { 'config/a': '1\n' }, {});
     await rm(sandbox.repo, { recursive: true });
     await sandbox.restart();
     await sandbox.sync(target);
@@ -349,14 +316,8 @@ suite('an inspection of delivered files', () => {
   });
 
   test('makes no patch for files of submodules', slow, async (t) => {
-    const module = await server.createRepository(`inspect-${++repositories}`);
-    const inner = await module.commit({ files: { m: '1\n' } });
-    const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
-    const gitmodules = `[submodule "m"]\n\tpath = config/m\n\turl = ${module.url}\n`;
-    const commit = await repository.commit({
-      files: { '.gitmodules': gitmodules, 'config/m': { submodule: inner }, 'config/a': '1\n' },
-    });
-    const target = { repo: repository.url, commit, profile: mapped('config'), submodules: true };
+    const { sandbox, releaseOf } = await arrangeModule(t, 'config/m');
+    const target = { ...(await releaseOf('1\n')), profile: mapped('config') };
     await sandbox.sync(target);
     for (const name of ['a', 'm/m']) await writeFile(path.join(sandbox.data, 'config', name), 'changed\n');
     assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), [

@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createSandbox, type SandboxOptions } from './sandbox.ts';
 
 let daemon: Promise<GitDaemon> | undefined;
@@ -64,4 +66,11 @@ export async function gitSandbox(
       return await sync(profile);
     },
   };
+}
+
+/** Files of an access to a server: its CA, and a token. */
+export async function accessTo(t: TestContext, { caFile }: { caFile: string | undefined }, token = 'secret') {
+  const tokenFile = path.join(await temporaryDirectory(t, 'token-'), 'token');
+  await writeFile(tokenFile, token);
+  return { tokenFile, caFile };
 }

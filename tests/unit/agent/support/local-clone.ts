@@ -26,6 +26,12 @@ export function serveLocally(repository: GitRepository): GitRepository {
   };
 }
 
+/** Makes a commit available as well that git wrote to such a repository. */
+export async function serveCommit({ url, git }: GitRepository, commit: string): Promise<void> {
+  await git('repack', '-d', '-q');
+  origins.get(url)?.commits.add(commit);
+}
+
 /**
  * A clone that copies the packs of such a repository instead of fetching them, for tests of what a sync does with a
  * commit that it has: a fetch takes more CPU time than the rest of a sync. It fetches from other repositories.

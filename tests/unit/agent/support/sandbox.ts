@@ -41,6 +41,11 @@ interface Target {
   earlier?: string[];
 }
 
+/** A profile that delivers files and directories to their own paths. */
+export const mapped = (...sources: string[]) => ({
+  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
+});
+
 /** An agent's directories on the real file system, and its sync with the real git. */
 export type Sandbox = Awaited<ReturnType<typeof createSandbox>>;
 

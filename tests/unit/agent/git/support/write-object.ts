@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import type { GitRepository } from '../../../../../scripts/testbed/git-repository.ts';
 
 /** An entry of a tree, in the bytes of git. */
 export const treeEntry = (mode: string, name: string | Buffer, id: string): Buffer =>
@@ -20,4 +21,22 @@ export function objectWriter(directory: string) {
       child.stdin?.on('error', () => {});
       child.stdin?.end(content);
     });
+}
+
+export type RawEntry = readonly [mode: string, name: string | Buffer, id: string];
+
+/** Commits to a repository what git itself wouldn't. */
+export function rawCommits({ path, git }: Pick<GitRepository, 'path' | 'git'>) {
+  const write = objectWriter(path);
+  return {
+    write,
+    blobOf: (content: string | Buffer) => write('blob', Buffer.from(content)),
+    treeOf: (...entries: RawEntry[]) => write('tree', Buffer.concat(entries.map((entry) => treeEntry(...entry)))),
+    /** Makes a commit of a tree the tip of main. */
+    commitTree: async (tree: string, author?: string) => {
+      const commit = await write('commit', commitText(tree, author));
+      await git('update-ref', 'refs/heads/main', commit);
+      return commit;
+    },
+  };
 }
