@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
+import { startHttpHost } from '../support/http-host.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 /** Serves one body to all clients, and returns the port. */
-async function serve(t: TestContext, body: string): Promise<number> {
-  const server = createServer((_request, response) => response.end(body));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
+const serve = async (t: TestContext, body: string) =>
+  Number(new URL(await startHttpHost(t, (_request, response) => response.end(body))).port);
 
 /** Asks a Git LFS server where an object is, and gives the code of the error. */
 const askLfs = (port: number) =>
@@ -40,7 +33,6 @@ const askGateway = (port: number) =>
 suite('with the heap of a small container, the agent survives a megabyte of JSON that is wrong everywhere', () => {
   const bodies: [name: string, body: string][] = [
     ['numbers', '0,'.repeat(520_000)],
-    ['objects', '{},'.repeat(340_000)],
     ['brackets', '['.repeat(1_000_000)],
   ];
   for (const [name, body] of bodies) {

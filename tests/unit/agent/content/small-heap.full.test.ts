@@ -32,7 +32,6 @@ suite('with the heap of a small container, the agent survives 8 MiB of content a
   const json: [name: string, text: string, outcome: RegExp][] = [
     ['of brackets', `'[' + ${filled('{},')} + '1]'`, /^problem a cannot be patched: .* more than 500000 /],
     ['of as many objects as can be', "'[' + '{},'.repeat(249990) + '1]'", /^content /],
-    ['of as many keys as can be', `'[{' + '"a":0,'.repeat(249980) + '"b":1}]'`, /^content /],
     ['of text', `'[1, "' + ${filled('\u20ac')} + '"]'`, /^content /],
   ];
   for (const [name, text, outcome] of json) {
@@ -43,7 +42,6 @@ suite('with the heap of a small container, the agent survives 8 MiB of content a
     "Array.from({ length: 8 }, (_, p) => Array.from({ length: 32 }, (_, n) => ({ path: [p + '.' + n], json: '1' })))";
   const wide: [where: string, text: string][] = [
     ['before the last key', `'{"a":1,' + ${filled(' ')}.slice(16) + '"b":2}'`],
-    ['after the last colon', `'{"a":1,"b":' + ${filled(' ')}.slice(16) + '2}'`],
     ['before the only key', `'{' + ${filled(' ')}.slice(16) + '"b":2}'`],
   ];
   for (const [where, text] of wide) {

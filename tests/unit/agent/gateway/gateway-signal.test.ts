@@ -4,13 +4,12 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { Gateway } from '../../../../agent/gateway/gateway.ts';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { startFakeIgnition } from '../../../support/fake-ignition.ts';
 import { intentOf } from '../../../support/intents.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { fakeProcesses } from '../support/fake-processes.ts';
+import { ownFileIn } from '../support/own-file-in.ts';
 
 const hangUp = { name: 'SIGHUP' as const, process: 'nginx' };
 const settings = reloadSettings({ gateway: undefined });
@@ -23,7 +22,7 @@ async function prepare(t: TestContext) {
   t.after(() => fake.stop());
   const data = path.join(await temporaryDirectory(t, 'signal-'), 'data');
   await mkdir(data);
-  const root = await DataRoot.open(data);
+  const pending = await ownFileIn(data, 'reload-pending');
   const processes = fakeProcesses([[7, { comm: 'nginx' }]]);
   const touched: string[] = [];
   const events = () => [...touched, ...processes.signals, ...fake.calls.map(({ line }) => line)];
@@ -31,11 +30,7 @@ async function prepare(t: TestContext) {
   const start = () =>
     new Gateway({
       client: new GatewayClient({ port: fake.port, tls: false, apiKeyFile: undefined }),
-      pending: new OwnFile(
-        'reload-pending',
-        () => root.openAgentDirectory(''),
-        () => {},
-      ),
+      pending,
       headersDirectory: undefined,
       touch: (file) => touched.push(file),
       valuesOf: async () => new Map(),
@@ -111,32 +106,23 @@ suite('the signal of a reload', () => {
     assert.deepEqual([processes.signals, fake.calls.length], [[], 1]);
   });
 
-  test('is needed by a process that executes the program only after the change', async (t) => {
-    const { processes, start } = await prepare(t);
-    const script = { comm: 'docker-entrypoi', startTicks: 10 };
-    processes.processes.set(7, script);
-    const gateway = start();
-    await gateway.beforeChange(intent);
-    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
-    processes.processes.set(9, { comm: 'sleep', startTicks: 30 });
-    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
-    processes.processes.set(7, { ...script, comm: 'nginx' });
-    assert.equal(await gateway.catchUp(intent), true);
-    assert.deepEqual(processes.signals, ['7 SIGHUP']);
-  });
-
-  test('is not needed by a process that started after the first check', async (t) => {
-    const { processes, start } = await prepare(t);
-    processes.processes.set(7, { comm: 'sh', startTicks: 10 });
-    const gateway = start();
-    await gateway.beforeChange(intent);
-    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
-    processes.processes.set(9, { comm: 'sh', startTicks: 20 });
-    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
-    processes.processes.set(9, { comm: 'nginx', startTicks: 20 });
-    assert.equal(await gateway.catchUp(intent), true);
-    assert.deepEqual(processes.signals, []);
-  });
+  for (const [what, later, isNeeded] of [
+    ['executes the program only after the change', { pid: 7, startTicks: 10 }, true],
+    ['started after the first check', { pid: 9, startTicks: 20 }, false],
+  ] as const) {
+    test(`is ${isNeeded ? '' : 'not '}needed by a process that ${what}`, async (t) => {
+      const { processes, start } = await prepare(t);
+      processes.processes.set(7, { comm: 'sh', startTicks: 10 });
+      const gateway = start();
+      await gateway.beforeChange(intent);
+      await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
+      processes.processes.set(9, { comm: 'sh', startTicks: 20 });
+      await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
+      processes.processes.set(later.pid, { comm: 'nginx', startTicks: later.startTicks });
+      assert.equal(await gateway.catchUp(intent), true);
+      assert.deepEqual(processes.signals, isNeeded ? ['7 SIGHUP'] : []);
+    });
+  }
 
   test('is needed by a process that started before the last change, or may have', async (t) => {
     const { processes, start } = await prepare(t);

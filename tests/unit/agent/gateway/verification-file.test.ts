@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import type { VerificationResult } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { ownFileIn } from '../support/own-file-in.ts';
 
 const verdict: VerificationResult = {
   subject: { commit: 'c', rollout: 3, revision: 'r', settings: 's' },
@@ -22,14 +21,8 @@ async function arrange(t: TestContext, checkOwner = () => {}) {
   const data = path.join(directory, 'data');
   const outside = path.join(directory, 'outside');
   await mkdir(path.join(data, '.sync-agent'), { recursive: true });
-  const root = await DataRoot.open(data);
   const file = path.join(data, '.sync-agent/verification');
-  return {
-    data,
-    outside,
-    file,
-    results: new VerificationFile(new OwnFile('verification', () => root.openAgentDirectory(''), checkOwner)),
-  };
+  return { data, outside, file, results: new VerificationFile(await ownFileIn(data, 'verification', checkOwner)) };
 }
 
 suite('the file that stores the result of a verification', () => {
@@ -54,19 +47,18 @@ suite('the file that stores the result of a verification', () => {
     }
   });
 
-  const texts: [name: string, text: string][] = [
-    ['another state', JSON.stringify({ ...verdict, state: 'Running' })],
-    ['no object', '[]'],
-    ['no subject', '{"state":"Passed","generation":1}'],
-    ['more than it may have', JSON.stringify({ ...verdict, more: 'x'.repeat(20_000) })],
-  ];
-  for (const [name, text] of texts) {
-    test(`counts as empty if another program wrote to it: ${name}`, async (t) => {
-      const { results, file } = await arrange(t);
-      await writeFile(file, text);
+  test('counts as empty if another program wrote to it', async (t) => {
+    const { results, file } = await arrange(t);
+    for (const value of [
+      { ...verdict, state: 'Running' },
+      [],
+      { state: 'Passed', generation: 1 },
+      { ...verdict, more: 'x'.repeat(20_000) },
+    ]) {
+      await writeFile(file, JSON.stringify(value));
       assert.equal(results.read(), undefined);
-    });
-  }
+    }
+  });
 
   test('follows no link, waits for no pipe, and puts a directory in its place aside', async (t) => {
     const { data, outside, results, file } = await arrange(t);
@@ -93,5 +85,15 @@ suite('the file that stores the result of a verification', () => {
     });
     assert.throws(() => results.write(verdict), /taken over/);
     await assert.rejects(readFile(file), { code: 'ENOENT' });
+  });
+
+  test('is never written through a link that replaced its directory', async (t) => {
+    const { data, outside, results } = await arrange(t);
+    assert.equal(results.read(), undefined);
+    await rename(path.join(data, '.sync-agent'), path.join(data, 'moved'));
+    await mkdir(outside);
+    await symlink(outside, path.join(data, '.sync-agent'));
+    assert.throws(() => results.write(verdict), { name: 'TerminalError' });
+    assert.deepEqual(await readdir(outside), []);
   });
 });

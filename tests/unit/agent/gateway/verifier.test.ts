@@ -6,16 +6,15 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import type { Verification } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { intentOf } from '../../../support/intents.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { startHttpHost } from '../support/http-host.ts';
+import { ownFileIn } from '../support/own-file-in.ts';
 
 const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };
 
@@ -29,14 +28,7 @@ async function verifierOf(t: TestContext, port: number, directory?: string): Pro
   const own = directory ?? (await temporaryDirectory(t, 'verifier-'));
   const apiKeyFile = path.join(own, 'api-key');
   await writeFile(apiKeyFile, 'name:secret');
-  const root = await DataRoot.open(own);
-  const results = new VerificationFile(
-    new OwnFile(
-      'verification',
-      () => root.openAgentDirectory(''),
-      () => {},
-    ),
-  );
+  const results = new VerificationFile(await ownFileIn(own, 'verification'));
   return new Verifier({
     client: new GatewayClient({ port, tls: false, apiKeyFile }),
     results,

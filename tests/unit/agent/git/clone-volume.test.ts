@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,14 +8,11 @@ import { promisify } from 'node:util';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
-import { gitServerFor } from '../../../support/git-server-for.ts';
-import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const run = promisify(execFile);
-const MIB = 1024 ** 2;
 
 /** A git whose disk has space for this number of packs. */
 class FullGit extends Git {
@@ -64,22 +60,6 @@ suite('the volume of the clone', () => {
       tries.push(git.fetches);
     }
     assert.deepEqual(tries, [2, 3, 4]);
-  });
-
-  test('makes room for Git LFS files as well', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
-    server.lfs = lfs.listener;
-    const { url: repo, commit } = await createLfsRepository(server);
-    const sandbox = await createSandbox(t);
-    await withSmallVolume(t, { path: sandbox.repo }, async () => {
-      for (let n = 0; n < 2; n += 1) {
-        await sandbox.sync({ repo, commit: await commit({ files: { f: randomBytes(5 * MIB) } }) });
-      }
-      const large = lfs.add('x'.repeat(8 * MIB));
-      await sandbox.sync({ repo, commit: await commit({ files: { f: large } }) });
-      assert.equal((await sandbox.files()).f?.length, 8 * MIB);
-    });
   });
 
   test("is named in the error, not the git server, if it can't hold more files", slow, async (t) => {

@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { accessTo, createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
-
-/** Speaks the protocol in which hosts may refuse to serve a commit by its id. */
-class OldProtocolGit extends Git {
-  override spawn(args: string[], options: GitOptions): ChildProcess {
-    return super.spawn(['-c', 'protocol.version=0', ...args], options);
-  }
-}
-
-/** Cannot be started for one command, as where the node has no more processes. */
-class TiredGit extends Git {
-  refused = '';
-
-  override spawn(args: string[], options: GitOptions): ChildProcess {
-    const isRefused = args.includes(this.refused);
-    return super.spawn(args, isRefused ? { ...options, environment: { PATH: '/nowhere' } } : options);
-  }
-}
+import { OldProtocolGit, TiredGit } from './support/other-gits.ts';
 
 async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
@@ -75,18 +57,8 @@ suite('the clone of a repository', () => {
     }
   });
 
-  test('is recreated when its objects vanish while the agent runs', slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'gone');
-    const target = { repo, commit: await commit({ files: { a: '1' } }) };
-    await sandbox.sync(target);
-    await rm(path.join(sandbox.repo, 'objects'), { recursive: true });
-    await rm(path.join(sandbox.data, 'a'));
-    await sandbox.sync(target);
-    assert.deepEqual(await sandbox.files(), { a: '1' });
-  });
-
   test("keeps its content if git can't be started", slow, async (t) => {
-    const git = new TiredGit(process.env);
+    const git = new TiredGit();
     const { repo, commit, sandbox } = await gitSandbox(t, 'tired', { git });
     const earlier = [await commit({ files: { a: '1' } })];
     await sandbox.sync({ repo, commit: earlier[0] ?? '', earlier });

@@ -44,19 +44,17 @@ suite('messages from a git server', () => {
     });
   }
 
-  test('are ignored over ssh as well, even if they look like those of git', async (t) => {
+  test('about a full disk are ignored if there is room, over ssh as well', async (t) => {
     const directory = await temporaryDirectory(t, 'words-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
     await writeFile(path.join(directory, 'git'), script, { mode: 0o755 });
     const git = new Git({ PATH: `${directory}:${process.env.PATH}` });
-    const fetchBySsh = (gitDir: string) =>
-      transfer(git, ['fetch'], {
-        gitDir,
-        access: { sshHost: { address: '127.0.0.1', port: 22, alias: 'git.test' } },
-        signal: undefined,
-      });
-    await assert.rejects(fetchBySsh(directory), { name: 'TransientError', code: 'git.unreachable' });
-    await assert.rejects(fetchBySsh('/nowhere'), { code: 'git.noSpace' }, 'nothing can be written there');
+    const sshHost = { address: '127.0.0.1', port: 22, alias: 'git.test' };
+    for (const access of [{ sshHost }, {}]) {
+      const fetchTo = (gitDir: string) => transfer(git, ['fetch'], { gitDir, access, signal: undefined });
+      await assert.rejects(fetchTo(directory), { name: 'TransientError', code: 'git.unreachable' }, 'there is room');
+      await assert.rejects(fetchTo('/nowhere'), { code: 'git.noSpace' }, 'nothing can be written there');
+    }
   });
 
   test('appear in no log line, so that a token that the server repeats stays secret', async (t) => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { createSandbox, mapped } from '../support/sandbox.ts';
 import { objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -62,15 +61,6 @@ const refused: [fault: string, why: string, Fault][] = [
   ['nulInHeader', 'git ignores no such fault', writtenBy('A\0 <a@b> 1 +0000')],
 ];
 
-class WatchedGit extends Git {
-  readonly fetches: string[][] = [];
-
-  override spawn(args: string[], options: GitOptions): ChildProcess {
-    if (args.includes('fetch')) this.fetches.push(args);
-    return super.spawn(args, options);
-  }
-}
-
 let server: GitServer;
 before(async () => {
   server = await startGitServer();
@@ -118,27 +108,6 @@ suite('a commit of an old repository is delivered, as by git clone', () => {
       }
     });
   }
-});
-
-test('the second commit of an old repository takes one request, without the objects that are there', async (t) => {
-  const fault = writtenBy('A <a@b> x +0000');
-  const { repo, commit, directory, write } = await commitWith(fault);
-  const git = new WatchedGit(process.env);
-  const sandbox = await createSandbox(t, { git });
-  const profile = mapped('config');
-  await sandbox.sync({ repo, commit, profile });
-  git.fetches.length = 0;
-  const config = await write('tree', treeEntry('100644', 'a', await write('blob', Buffer.from('new'))));
-  const tree = await write('tree', treeEntry('40000', 'config', config));
-  const header = [`tree ${tree}`, `parent ${commit}`, ...(fault.header ?? [])];
-  const next = await write('commit', Buffer.from(`${header.join('\n')}\n\nx\n`));
-  await writeFile(path.join(directory, 'refs/heads/main'), `${next}\n`);
-  await sandbox.sync({ repo, commit: next, profile });
-  assert.deepEqual(await sandbox.files(), { 'config/a': 'new' });
-  assert.deepEqual(
-    git.fetches.map((args) => args.includes('--refetch')),
-    [false],
-  );
 });
 
 suite('an old tag of a commit is fetched', () => {

@@ -11,6 +11,7 @@ import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-
 import { Git, type GitOptions, killGroup } from '../../../../shared/io/git/git.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { mapped, type Sandbox } from '../support/sandbox.ts';
+import { OldProtocolGit } from './support/other-gits.ts';
 
 const KIB = 1024;
 /** More than an agent takes along unasked. */
@@ -75,44 +76,6 @@ suite('a clone fetches only mapped files', () => {
     assert.equal(await holds(sandbox, repository, `${first}:media/film`), false);
   });
 
-  test('without a query to git for each of many files before the first one arrives', async (t) => {
-    const git = new WatchedGit(process.env);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server, git });
-    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n}`, `${n}`]));
-    const first = await commit({ files: { ...many, 'media/film': large() } });
-    await sandbox.sync({ repo, commit: first, profile: mapped('config') });
-    assert.equal(Object.keys(await sandbox.files()).length, 1_500);
-    assert.ok(git.askedBeforeFiles < 10, `git was asked for ${git.askedBeforeFiles} files`);
-  });
-
-  test('with one git process per query, and four more if an omitted file is mapped', async (t) => {
-    const git = new WatchedGit(process.env);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server, git });
-    const commandsFor = async (files: Record<string, string>) => {
-      git.commands.length = 0;
-      await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
-      return git.commands;
-    };
-    assert.deepEqual(await commandsFor({ 'config/1': '1', 'config/2': '2', readme: 'r' }), [
-      ...['init', 'fetch'],
-      // The mapped files, and then .gitattributes above them.
-      ...['ls-tree', 'ls-tree'],
-      // The first file is missing, as are the others, and the commit is small: all of its small files.
-      ...['cat-file', 'cat-file', 'ls-tree', 'fetch'],
-      // Which of them are there now, and their content.
-      ...['cat-file', 'cat-file', 'log'],
-    ]);
-    assert.deepEqual(await commandsFor({ 'config/1': 'x' }), ['fetch', 'diff-tree', 'cat-file', 'log']);
-    assert.deepEqual(
-      await commandsFor({ 'config/1': 'y', 'config/2': large(), 'config/3': large(), 'config/4': '4' }),
-      [
-        ...['fetch', 'diff-tree', 'cat-file'],
-        // Objects missing from the second file on, possible Git LFS pointers, and the content of those files.
-        ...['cat-file', 'fetch', 'cat-file', 'cat-file', 'log'],
-      ],
-    );
-  });
-
   test('and the omitted ones when a mapping is added later', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     const target = { repo, commit: await commit({ files: { 'config/a': '1', 'media/film': large(), 'x/y': '2' } }) };
@@ -169,41 +132,6 @@ class DyingGit extends Git {
     const isForFiles = args.includes('--refetch') || args.includes('--stdin');
     if (isForFiles && this.#lives-- > 0) child.stdin?.once('finish', () => killGroup(child));
     return child;
-  }
-}
-
-/** Records its commands, and counts requested files until the second fetch. */
-class WatchedGit extends Git {
-  readonly commands: string[] = [];
-  askedBeforeFiles = 0;
-  #fetches = 0;
-
-  override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
-    if (args.includes('fetch')) this.#fetches += 1;
-    const isQuestion = args.some((arg) => arg.startsWith('--batch-check'));
-    if (isQuestion && this.#fetches < 2) this.askedBeforeFiles += String(options.input).split('\n').length;
-    return super.run(args, options);
-  }
-
-  override spawn(args: string[], options: GitOptions): ChildProcess {
-    this.commands.push(args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '-c') ?? '');
-    const child = super.spawn(args, options);
-    const { stdin } = child;
-    const write = stdin?.write.bind(stdin) as (text: string) => boolean;
-    if (stdin && args.includes('--batch-command')) {
-      stdin.write = (text: string) => {
-        if (this.#fetches < 2) this.askedBeforeFiles += text.match(/^contents /gm)?.length ?? 0;
-        return write(text);
-      };
-    }
-    return child;
-  }
-}
-
-/** Speaks the protocol in which hosts may refuse to serve a file by its id. */
-class OldProtocolGit extends Git {
-  override spawn(args: string[], options: GitOptions): ChildProcess {
-    return super.spawn(['-c', 'protocol.version=0', ...args], options);
   }
 }
 

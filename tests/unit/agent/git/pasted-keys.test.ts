@@ -100,25 +100,6 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
   });
 });
 
-test('an SSH server that offers only outdated algorithms is reported as such', {
-  skip: skipWithoutSshd,
-  ...slow,
-}, async (t) => {
-  for (const [settings, kind] of [
-    [{ KexAlgorithms: 'diffie-hellman-group14-sha1' }, 'key exchange method'],
-    [{ Ciphers: 'aes128-cbc' }, 'cipher'],
-  ] as const) {
-    const server = await startSshServer(settings);
-    t.after(() => server.stop());
-    const { url } = await server.createRepository('x');
-    const secret = { key: await readFile(server.keyFile, 'utf8'), knownHosts: server.knownHosts };
-    for (const error of await failuresOf(t, url, secret)) {
-      assert.ok(error.message.startsWith(`the SSH server offers no secure ${kind}`));
-      assert.equal(error.reason, 'UnsupportedServer');
-    }
-  }
-});
-
 for (const words of ['-----BEGIN PRIVATE KEY-----', '-----BEGIN A ', 'a ', '\\n'])
   test(`a key is parsed in time proportional to its length: ${words}…`, () => {
     const read = (text: string) => {

@@ -87,16 +87,6 @@ suite('a redirect', () => {
     await assert.rejects(fresh.sync({ ...target, repo: `${elsewhere.url}/x.git` }), { code: 'git.redirect' });
     assert.equal(server.requests.length, before);
   });
-
-  test('in a loop, or to a place without a repository, ends', async (t) => {
-    const sandbox = await createSandbox(t);
-    const commit = NO_COMMIT;
-    const circle = await startEvilHost(t, (request, response) => sendTo('')(request, response));
-    await assert.rejects(sandbox.sync({ repo: `${circle.url}/x`, commit }), { code: 'git.redirectLoop' });
-    assert.ok(circle.heard.length < 10, `${circle.heard.length} requests`);
-    const astray = await startEvilHost(t, (_, response) => void response.writeHead(302, { location: '/login' }).end());
-    await assert.rejects(sandbox.sync({ repo: `${astray.url}/x`, commit }));
-  });
 });
 
 test('a sync that has to stop does so while a server delays the redirect', {

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
-import { deliver, failuresOf } from '../support/both-programs.ts';
+import { failuresOf } from '../support/both-programs.ts';
 
 const PAGE = '<html><head><title>secret words: Sign in</title></head></html>';
 
@@ -82,19 +82,4 @@ suite('controller and agent agree on the error if a git server responds with', (
       if (anonymous) for (const message of await messagesOf(t, answer)) assert.match(message, anonymous);
       for (const message of await messagesOf(t, answer, 'SECRET-TOKEN')) assert.match(message, withToken);
     });
-});
-
-test('a git server without shallow fetches is reported as such', async (t) => {
-  const server = await gitServerFor(t);
-  const { url } = await server.createRepository('x');
-  const lines = [
-    `${'ab'.repeat(20)} HEAD\0multi_ack side-band-64k allow-reachable-sha1-in-want`,
-    `${'ab'.repeat(20)} refs/heads/main`,
-  ];
-  const advertisement = `${packet('# service=git-upload-pack\n')}0000${lines.map((line) => packet(`${line}\n`)).join('')}0000`;
-  server.redirect = respond(200, 'application/x-git-upload-pack-advertisement', advertisement);
-  await assert.rejects(deliver(t, { repo: url, commit: 'ab'.repeat(20) }), {
-    name: 'TerminalError',
-    reason: 'UnsupportedServer',
-  });
 });

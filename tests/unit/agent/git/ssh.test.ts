@@ -9,7 +9,6 @@ import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 suite('git over ssh', { skip: skipWithoutSshd }, () => {
@@ -39,29 +38,12 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
 
-  test("is refused if no host key is configured, and the server isn't remembered", slow, async (t) => {
-    const { url: repo, commit } = await server.createRepository('unnamed');
-    const sandbox = await createSandbox(t, { files: { sshKeyFile: server.keyFile } });
-    const target = { repo, commit: await commit({ files: { a: '1' } }) };
-    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.knownHostsMissing' });
-    await sandbox.sync({ ...target, ignoresHostKey: true });
-    assert.deepEqual(await sandbox.files(), { a: '1' });
-    const next = { repo, commit: await commit({ files: { a: '2' } }) };
-    await assert.rejects(sandbox.sync(next), { code: 'git.knownHostsMissing' });
-  });
-
   test('fails in git itself if no trusted host is configured', slow, async () => {
     const { url } = await server.createRepository('strict');
     const ask = (access: GitAccess) => new Git(process.env).run(['ls-remote', url], { access });
     const access = { sshKeyFile: server.keyFile };
     await assert.rejects(ask(access), { code: 'git.hostKey' });
     assert.ok(await ask({ ...access, ignoresHostKey: true }));
-  });
-
-  test("reports a key that the server doesn't know", async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'refused', { server });
-    const target = { repo, commit: await commit({ files: { a: '1' } }), ignoresHostKey: true };
-    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.authentication' });
   });
 });
 

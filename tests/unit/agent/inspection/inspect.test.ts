@@ -20,13 +20,18 @@ after(() => server.stop());
 const large = 'x'.repeat(INSPECTION.fileBytes + 1);
 
 /** A sandbox that has a commit, and a branch next to it. */
-async function arrange(t: TestContext, files: Record<string, string>, other: Record<string, string>) {
+async function arrange(
+  t: TestContext,
+  files: Record<string, string>,
+  other: Record<string, string>,
+  source = 'config',
+) {
   const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
   await repository.commit({ files: {} }); // the next one has a parent, which no clone has
   const commit = await repository.commit({ files });
   await repository.branch('other', commit);
   const branch = await repository.commit({ files: other, branch: 'other' });
-  const target = { repo: repository.url, commit, profile: mapped('config') };
+  const target = { repo: repository.url, commit, profile: mapped(source) };
   await sandbox.sync(target);
   return { repository, commit, branch, sandbox, target };
 }
@@ -260,7 +265,7 @@ test("an inspection uses all of an answer's size, to the last byte", async (t) =
   const text = 'x'.repeat(INSPECTION.fileBytes);
   const numbers = Array.from({ length: INSPECTION.bytes / INSPECTION.fileBytes + 1 }, (_, number) => 10 + number);
   const other = Object.fromEntries(numbers.map((number) => [`config/${number}`, text]));
-  const { sandbox, target } = await arrange(t, { 'config/a': '1' }, other);
+  const { sandbox, target } = await arrange(t, { 'config/a': '1' }, other, '.');
   const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
   const last = numbers.at(-1);
   assert.deepEqual(

@@ -28,9 +28,10 @@ async function begin(t: TestContext, start: Buffer, onRequest: (file: string) =>
   await mkdir(incompleteDirectory(directory), { recursive: true });
   await writeFile(file, start);
   const store = new LfsStore({ git: new Git(process.env), http: localHttp(), path: directory });
-  const fetch = (wanted: LfsPointer, signal?: AbortSignal, fetchTimeoutMs = 60_000) =>
-    store.fetch([wanted], { repo: `${server.url}/x.git`, access: {}, signal, fetchTimeoutMs });
-  return { server, lfs, pointer, file, fetch, object: objectPath(directory, pointer.oid) };
+  const fetchAll = (wanted: LfsPointer[], signal?: AbortSignal, fetchTimeoutMs = 60_000) =>
+    store.fetch(wanted, { repo: `${server.url}/x.git`, access: {}, signal, fetchTimeoutMs });
+  const fetch = (wanted: LfsPointer, ...more: [AbortSignal?, number?]) => fetchAll([wanted], ...more);
+  return { server, lfs, pointer, file, fetch, fetchAll, object: objectPath(directory, pointer.oid) };
 }
 
 /** Paths of the files that this process has open. */
@@ -44,7 +45,7 @@ const openFiles = () =>
   });
 
 test('no download continues after another one has failed', { skip: process.platform !== 'linux' }, async (t) => {
-  const { server, lfs, pointer, file } = await begin(t, Buffer.from('start'));
+  const { server, lfs, pointer, file, fetchAll } = await begin(t, Buffer.from('start'));
   const missing = parseLfsPointer(Buffer.from(lfs.add(Buffer.from('missing'))));
   assert.ok(missing);
   server.lfs = async (request, response) => {
@@ -54,18 +55,7 @@ test('no download continues after another one has failed', { skip: process.platf
       response.writeHead(404).end();
     } else response.writeHead(200).write('rest');
   };
-  const store = new LfsStore({
-    git: new Git(process.env),
-    http: localHttp(),
-    path: path.dirname(path.dirname(path.dirname(file))),
-  });
-  const fetching = store.fetch([pointer, missing], {
-    repo: `${server.url}/x.git`,
-    access: {},
-    signal: undefined,
-    fetchTimeoutMs: 60_000,
-  });
-  await assert.rejects(fetching, { name: /Error/, code: /^lfs\./ });
+  await assert.rejects(fetchAll([pointer, missing]), { code: /^lfs\./ });
   assert.ok(!openFiles().includes(file));
 });
 

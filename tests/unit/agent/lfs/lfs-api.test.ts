@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { type LfsServer, lfsEndpoint, lfsServerOf, offersOf } from '../../../../agent/lfs/lfs-api.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { startHttpHost } from '../support/http-host.ts';
 
 const oid = 'a'.repeat(64);
 const authorization = { origin: 'https://git.test', value: 'Basic x' };
@@ -56,7 +55,6 @@ suite('the Git LFS server of a repository', () => {
 
   const places: [repo: string, args: string[]][] = [
     ['git@git.test:a/b.git', ['--', 'git@git.test', 'git-lfs-authenticate a/b.git download']],
-    ['ssh://git@git.test/~me/b', ['--', 'git@git.test', 'git-lfs-authenticate /~me/b download']],
     ['ssh://git.test:2222/b', ['-p', '2222', '--', 'git.test', 'git-lfs-authenticate /b download']],
     ['ssh://a%40b@[2001:db8::1]/b', ['--', 'a@b@2001:db8::1', 'git-lfs-authenticate /b download']],
     ["git@git.test:it's; rm", ['--', 'git@git.test', "git-lfs-authenticate 'it'\\''s; rm' download"]],
@@ -94,16 +92,13 @@ suite('Git LFS objects', { concurrency: 4 }, () => {
   /** Queries an object's URL from a server with this response. */
   async function ask(t: TestContext, answer: { status?: number; body?: unknown; headers?: Record<string, string> }) {
     const asked: Asked[] = [];
-    const host = createServer(async (request, response) => {
+    const origin = await startHttpHost(t, async (request, response) => {
       asked.push({ line: `${request.method} ${request.url}`, headers: request.headers, body: await text(request) });
       const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {});
       response.writeHead(answer.status ?? 200, answer.headers).end(body);
-    }).listen(0, '127.0.0.1');
-    await once(host, 'listening');
-    t.after(() => host.close().closeAllConnections());
+    });
     const http = localHttp();
     t.after(() => http.close());
-    const origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
     const url = new URL(`${origin}/x.git/info/lfs/`);
     const server: LfsServer = { url, headers: { Authorization: 'Basic x' }, isSecure: false };
     const signal = AbortSignal.timeout(30_000);

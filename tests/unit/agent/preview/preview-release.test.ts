@@ -200,8 +200,6 @@ suite('a preview', () => {
   for (const [name, given] of [
     ['templates', { files: { 'config/a': '{{ .GatewayName }}', 'config/b': '1' }, profile: template }],
     ['atomic destinations', { profile: atomic }],
-    ['destinations that become plain', { changes: {}, profile: atomic, next: { profile: config } }],
-    ['no changes', { changes: { README: '1' }, profile: atomic }],
   ] as [string, Partial<Given>][]) {
     test(`for an empty volume compares with the stable release: ${name}`, slow, async (t) => {
       const common = { ...one, changes: { 'config/a': '2', 'config/d': '1' }, ...given };
@@ -329,15 +327,6 @@ suite('a preview of a release that cannot be delivered', () => {
     [
       'of the second link that cannot be followed, and the first one is fixed',
       { files: { 'config/a': link('x'), 'config/b': link('x') }, changes: { 'config/a': '1' }, profile: config },
-    ],
-    [
-      'of a mapping, and another one is before it',
-      {
-        files: { other: '1' },
-        changes: {},
-        profile: config,
-        next: { profile: { mappings: [plain('other'), plain('config')] } },
-      },
     ],
     ['of a commit that is not signed', { files, changes: {}, verify: 'head' }],
   ];

@@ -55,20 +55,33 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     world.verdict = verdict;
     previewer.onResource({ gateways, rollout: {} } as WatchedResource);
   };
-  return { previewer, shown, kept, world, judge, due: () => due };
+  const run = () => previewer.run(never);
+  /** A sync of a release, after which the preview runs again. */
+  const deliver = async (release: typeof OLD) => {
+    world.applied = release;
+    previewer.onSyncEnd();
+    await run();
+  };
+  const commits = () => shown.map((each) => each?.commit);
+  return { previewer, shown, commits, kept, world, judge, run, deliver, due: () => due };
+}
+
+/** The same after the preview of a release. */
+async function previewedBy(...given: Parameters<typeof previewerOf>) {
+  const all = previewerOf(...given);
+  all.judge(previewed(taskOf()));
+  await all.run();
+  return all;
 }
 
 suite('the previewer', () => {
   test('previews a release once, and shows it until another one is previewed', async () => {
-    const { previewer, shown, kept, judge, due } = previewerOf();
+    const { previewer, shown, commits, kept, judge, run, due } = previewerOf();
     judge(previewed(taskOf()));
     assert.deepEqual([due(), previewer.dueMs], [1, 0]);
-    await previewer.run(never);
-    await previewer.run(never);
-    assert.deepEqual(
-      shown.map((each) => each?.commit),
-      [NEW.commit],
-    );
+    await run();
+    await run();
+    assert.deepEqual(commits(), [NEW.commit]);
     assert.equal(previewer.lacksFilesOf(NEW), false);
     judge(previewed(taskOf({}, { ...NEW, commit: 'c'.repeat(40) })));
     assert.deepEqual(shown.slice(1), [undefined]);
@@ -78,27 +91,23 @@ suite('the previewer', () => {
 
   test('previews again when the labels or the release in the data volume change', async () => {
     const labels: unknown[] = [];
-    const { previewer, shown, world, judge } = previewerOf(async (task) => {
+    const { previewer, shown, world, judge, run, deliver } = previewerOf(async (task) => {
       labels.push(task.labels.get('site'));
       return await unchanged(task);
     });
     judge(previewed(taskOf()));
-    await previewer.run(never);
+    await run();
     world.verdict = previewed(taskOf({ site: 'x' }));
     previewer.reconsider();
     assert.deepEqual([shown.length, shown[1], previewer.dueMs], [2, undefined, 0]);
-    await previewer.run(never);
+    await run();
     assert.equal(shown.length, 3);
     previewer.onSyncEnd();
-    await previewer.run(never);
+    await run();
     assert.equal(shown.length, 3, 'a sync of the same release changes nothing');
-    world.applied = { ...OLD, time: 'later' };
-    previewer.onSyncEnd();
-    await previewer.run(never);
+    await deliver({ ...OLD, time: 'later' });
     assert.deepEqual([shown.length, labels], [3, [undefined, 'x', 'x']], 'the result is the same');
-    world.applied = { ...OLD, commit: 'd'.repeat(40) };
-    previewer.onSyncEnd();
-    await previewer.run(never);
+    await deliver({ ...OLD, commit: 'd'.repeat(40) });
     assert.deepEqual(
       shown.slice(3).map((each) => each?.commit),
       [undefined, NEW.commit],
@@ -106,28 +115,19 @@ suite('the previewer', () => {
   });
 
   test('shows nothing about a release that was delivered, until it is rolled back', async () => {
-    const { previewer, shown, world, judge } = previewerOf();
+    const { previewer, shown, commits, world, judge, run, deliver } = previewerOf();
     world.applied = NEW;
     judge(previewed(taskOf()));
-    await previewer.run(never);
+    await run();
     assert.deepEqual([shown, previewer.dueMs], [[], Number.POSITIVE_INFINITY]);
-    world.applied = OLD;
-    previewer.onSyncEnd();
-    await previewer.run(never);
-    assert.deepEqual(
-      shown.map((each) => each?.commit),
-      [NEW.commit],
-    );
-    world.applied = NEW;
-    previewer.onSyncEnd();
-    await previewer.run(never);
+    await deliver(OLD);
+    assert.deepEqual(commits(), [NEW.commit]);
+    await deliver(NEW);
     assert.equal(shown.at(-1), undefined);
   });
 
   test('still shows the release of the gateway itself when the others have it', async () => {
-    const { previewer, shown, judge } = previewerOf(changed);
-    judge(previewed(taskOf()));
-    await previewer.run(never);
+    const { previewer, shown, judge } = await previewedBy(changed);
     assert.equal(previewer.lacksFilesOf(NEW), true);
     judge(none(NEW));
     assert.equal(shown.length, 1);
@@ -136,18 +136,14 @@ suite('the previewer', () => {
   });
 
   test('knows that a release changed no file unless the first sync of it did', async () => {
-    const { previewer, judge } = previewerOf();
-    judge(previewed(taskOf()));
-    await previewer.run(never);
+    const { previewer } = await previewedBy();
     const changes = { changes: [{}] } as unknown as typeof emptyPlan;
     assert.equal(previewer.onSynced(NEW, changes), false, 'the labels have changed since the preview');
     assert.equal(previewer.onSynced(NEW, emptyPlan), false);
   });
 
   test('removes a preview that was compared with another release before the next report', async () => {
-    const { previewer, shown, judge } = previewerOf();
-    judge(previewed(taskOf()));
-    await previewer.run(never);
+    const { previewer, shown } = await previewedBy();
     previewer.onSynced(OLD, emptyPlan);
     assert.equal(shown.length, 1);
     previewer.onSynced({ ...OLD, commit: 'd'.repeat(40) }, emptyPlan);
@@ -155,26 +151,20 @@ suite('the previewer', () => {
   });
 
   test('does not know a release as unchanged that was compared with an abandoned one', async () => {
-    const { previewer, world, judge } = previewerOf();
+    const { previewer, world, judge, run, deliver } = previewerOf();
     world.applied = { ...OLD, commit: 'd'.repeat(40) };
     judge(previewed(taskOf()));
-    await previewer.run(never);
+    await run();
     assert.equal(previewer.showsUnchanged(NEW), false);
     assert.equal(previewer.onSynced(NEW, emptyPlan), false);
-    world.applied = OLD;
-    previewer.onSyncEnd();
-    await previewer.run(never);
+    await deliver(OLD);
     assert.equal(previewer.showsUnchanged(NEW), true);
   });
 
   test('knows that a release changed no file until another one is delivered', async () => {
-    const { previewer, world, judge } = previewerOf();
-    judge(previewed(taskOf()));
-    await previewer.run(never);
+    const { previewer, judge, deliver } = await previewedBy();
     assert.equal(previewer.onSynced(NEW, emptyPlan), true);
-    world.applied = NEW;
-    previewer.onSyncEnd();
-    await previewer.run(never);
+    await deliver(NEW);
     judge(none(NEW));
     assert.equal(previewer.onSynced(NEW, emptyPlan), true, 'a periodic check');
     assert.equal(previewer.onSynced(OLD, emptyPlan), false);
@@ -183,13 +173,13 @@ suite('the previewer', () => {
 
   test('ends a preview for a newer candidate, and repeats one that a sync aborts', async () => {
     const started: string[] = [];
-    const { previewer, shown, judge } = previewerOf(async (task, signal) => {
+    const { previewer, shown, commits, judge, run } = previewerOf(async (task, signal) => {
       started.push(task.commit);
       if (started.length < 3) await sleep(60_000, undefined, { signal });
       return await unchanged(task);
     });
     judge(previewed(taskOf()));
-    const running = previewer.run(never);
+    const running = run();
     await sleep(1);
     const newer = { ...NEW, commit: 'c'.repeat(40) };
     judge(previewed(taskOf({}, newer)));
@@ -200,43 +190,40 @@ suite('the previewer', () => {
     stop.abort();
     await second;
     assert.deepEqual([shown, previewer.dueMs], [[], 0]);
-    await previewer.run(never);
+    await run();
     assert.deepEqual(started, [NEW.commit, newer.commit, newer.commit]);
-    assert.deepEqual(
-      shown.map((each) => each?.commit),
-      [newer.commit],
-    );
+    assert.deepEqual(commits(), [newer.commit]);
   });
 
   test('repeats a preview that failed, after a pause that grows', slow, async () => {
     let isDown = true;
-    const { previewer, shown, judge } = previewerOf(async (task) => {
+    const { previewer, shown, judge, run } = previewerOf(async (task) => {
       if (isDown) throw new TransientError('down', { code: 'x', reason: 'GitUnreachable' });
       return await unchanged(task);
     });
     judge(previewed(taskOf()));
-    await previewer.run(never);
+    await run();
     const { dueMs } = previewer;
     assert.ok(dueMs > 400 && dueMs <= 1_000, `${dueMs}`);
     isDown = false;
-    await previewer.run(never);
+    await run();
     assert.deepEqual(shown, [], 'it is not due yet');
     while (previewer.dueMs > 0) await sleep(previewer.dueMs + 20);
-    await previewer.run(never);
+    await run();
     assert.equal(shown.length, 1);
   });
 
   test('repeats a preview with a failure when the files are checked again', slow, async () => {
     const results = [changed, unchanged];
-    const { previewer, shown, judge } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
+    const { previewer, shown, judge, run } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
     const task = taskOf();
     if (typeof task.candidate === 'object') task.candidate.profile.syncPeriod = 0.5;
     judge(previewed(task));
-    await previewer.run(never);
+    await run();
     assert.ok(shown.at(-1)?.failure);
     assert.ok(previewer.dueMs > 0);
     await sleep(previewer.dueMs + 20);
-    await previewer.run(never);
+    await run();
     assert.equal(shown.at(-1)?.failure, undefined);
     assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
   });
@@ -248,29 +235,29 @@ suite('the previewer', () => {
   ] as const) {
     test(`repeats a preview that ${name} when credentials or keys change`, async () => {
       const results: PreviewerOptions['preview'][] = [fails];
-      const { previewer, shown, world, judge } = previewerOf((task, signal) =>
+      const { previewer, shown, world, judge, run } = previewerOf((task, signal) =>
         (results.shift() ?? unchanged)(task, signal),
       );
       judge(previewed(taskOf()));
-      await previewer.run(never);
+      await run();
       assert.ok(previewer.dueMs <= 1_000, 'they are checked every second');
-      await previewer.run(never);
+      await run();
       assert.notEqual(shown.at(-1)?.digest, nothing.digest, 'they have not changed');
       world.secrets = 'new';
-      await previewer.run(never);
+      await run();
       assert.equal(shown.at(-1)?.digest, nothing.digest);
       assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
     });
   }
 
   test('repeats a preview that failed for another reason after its pause, whatever happens to credentials', async () => {
-    const { previewer, world, judge } = previewerOf(() =>
+    const { previewer, world, judge, run } = previewerOf(() =>
       Promise.reject(new TransientError('down', { ...TYPE, retryAfterMs: 60_000 })),
     );
     judge(previewed(taskOf()));
-    await previewer.run(never);
+    await run();
     world.secrets = 'new';
-    await previewer.run(never);
+    await run();
     assert.ok(previewer.dueMs > 50_000, `${previewer.dueMs}`);
   });
 
