@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createRepository } from '../support/git-sandbox.ts';
 import { createSandbox, mapped } from '../support/sandbox.ts';
-import { objectWriter, treeEntry } from './support/write-object.ts';
+import { type RawEntry, rawCommits } from './support/write-object.ts';
 
 const run = promisify(execFile);
 const WHO = 'A <a@b.test> 1700000000 +0000';
@@ -61,27 +61,16 @@ const refused: [fault: string, why: string, Fault][] = [
   ['nulInHeader', 'git ignores no such fault', writtenBy('A\0 <a@b> 1 +0000')],
 ];
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
-
-let repositories = 0;
-
 async function commitWith({ header = BY, message = 'x\n', first = [], last = [], gitmodules }: Fault) {
-  const repository = await server.createRepository(`old-${++repositories}`);
-  const write = objectWriter(repository.path);
-  const files = { 1: await write('blob', Buffer.from('1')), 2: await write('blob', Buffer.from('2')) };
-  const objects = { ...files, directory: await write('tree', treeEntry('100644', 'a', files[1])) };
-  const modules = gitmodules === undefined ? '' : await write('blob', Buffer.from(gitmodules));
-  const entries = [
-    ...(modules ? [treeEntry('100644', '.gitmodules', modules)] : []),
-    ...first.map(([mode, name, object]) => treeEntry(mode, name, objects[object])),
-    treeEntry('40000', 'config', objects.directory),
-    ...last.map(([mode, name, object]) => treeEntry(mode, name, objects[object])),
-  ];
-  const tree = await write('tree', Buffer.concat(entries));
+  const repository = await createRepository('old');
+  const { write, blobOf, treeOf } = rawCommits(repository);
+  const files = { 1: await blobOf('1'), 2: await blobOf('2') };
+  const objects = { ...files, directory: await treeOf(['100644', 'a', files[1]]) };
+  const entries = [...first, ['40000', 'config', 'directory'] as const, ...last].map(
+    ([mode, name, object]): RawEntry => [mode, name, objects[object]],
+  );
+  if (gitmodules !== undefined) entries.unshift(['100644', '.gitmodules', await blobOf(gitmodules)]);
+  const tree = await treeOf(...entries);
   const commit = await write('commit', Buffer.from(`tree ${tree}\n${header.join('\n')}\n\n${message}`));
   // git itself refuses to let a ref lead to some of them.
   await writeFile(path.join(repository.path, 'refs/heads/main'), `${commit}\n`);
@@ -124,7 +113,7 @@ suite('an old tag of a commit is fetched', () => {
       await writeFile(path.join(directory, 'refs/tags/v1'), `${tag}\n`);
       const { clone, sync } = await createSandbox(t);
       await sync({ repo, commit });
-      await clone.fetchTag({ repo, commit, ref: 'v1' }, { origin: server.url });
+      await clone.fetchTag({ repo, commit, ref: 'v1' }, {});
       assert.equal((await clone.tag(commit))?.id, tag);
     });
   }

@@ -92,13 +92,6 @@ suite('a clone fetches only mapped files', () => {
     assert.equal((await sandbox.files())['x/y'], '2');
   });
 
-  test('and those that a dry run has to compare', async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
-    const target = { repo, commit: await commit({ files: { 'config/a': '{{ .Vars.none }}', 'media/film': large() } }) };
-    const mappings = [{ source: 'config', destination: 'config', required: true, template: true }];
-    await assert.rejects(sandbox.sync({ ...target, profile: { mappings, dryRun: true } }), /config\/a: line 1/);
-  });
-
   test('even over many commits', async (t) => {
     const { repo, commit, repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const first = await commit({ files: { 'config/a': '0', 'media/film': large() } });

@@ -49,36 +49,15 @@ suite('controller and agent accept a pasted URL', () => {
     await assertFound(t, `${repository.url.replace('://', '://me@').replace('/new/', '/old/')}//`, repository);
   });
 
-  for (const [what, name, credentials, user, token] of [
-    [
-      'the organization and a space in the path, from the portal of Azure DevOps',
-      'org/My Project/_git/x',
-      { username: 'org', password: 'pat' },
-      'org@',
-      'pat\n',
-    ],
-    [
-      'an e-mail address for a user',
-      'x',
-      { username: 'me@corp.test', password: 'secret' },
-      'me%40corp.test@',
-      'secret',
-    ],
-    ['a user, whose name goes with :PAT', 'x', { username: 'org', password: 'pat' }, 'org@', ':pat'],
-    ['a user, and another one in the Secret', 'x', { username: 'you', password: 'secret' }, 'me@', 'you:secret'],
-    ['no user, and :PAT in the Secret', 'x', { username: '', password: 'pat' }, '', ':pat\n'],
-    [
-      'no user, and a complete value in the Secret',
-      'x',
-      { username: '', password: 'pat' },
-      '',
-      `Basic ${btoa(':pat')}`,
-    ],
-    ['no user, and a header in the Secret', 'x', { token: 'abc' }, '', 'Authorization: Bearer abc\r\n'],
+  for (const [what, credentials, user, token] of [
+    ['the organization for a user, as in Azure DevOps', { username: 'org', password: 'pat' }, 'org@', 'pat\n'],
+    ['an e-mail address for a user', { username: 'me@corp.test', password: 'secret' }, 'me%40corp.test@', 'secret'],
+    ['another user in the Secret', { username: 'you', password: 'secret' }, 'me@', 'you:secret'],
+    ['a header in the Secret', { token: 'abc' }, '', 'Authorization: Bearer abc\r\n'],
   ] as const)
-    test(`with ${what}`, async (t) => {
+    test(`with a space in the path, and ${what}`, async (t) => {
       const server = await startServer(t, { tls: true, credentials });
-      const repository = await server.createRepository(name);
+      const repository = await server.createRepository('org/My Project/_git/x');
       const tip = await repository.commit({ files: { a: '1' } });
       const repo = repository.url.replace('://', `://${user}`).replace(/\.git$/, '');
       const secrets = { token, ca: await readFile(server.caFile ?? '', 'utf8') };

@@ -52,28 +52,12 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), { 'libs/lib/x/deep/d': 'deep', 'libs/lib/x/deep/e/f': 'deeper' });
   });
 
-  test('of another origin are fetched without credentials', slow, async (t) => {
-    const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
-    const other = await gitServerFor(t);
-    const root = await server.createRepository('root');
-    const lib = await other.createRepository('lib');
-    const commit = await lib.commit({ files: { l: '1' } });
-    const sandbox = await createSandbox(t, { files: await accessTo(t, server) });
-    const files = { '.gitmodules': gitmodules({ lib: lib.url }), lib: { submodule: commit } };
-    const target = { repo: root.url, commit: await root.commit({ files }), submodules: true };
-    other.credentials = { password: 'secret' };
-    await assert.rejects(sandbox.sync(target), { code: 'git.authentication', message: /^submodule lib: / });
-    other.credentials = undefined;
-    await sandbox.sync(target);
-    assert.equal((await sandbox.files())['lib/l'], '1');
-  });
-
   test(
     "that the server doesn't show are reported with a remedy for them, and not for the repository",
     slow,
     async (t) => {
       const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
-      const other = await gitServerFor(t, { credentials: { password: 'other' } });
+      const other = await gitServerFor(t, { credentials: { password: 'secret' } });
       const root = await server.createRepository('org/root');
       const foreign = await other.createRepository('org/lib');
       const sandbox = await createSandbox(t, { files: await accessTo(t, server) });
@@ -94,6 +78,11 @@ suite('submodules', () => {
           return error.reason === reason;
         });
       }
+      other.credentials = undefined;
+      const lib = { submodule: await foreign.commit({ files: { l: '1' } }) };
+      const commit = await root.commit({ files: { '.gitmodules': gitmodules({ lib: foreign.url }), lib } });
+      await sandbox.sync({ repo: root.url, submodules: true, commit, profile: mapped('lib') });
+      assert.deepEqual(await sandbox.files(), { 'lib/l': '1' });
     },
   );
 

@@ -9,6 +9,7 @@ import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
@@ -278,7 +279,7 @@ suite('an inspection of delivered files', () => {
   test('follows no link, waits for no pipe, and shows no foreign content', async (t) => {
     const names = ['link', 'folder', 'above/a', 'big', 'changed'];
     const files = Object.fromEntries(names.map((name) => [`config/${name}`, `${name}\n`]));
-    const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
+    const { repository, sandbox } = await localSandbox(t, 'inspect');
     const commit = await repository.commit({ files: { ...files, 'config/found': 'found\n' } });
     const at = (name: string) => path.join(sandbox.data, 'config', name);
     await mkdir(at(''));

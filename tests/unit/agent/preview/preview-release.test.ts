@@ -391,19 +391,6 @@ suite('a preview with a slow git server', () => {
     return { host, sandbox, stable, preview, requested };
   };
 
-  test('fetches templates for as long as a sync does', slow, async (t) => {
-    const { host, preview, requested } = await start(t);
-    const limit = new AbortController();
-    t.mock.method(AbortSignal, 'timeout', () => limit.signal);
-    const gate = Promise.withResolvers<void>();
-    host.fault = { delay: gate.promise };
-    const running = preview();
-    await requested();
-    limit.abort();
-    gate.resolve();
-    assert.equal((await running).modified, 1);
-  });
-
   test('shows nothing after an error or at the limit of spec.git.timeout, and can be repeated', slow, async (t) => {
     const { host, preview } = await start(t);
     host.fault = { status: 503 };
