@@ -8,16 +8,17 @@ import { failuresOf } from '../support/both-programs.ts';
 
 const PAGE = '<html><head><title>secret words: Sign in</title></head></html>';
 
-/** Errors of both programs for a server with one response, with and without a token. */
-async function messagesOf(t: TestContext, answer: RequestListener, token?: string) {
+/** Starts a server with one response, and returns a function for the errors of both programs. */
+async function startServer(t: TestContext, answer: RequestListener) {
   const server = await gitServerFor(t, { tls: true });
   server.redirect = answer;
-  const repository = await server.createRepository('x');
+  const { url } = await server.createRepository('x');
   const ca = await readFile(server.caFile ?? '', 'utf8');
-  const errors = await failuresOf(t, repository.url, { ca, ...(token && { token }) });
-  const messages = errors.map(({ message }) => message);
-  for (const message of messages) assert.doesNotMatch(message, /secret words|sso\.example|SECRET/);
-  return messages;
+  return async (secret: { token?: string }) => {
+    const messages = (await failuresOf(t, url, { ca, ...secret })).map(({ message }) => message);
+    for (const message of messages) assert.doesNotMatch(message, /secret words|sso\.example|SECRET/);
+    return messages;
+  };
 }
 
 const respond =
@@ -79,7 +80,8 @@ const cases: [what: string, answer: RequestListener, anonymous: RegExp | undefin
 suite('controller and agent agree on the error if a git server responds with', () => {
   for (const [what, answer, anonymous, withToken] of cases)
     test(what, async (t) => {
-      if (anonymous) for (const message of await messagesOf(t, answer)) assert.match(message, anonymous);
-      for (const message of await messagesOf(t, answer, 'SECRET-TOKEN')) assert.match(message, withToken);
+      const messagesWith = await startServer(t, answer);
+      if (anonymous) for (const message of await messagesWith({})) assert.match(message, anonymous);
+      for (const message of await messagesWith({ token: 'SECRET-TOKEN' })) assert.match(message, withToken);
     });
 });
