@@ -138,6 +138,7 @@ suite('withGitAccess', () => {
       });
     for (const [reason, message] of [
       ['AuthenticationFailed', /; Secrets .* recreate the pod if it is older than spec\.git\.auth$/],
+      ['RepositoryNotFound', /older than spec\.git\.auth$/],
       ['CertificateNotTrusted', /older than spec\.git\.caSecretRef$/],
       ['HostKeyVerificationFailed', /older than spec\.git\.auth\.sshKey\.knownHosts$/],
     ] as const) {

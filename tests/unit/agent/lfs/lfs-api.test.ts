@@ -76,6 +76,7 @@ suite('the Git LFS server of a repository', () => {
     ['is no URL', { href: 'lfs' }, 'lfs.unusable'],
     ['is another scheme', { href: 'file:///x' }, 'lfs.unusable'],
     ['is missing', {}, 'lfs.unusable'],
+    ['is no JSON', 'hello', 'lfs.unusable'],
   ] as const)
     test(`is rejected if the response over ssh ${what}`, async () => {
       await assert.rejects(arrangeSsh(answer).serverOf('git@git.test:a'), { code });
@@ -153,7 +154,9 @@ suite('Git LFS objects', { concurrency: 4 }, () => {
 
   const refusals: [what: string, answer: Parameters<typeof ask>[1], error: object][] = [
     ['unauthorized', { status: 401 }, { code: 'lfs.authentication', name: 'TerminalError' }],
+    ['forbidden', { status: 403 }, { code: 'lfs.authentication' }],
     ['not there', { status: 404 }, { code: 'lfs.noServer', reason: 'LfsUnavailable', name: 'TerminalError' }],
+    ['gone', { status: 410 }, { code: 'lfs.noServer' }],
     [
       'busy',
       { status: 429, headers: { 'Retry-After': '7' } },
@@ -171,8 +174,10 @@ suite('Git LFS objects', { concurrency: 4 }, () => {
       { body: { objects: [{ oid, error: { code: 404 } }] } },
       { code: 'lfs.objectNotFound' },
     ],
+    ['an object that is gone', { body: { objects: [{ oid, error: { code: 410 } }] } }, { code: 'lfs.objectNotFound' }],
     ['an object without a place', { body: { objects: [{ oid }] } }, { code: 'lfs.objectNotFound' }],
     ['an object that is forbidden', found({ href: '/o' }, { error: { code: 403 } }), { code: 'lfs.authentication' }],
+    ['an object that needs a user', found({ href: '/o' }, { error: { code: 401 } }), { code: 'lfs.authentication' }],
     ['an object with an error', found({ href: '/o' }, { error: { code: 500 } }), { code: 'lfs.unreachable' }],
   ];
   for (const [what, answer, error] of refusals)
