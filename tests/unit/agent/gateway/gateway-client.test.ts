@@ -33,16 +33,14 @@ for (const [address, family] of [
 }
 
 suite('a call to a gateway is abandoned', { timeout: 30_000 }, () => {
-  for (const [what, answer] of [
-    [
-      'switches to another protocol',
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
-    ],
-    ['switches without saying to which protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
-    ['sends only informational responses', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000)],
-    ['sends headers but no body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'],
+  const switching = 'HTTP/1.1 101 Switching Protocols\r\n';
+  for (const [what, answer, options] of [
+    ['switches to another protocol', `${switching}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`, {}],
+    ['switches without saying to which protocol', `${switching}\r\n`, {}],
+    ['sends only informational responses', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000), slow],
+    ['sends headers but no body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n', slow],
   ] as const)
-    test(`if the gateway ${what}`, slow, async (t) => {
+    test(`if the gateway ${what}`, options, async (t) => {
       const client = await clientOf(t, answer);
       await assert.rejects(client.send({ method: 'GET', path: '/', timeoutMs: 500 }), { code: /^gateway\./ });
     });

@@ -74,28 +74,32 @@ async function previewOf(t: TestContext, given: Given) {
 const one = { files: { 'config/a': '1' }, changes: { 'config/a': '2' } };
 
 suite('a preview', () => {
-  test('shows the changes that the sync then makes, and fetches no file of which only the name matters', async (t) => {
-    const server = await gitServerFor(t);
-    const { repository, sandbox, candidate, counts, paths, unchanged } = await previewOf(t, {
-      files: { 'config/a': '1', 'config/b': '1', 'config/c': '1' },
-      changes: { 'config/a': '2', 'config/b': null, 'config/d': 'new', other: '1' },
-      server,
-    });
-    assert.deepEqual([counts, unchanged], [[1, 1, 1], false]);
-    assert.deepEqual(paths, [
-      'modify config/a (ContentChanged)',
-      'delete config/b (NoLongerMapped)',
-      'add config/d (New)',
-    ]);
-    const blob = (await repository.git('rev-parse', `${candidate.commit}:config/a`)).trim();
-    const { missing } = await sandbox.clone.survey([blob]);
-    assert.deepEqual(missing, [blob]);
-    server.requests.length = 0;
-    await sandbox.sync(candidate);
-    assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'config/c': '1', 'config/d': 'new' });
-    const fetches = server.requests.filter(({ command }) => command === 'fetch');
-    assert.equal(fetches.length, 1, 'the directories are not fetched again, only the files');
-  });
+  test(
+    'shows the changes that the sync then makes, and fetches no file of which only the name matters',
+    slow,
+    async (t) => {
+      const server = await gitServerFor(t);
+      const { repository, sandbox, candidate, counts, paths, unchanged } = await previewOf(t, {
+        files: { 'config/a': '1', 'config/b': '1', 'config/c': '1' },
+        changes: { 'config/a': '2', 'config/b': null, 'config/d': 'new', other: '1' },
+        server,
+      });
+      assert.deepEqual([counts, unchanged], [[1, 1, 1], false]);
+      assert.deepEqual(paths, [
+        'modify config/a (ContentChanged)',
+        'delete config/b (NoLongerMapped)',
+        'add config/d (New)',
+      ]);
+      const blob = (await repository.git('rev-parse', `${candidate.commit}:config/a`)).trim();
+      const { missing } = await sandbox.clone.survey([blob]);
+      assert.deepEqual(missing, [blob]);
+      server.requests.length = 0;
+      await sandbox.sync(candidate);
+      assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'config/c': '1', 'config/d': 'new' });
+      const fetches = server.requests.filter(({ command }) => command === 'fetch');
+      assert.equal(fetches.length, 1, 'the directories are not fetched again, only the files');
+    },
+  );
 
   test('of a commit that changes no file of the gateway shows it, and its sync then writes no file', async (t) => {
     const { sandbox, candidate, counts, paths, unchanged } = await previewOf(t, {
