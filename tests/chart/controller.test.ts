@@ -1,110 +1,161 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import { configSchema } from '../../controller/config.ts';
 import { readConfig } from '../../shared/config.ts';
 import { environmentOf, pick, render } from './support/render.ts';
 
 const controllerOf = async (values: object = {}) => pick(await render(values), 'Deployment', 'stoker-operator');
 
-for (const [what, values] of Object.entries({
-  'the default values': {},
-  'a certificate of its own': { certManager: { enabled: false } },
-  'no webhook': { webhook: { enabled: false } },
-  'development mode and two namespaces': { controller: { logDevMode: 'true', watchNamespaces: ['a', 'b'] } },
-})) {
-  test(`the controller accepts its environment from the chart with ${what}`, async () => {
-    const environment = environmentOf(await controllerOf(values));
-    readConfig(configSchema, { ...environment, POD_NAME: 'controller-1', POD_NAMESPACE: 'operator' });
-    const known = Object.keys(configSchema.pipe[0].entries);
-    assert.deepEqual(
-      Object.keys(environment).filter((name) => !known.includes(name)),
-      [],
-    );
-  });
-}
-
-test('empty image tags stand for the version of the application', async () => {
-  const deployment = await controllerOf();
-  assert.match(deployment.spec.template.spec.containers[0].image, /\/controller:0\.1\.0$/);
-  assert.match(environmentOf(deployment).DEFAULT_AGENT_IMAGE ?? '', /\/agent:0\.1\.0$/);
-});
-
-test('the controller becomes available only after every node has had time to learn its address', async () => {
-  assert.equal((await controllerOf()).spec.minReadySeconds, 5);
-});
-
-test('every container meets the restricted Pod Security Standard', async () => {
-  const deployments = (await render({ webhookReceiver: { enabled: true } })).filter(
-    ({ kind }) => kind === 'Deployment',
-  );
-  assert.equal(deployments.length, 2);
-  for (const { spec } of deployments) {
-    const { securityContext, containers } = spec.template.spec;
-    assert.deepEqual(securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-    assert.deepEqual(containers[0].securityContext, {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
+suite('the Deployment of the controller', { concurrency: true }, () => {
+  for (const [what, values] of Object.entries({
+    'the default values': {},
+    'a certificate of its own': { certManager: { enabled: false } },
+    'no webhook': { webhook: { enabled: false } },
+    'development mode and two namespaces': { controller: { logDevMode: 'true', watchNamespaces: ['a', 'b'] } },
+  })) {
+    test(`the controller accepts its environment from the chart with ${what}`, async () => {
+      const environment = environmentOf(await controllerOf(values));
+      readConfig(configSchema, { ...environment, POD_NAME: 'controller-1', POD_NAMESPACE: 'operator' });
+      const known = Object.keys(configSchema.pipe[0].entries);
+      assert.deepEqual(
+        Object.keys(environment).filter((name) => !known.includes(name)),
+        [],
+      );
     });
   }
-});
 
-test('private keys are stored in a volume in memory', async () => {
-  const deployment = await controllerOf();
-  const { volumes, containers } = deployment.spec.template.spec;
-  const directory = environmentOf(deployment).MEMORY_PATH;
-  const { name } = containers[0].volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === directory);
-  const volume = volumes.find((each: { name: string }) => each.name === name);
-  assert.deepEqual(volume.emptyDir, { medium: 'Memory', sizeLimit: '8Mi' });
-});
-
-test('with watchNamespaces, the controller has no cluster-wide permission on namespaced objects', async () => {
-  const watched = { controller: { watchNamespaces: ['a', 'b'] }, webhookReceiver: { enabled: true } };
-  const objects = await render(watched);
-  const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ roleRef }) => roleRef.name);
-  const rules = bound.flatMap((name) => pick(objects, 'ClusterRole', name).rules);
-  const resources = rules.flatMap((rule: { resources: string[] }) => rule.resources);
-  assert.deepEqual(resources.sort(), ['subjectaccessreviews', 'tokenreviews']);
-  const places = objects.filter(({ kind }) => kind === 'RoleBinding').map(({ metadata }) => metadata.namespace);
-  assert.deepEqual(places.sort(), ['a', 'a', 'b', 'b', 'operator']);
-});
-
-test('without automatic binding, the controller has no permission on roles', async () => {
-  const objects = await render({ rbac: { autoBindAgent: { enabled: false } } });
-  assert.equal(
-    JSON.stringify(pick(objects, 'ClusterRole', 'test-stoker-operator').rules).includes('rolebindings'),
-    false,
-  );
-  assert.equal(environmentOf(pick(objects, 'Deployment')).AUTO_BIND_AGENT, 'false');
-});
-
-test('every pod pulls its image with the credentials in the values', async () => {
-  const imagePullSecrets = [{ name: 'registry' }];
-  const objects = await render({ imagePullSecrets, webhookReceiver: { enabled: true } });
-  const deployments = objects.filter(({ kind }) => kind === 'Deployment');
-  assert.equal(deployments.length, 2);
-  for (const { spec } of deployments) assert.deepEqual(spec.template.spec.imagePullSecrets, imagePullSecrets);
-});
-
-test('a single controller has no disruption budget', async () => {
-  const kinds = (await render()).map(({ kind }) => kind);
-  assert.equal(kinds.includes('PodDisruptionBudget'), false);
-});
-
-test('existing service accounts are bound, and the chart creates none', async () => {
-  const objects = await render({
-    serviceAccount: { create: false, name: 'mine' },
-    webhookReceiver: { enabled: true, serviceAccount: { create: false, name: 'other' } },
+  test('the controller becomes available only after every node has had time to learn its address', async () => {
+    assert.equal((await controllerOf()).spec.minReadySeconds, 5);
   });
-  assert.equal(objects.filter(({ kind }) => kind === 'ServiceAccount').length, 0);
-  const bound = objects.flatMap(({ subjects = [] }) => subjects.map(({ name }: { name: string }) => name));
-  assert.deepEqual([...new Set(bound)].sort(), ['mine', 'other']);
-});
 
-test('without a Lease, the old pod ends before the new one starts, so that two never lead', async () => {
-  const strategyFor = async (enabled: boolean) =>
-    pick(await render({ leaderElection: { enabled } }), 'Deployment').spec.strategy;
-  assert.deepEqual(await strategyFor(false), { type: 'Recreate' });
-  const rollingUpdate = { maxUnavailable: '25%', maxSurge: '25%' };
-  assert.deepEqual(await strategyFor(true), { type: 'RollingUpdate', rollingUpdate });
+  test('every container meets the restricted Pod Security Standard', async () => {
+    const deployments = (await render({ webhookReceiver: { enabled: true } })).filter(
+      ({ kind }) => kind === 'Deployment',
+    );
+    assert.equal(deployments.length, 2);
+    for (const { spec } of deployments) {
+      const { securityContext, containers } = spec.template.spec;
+      assert.deepEqual(securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      assert.deepEqual(containers[0].securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  test('private keys are stored in a volume in memory', async () => {
+    const deployment = await controllerOf();
+    const { volumes, containers } = deployment.spec.template.spec;
+    const directory = environmentOf(deployment).MEMORY_PATH;
+    const { name } = containers[0].volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === directory);
+    const volume = volumes.find((each: { name: string }) => each.name === name);
+    assert.deepEqual(volume.emptyDir, { medium: 'Memory', sizeLimit: '8Mi' });
+  });
+
+  test('with watchNamespaces, the controller has no cluster-wide permission on namespaced objects', async () => {
+    const watched = { controller: { watchNamespaces: ['a', 'b'] }, webhookReceiver: { enabled: true } };
+    const objects = await render(watched);
+    const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ roleRef }) => roleRef.name);
+    const rules = bound.flatMap((name) => pick(objects, 'ClusterRole', name).rules);
+    const resources = rules.flatMap((rule: { resources: string[] }) => rule.resources);
+    assert.deepEqual(resources.sort(), ['subjectaccessreviews', 'tokenreviews']);
+    const places = objects.filter(({ kind }) => kind === 'RoleBinding').map(({ metadata }) => metadata.namespace);
+    assert.deepEqual(places.sort(), ['a', 'a', 'b', 'b', 'operator']);
+  });
+
+  test('without automatic binding, the controller has no permission on roles', async () => {
+    const objects = await render({ rbac: { autoBindAgent: { enabled: false } } });
+    assert.equal(
+      JSON.stringify(pick(objects, 'ClusterRole', 'test-stoker-operator').rules).includes('rolebindings'),
+      false,
+    );
+    assert.equal(environmentOf(pick(objects, 'Deployment')).AUTO_BIND_AGENT, 'false');
+  });
+
+  test('every pod pulls its image with the credentials in the values', async () => {
+    const imagePullSecrets = [{ name: 'registry' }];
+    const objects = await render({ imagePullSecrets, webhookReceiver: { enabled: true } });
+    const deployments = objects.filter(({ kind }) => kind === 'Deployment');
+    assert.equal(deployments.length, 2);
+    for (const { spec } of deployments) assert.deepEqual(spec.template.spec.imagePullSecrets, imagePullSecrets);
+  });
+
+  test('existing service accounts are bound, and the chart creates none', async () => {
+    const objects = await render({
+      serviceAccount: { create: false, name: 'mine' },
+      webhookReceiver: { enabled: true, serviceAccount: { create: false, name: 'other' } },
+    });
+    assert.equal(objects.filter(({ kind }) => kind === 'ServiceAccount').length, 0);
+    const bound = objects.flatMap(({ subjects = [] }) => subjects.map(({ name }: { name: string }) => name));
+    assert.deepEqual([...new Set(bound)].sort(), ['mine', 'other']);
+  });
+
+  test('without a Lease, the old pod ends before the new one starts, so that two never lead', async () => {
+    const strategyFor = async (enabled: boolean) =>
+      pick(await render({ leaderElection: { enabled } }), 'Deployment').spec.strategy;
+    assert.deepEqual(await strategyFor(false), { type: 'Recreate' });
+    const rollingUpdate = { maxUnavailable: '25%', maxSurge: '25%' };
+    assert.deepEqual(await strategyFor(true), { type: 'RollingUpdate', rollingUpdate });
+  });
+
+  const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
+
+  /** Values of an image, and the resulting reference. */
+  const cases: [image: Record<string, string>, reference: string][] = [
+    [{ repository: 'quay.io/team/x' }, 'quay.io/team/x:0.1.0'],
+    [{ repository: 'quay.io/team/x', registry: 'r.test' }, 'r.test/team/x:0.1.0'],
+    [{ repository: 'quay.io/team/x', registry: 'r.test:5000/mirror/' }, 'r.test:5000/mirror/team/x:0.1.0'],
+    [{ repository: 'localhost/x', registry: 'r.test' }, 'r.test/x:0.1.0'],
+    // Without a registry: Docker Hub's.
+    [{ repository: 'team/x', registry: 'r.test' }, 'r.test/team/x:0.1.0'],
+    [{ repository: 'x', registry: 'r.test', tag: '7' }, 'r.test/x:7'],
+    [{ repository: 'quay.io/x', digest }, `quay.io/x@${digest}`],
+    [{ repository: 'quay.io/x', tag: '7', digest, registry: 'r.test' }, `r.test/x@${digest}`],
+  ];
+
+  for (const [image, reference] of cases) {
+    test(`the image values ${JSON.stringify(image)} give ${reference} for all three images`, async () => {
+      const objects = await render({ image, agentImage: image, webhookReceiver: { enabled: true, image } });
+      const controller = pick(objects, 'Deployment', 'stoker-operator');
+      const receiver = pick(objects, 'Deployment', '-receiver');
+      for (const { spec } of [controller, receiver]) assert.equal(spec.template.spec.containers[0].image, reference);
+      assert.equal(environmentOf(controller).DEFAULT_AGENT_IMAGE, reference);
+    });
+  }
+
+  const ports = { webhook: { port: 19443 }, metrics: { port: 18443 }, controller: { healthPort: 18081 } };
+  const onHostNetwork = { hostNetwork: true, ...ports };
+
+  test('a controller on the host network listens on the ports that its pod declares', async () => {
+    const deployment = pick(await render(onHostNetwork), 'Deployment');
+    const { HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT } = environmentOf(deployment);
+    assert.deepEqual([HEALTH_PORT, WEBHOOK_PORT, METRICS_PORT], ['18081', '19443', '18443']);
+    const [container] = deployment.spec.template.spec.containers;
+    // Kubernetes makes them host ports, so two controllers never share a node.
+    assert.deepEqual(container.ports, [
+      { name: 'health', containerPort: 18081 },
+      { name: 'webhook', containerPort: 19443 },
+      { name: 'metrics', containerPort: 18443 },
+    ]);
+  });
+
+  test('a controller on the host network resolves Services, unless the values say otherwise', async () => {
+    const policyOf = async (given: object) => pick(await render(given), 'Deployment').spec.template.spec.dnsPolicy;
+    assert.equal(await policyOf(onHostNetwork), 'ClusterFirstWithHostNet');
+    assert.equal(await policyOf({ ...onHostNetwork, dnsPolicy: 'Default' }), 'Default');
+    assert.equal(await policyOf(ports), undefined);
+  });
+
+  test('a controller on the host network frees its ports before the next controller starts', async () => {
+    const strategyOf = async (given: object) => pick(await render(given), 'Deployment').spec.strategy;
+    const oneByOne = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } };
+    assert.deepEqual(await strategyOf(onHostNetwork), oneByOne);
+    assert.deepEqual(await strategyOf({ ...onHostNetwork, leaderElection: { enabled: false } }), { type: 'Recreate' });
+  });
+
+  test("a controller on the host network doesn't put the receiver on the host network", async () => {
+    const objects = await render({ ...onHostNetwork, webhookReceiver: { enabled: true } });
+    assert.equal(pick(objects, 'Deployment', '-receiver').spec.template.spec.hostNetwork, undefined);
+  });
 });

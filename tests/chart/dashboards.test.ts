@@ -140,16 +140,3 @@ test('the certificate tile turns red if the renewal is late, even for a short li
   assert.deepEqual(await thresholds({ duration: '24h' }), colours(4 * hour, 8 * hour));
   assert.deepEqual(await thresholds({ duration: '24h', renewBefore: '1s' }), colours(60, 120));
 });
-
-test("the ConfigMap of the dashboards is in the release's namespace, and its discovery label can be changed", async () => {
-  const objects = await render({ grafanaDashboard: { enabled: true, labels: { grafana_dashboard: 'yes' } } });
-  const { metadata } = pick(objects, 'ConfigMap', '-dashboards');
-  assert.equal(metadata.namespace, 'operator');
-  assert.equal(metadata.labels?.grafana_dashboard, 'yes');
-  assert.equal(metadata.annotations, undefined);
-});
-
-test('the dashboards are installed only if the values enable them', async () => {
-  const kinds = (await render()).filter(({ metadata }) => metadata.name.endsWith('-dashboards'));
-  assert.deepEqual(kinds, []);
-});

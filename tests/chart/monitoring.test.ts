@@ -18,7 +18,7 @@ function findsPort(monitor: Rendered, service: Rendered): boolean {
 const services = (objects: Rendered[]) => objects.filter(({ kind }) => kind === 'Service');
 const namesOf = (objects: Rendered[]) => objects.map(({ metadata }) => metadata.name);
 
-suite('the ServiceMonitor', () => {
+suite('the ServiceMonitor', { concurrency: true }, () => {
   const values = { serviceMonitor: { enabled: true }, webhookReceiver: { enabled: true } };
 
   test('of the controller selects only its metrics Service', async () => {
@@ -59,20 +59,6 @@ suite('the ServiceMonitor', () => {
   });
 });
 
-for (const [kind, value, endpoints] of [
-  ['ServiceMonitor', 'serviceMonitor', 'endpoints'],
-  ['PodMonitor', 'podMonitor', 'podMetricsEndpoints'],
-] as const) {
-  test(`the ${kind} has the labels, interval, and timeout in the values, and otherwise Prometheus' defaults`, async () => {
-    const times = { interval: '30s', scrapeTimeout: '10s' };
-    const set = pick(await render({ [value]: { enabled: true, labels: { release: 'a' }, ...times } }), kind);
-    assert.equal(set.metadata.labels?.release, 'a');
-    assert.deepEqual({ ...set.spec[endpoints][0], ...times }, set.spec[endpoints][0]);
-    const plain = pick(await render({ [value]: { enabled: true } }), kind);
-    for (const time of Object.keys(times)) assert.ok(!(time in plain.spec[endpoints][0]), time);
-  });
-}
-
 suite('the PodMonitor', () => {
   test("selects the sidecar's port in all namespaces, or in those that are watched", async () => {
     const anywhere = pick(await render({ podMonitor: { enabled: true } }), 'PodMonitor').spec;
@@ -110,14 +96,6 @@ suite("a Prometheus that can't use its own token in a ServiceMonitor", () => {
     assert.equal(await may({ nonResourceAttributes: { path: '/logs', verb: 'get' } }), false);
     assert.equal(await may({ resourceAttributes: { resource: 'secrets', verb: 'get', namespace } }), false);
   });
-
-  test('can use an existing Secret', async () => {
-    const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { name: 'mine', key: 'value' } };
-    const objects = await render({ serviceMonitor });
-    const [{ authorization }] = pick(objects, 'ServiceMonitor').spec.endpoints;
-    assert.deepEqual(authorization, { credentials: { name: 'mine', key: 'value' } });
-    assert.deepEqual(namesOf(objects.filter(({ kind }) => kind === 'Secret')), []);
-  });
 });
 
 interface User {
@@ -143,64 +121,58 @@ async function isUserAllowed(client: KubernetesClient, user: User, attributes: o
   return status.allowed;
 }
 
-test("monitors in another namespace select the release's Services, and their token is in that namespace", async () => {
-  const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { create: true } };
-  const objects = await render({ serviceMonitor, webhookReceiver: { enabled: true } });
-  for (const { metadata, spec } of objects.filter(({ kind }) => kind === 'ServiceMonitor')) {
-    assert.equal(metadata.namespace, 'prometheus');
-    assert.deepEqual(spec.namespaceSelector, { matchNames: ['operator'] });
-  }
-  const { name } = pick(objects, 'Secret').metadata;
-  assert.equal(pick(objects, 'Secret').metadata.namespace, 'prometheus');
-  assert.equal(pick(objects, 'ServiceAccount', name).metadata.namespace, 'prometheus');
-  assert.equal(pick(objects, 'ClusterRoleBinding', name).subjects[0].namespace, 'prometheus');
-});
+suite('the chart', { concurrency: true }, () => {
+  test("monitors in another namespace select the release's Services, and their token is in that namespace", async () => {
+    const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { create: true } };
+    const objects = await render({ serviceMonitor, webhookReceiver: { enabled: true } });
+    for (const { metadata, spec } of objects.filter(({ kind }) => kind === 'ServiceMonitor')) {
+      assert.equal(metadata.namespace, 'prometheus');
+      assert.deepEqual(spec.namespaceSelector, { matchNames: ['operator'] });
+    }
+    const { name } = pick(objects, 'Secret').metadata;
+    assert.equal(pick(objects, 'Secret').metadata.namespace, 'prometheus');
+    assert.equal(pick(objects, 'ServiceAccount', name).metadata.namespace, 'prometheus');
+    assert.equal(pick(objects, 'ClusterRoleBinding', name).subjects[0].namespace, 'prometheus');
+  });
 
-test('relabelings in the values come after those that the dashboards need', async () => {
-  const relabeling = { targetLabel: 'cluster', replacement: 'plant' };
-  const objects = await render({ podMonitor: { enabled: true, relabelings: [relabeling] } });
-  const [{ relabelings }] = pick(objects, 'PodMonitor').spec.podMetricsEndpoints;
-  assert.equal(relabelings[0].targetLabel, 'name');
-  assert.deepEqual(relabelings[1], relabeling);
-});
+  test('the NetworkPolicy of the receiver admits senders, Prometheus, and the kubelet, each on its own port', async () => {
+    const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }];
+    const metricsFrom = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+    const policyOf = async (networkPolicy: object, webhookReceiver: object = {}) => {
+      const values = { enabled: true, networkPolicy: { enabled: true, ...networkPolicy }, ...webhookReceiver };
+      return pick(await render({ webhookReceiver: values, networkPolicy: { metricsFrom } }), 'NetworkPolicy').spec;
+    };
+    const walled = await policyOf({ from });
+    assert.equal(walled.podSelector.matchLabels['app.kubernetes.io/component'], 'receiver');
+    assert.deepEqual(walled.policyTypes, ['Ingress']);
+    assert.deepEqual(walled.ingress, [
+      { ports: [{ port: 'http' }], from },
+      { ports: [{ port: 'metrics' }], from: metricsFrom },
+      { ports: [{ port: 'health' }] },
+    ]);
+    const open = await policyOf({}, { tls: { secretName: 'tls' } });
+    assert.deepEqual(open.ingress[0], { ports: [{ port: 'https' }] });
+    const egress = [{ to: [{ ipBlock: { cidr: '192.0.2.10/32' } }], ports: [{ port: 6443 }] }];
+    const outward = await policyOf({ egress });
+    assert.deepEqual(outward.policyTypes, ['Ingress', 'Egress']);
+    assert.deepEqual(outward.egress, egress);
+  });
 
-test('the NetworkPolicy of the receiver admits senders, Prometheus, and the kubelet, each on its own port', async () => {
-  const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }];
-  const metricsFrom = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
-  const policyOf = async (networkPolicy: object, webhookReceiver: object = {}) => {
-    const values = { enabled: true, networkPolicy: { enabled: true, ...networkPolicy }, ...webhookReceiver };
-    return pick(await render({ webhookReceiver: values, networkPolicy: { metricsFrom } }), 'NetworkPolicy').spec;
-  };
-  const walled = await policyOf({ from });
-  assert.equal(walled.podSelector.matchLabels['app.kubernetes.io/component'], 'receiver');
-  assert.deepEqual(walled.policyTypes, ['Ingress']);
-  assert.deepEqual(walled.ingress, [
-    { ports: [{ port: 'http' }], from },
-    { ports: [{ port: 'metrics' }], from: metricsFrom },
-    { ports: [{ port: 'health' }] },
-  ]);
-  const open = await policyOf({}, { tls: { secretName: 'tls' } });
-  assert.deepEqual(open.ingress[0], { ports: [{ port: 'https' }] });
-  const egress = [{ to: [{ ipBlock: { cidr: '192.0.2.10/32' } }], ports: [{ port: 6443 }] }];
-  const outward = await policyOf({ egress });
-  assert.deepEqual(outward.policyTypes, ['Ingress', 'Egress']);
-  assert.deepEqual(outward.egress, egress);
-});
+  test("the NetworkPolicy of the controller admits the webhook and the probes, and doesn't apply to the receiver", async () => {
+    const objects = await render({ networkPolicy: { enabled: true }, webhookReceiver: { enabled: true } });
+    const { podSelector, ingress } = pick(objects, 'NetworkPolicy').spec;
+    const open = ingress.filter(({ from }: { from?: unknown }) => !from);
+    assert.deepEqual(open, [{ ports: [{ port: 'webhook' }] }, { ports: [{ port: 'health' }] }]);
+    assert.equal(podSelector.matchLabels['app.kubernetes.io/component'], 'controller');
+  });
 
-test("the NetworkPolicy of the controller admits the webhook and the probes, and doesn't apply to the receiver", async () => {
-  const objects = await render({ networkPolicy: { enabled: true }, webhookReceiver: { enabled: true } });
-  const { podSelector, ingress } = pick(objects, 'NetworkPolicy').spec;
-  const open = ingress.filter(({ from }: { from?: unknown }) => !from);
-  assert.deepEqual(open, [{ ports: [{ port: 'webhook' }] }, { ports: [{ port: 'health' }] }]);
-  assert.equal(podSelector.matchLabels['app.kubernetes.io/component'], 'controller');
-});
-
-test('the NetworkPolicy admits only the specified API servers to the webhook, and changes no other rule', async () => {
-  const webhookFrom = [{ ipBlock: { cidr: '192.0.2.10/32' } }];
-  const policyOf = async (values: object) =>
-    pick(await render({ networkPolicy: { enabled: true, webhookFrom }, ...values }), 'NetworkPolicy').spec.ingress;
-  const [, ...ports] = await policyOf({});
-  assert.deepEqual(ports, [{ ports: [{ port: 'webhook' }], from: webhookFrom }, { ports: [{ port: 'health' }] }]);
-  const [, ...without] = await policyOf({ webhook: { enabled: false } });
-  assert.deepEqual(without, [{ ports: [{ port: 'health' }] }]);
+  test('the NetworkPolicy admits only the specified API servers to the webhook, and changes no other rule', async () => {
+    const webhookFrom = [{ ipBlock: { cidr: '192.0.2.10/32' } }];
+    const policyOf = async (values: object) =>
+      pick(await render({ networkPolicy: { enabled: true, webhookFrom }, ...values }), 'NetworkPolicy').spec.ingress;
+    const [, ...ports] = await policyOf({});
+    assert.deepEqual(ports, [{ ports: [{ port: 'webhook' }], from: webhookFrom }, { ports: [{ port: 'health' }] }]);
+    const [, ...without] = await policyOf({ webhook: { enabled: false } });
+    assert.deepEqual(without, [{ ports: [{ port: 'health' }] }]);
+  });
 });

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
-import { createAnnotate } from '../../receiver/annotations/annotate.ts';
-import { INSPECT_ANNOTATION, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { after, before, test } from 'node:test';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
+import { apply, connectCluster, remove } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-import { clientFor } from './support/client-for.ts';
+import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
 import { pick, type Rendered, render } from './support/render.ts';
 
@@ -29,61 +28,27 @@ async function untilRefused(call: () => Promise<unknown>, pattern: RegExp): Prom
   });
 }
 
+/** An installation with its own certificate, which most tests share, and one with GitHub Apps. */
+let namespace: string;
+let withApps: string;
+before(async () => {
+  const certManager = { enabled: false };
+  [namespace, withApps] = await Promise.all([
+    installRights({ after }, { values: { certManager } }),
+    installRights({ after }, { values: { certManager, githubApp: { enabled: true } } }),
+  ]);
+  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
+});
+
 const spec = {
   git: { repo: 'https://git.test/site.git', ref: 'main' },
   sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
 };
 
-test('the receiver can set only its own annotations', async (t) => {
-  const namespace = await installRights(t);
-  const target = { namespace, name: 'site' };
-  const annotations = { 'example.test/kept': 'yes', 'example.test/other': 'yes' };
-  const metadata = { ...target, annotations, labels: { a: 'b' }, finalizers: ['example.test/hold'] };
-  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata, spec });
-  t.after(() =>
-    kubectl('patch', 'gsync/site', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}'),
-  );
-  const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
-  const patch = (body: object) =>
-    client.mergePatch(gatewaySyncPath(namespace, 'site'), body, { query: { dryRun: 'All' } });
-  const annotate = (values: Record<string, string | null>) => patch({ metadata: { annotations: values } });
-
-  await untilRefused(() => annotate({ 'example.test/new': 'x' }), /only its own annotations/);
-  await refused(annotate({ 'example.test/kept': null }), /only its own annotations/);
-  await refused(annotate({ 'example.test/kept': 'no' }), /only its own annotations/);
-  for (const order of Object.values(ROLLOUT_ANNOTATIONS)) {
-    await refused(annotate({ [order]: 'a'.repeat(40) }), /only its own annotations/);
-  }
-  await refused(annotate({ [INSPECT_ANNOTATION]: '{}' }), /only its own annotations/);
-  await refused(patch({ spec: { paused: true } }), /must not change the spec or the status/);
-  for (const field of [{ labels: { a: 'c' } }, { finalizers: [] }, { labels: null }]) {
-    await refused(patch({ metadata: field }), /must not change labels, finalizers, ownerReferences, or generateName/);
-  }
-  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' };
-  await refused(
-    patch({ metadata: { ownerReferences: [owner] } }),
-    /must not change labels, finalizers, ownerReferences, or generateName/,
-  );
-  await refused(patch({ metadata: { managedFields: [{}] } }), /managedFields/);
-  await refused(annotate({ [REQUEST_ANNOTATIONS.requestedRef]: 'x'.repeat(301) }), /1 to 300 characters/);
-  await refused(annotate({ [REQUEST_ANNOTATIONS.requestedAt]: 'tomorrow' }), /times in UTC/);
-  await refused(client.get(gatewaySyncPath(namespace, 'site')), /cannot get resource/);
-
-  const at = new Date().toISOString();
-  const request = { requestedRef: 'v1', requestedAt: at, requestedBy: 'github', requestId: 'id-1' } as const;
-  const own = Object.fromEntries(
-    Object.entries(request).map(([key, value]) => [REQUEST_ANNOTATIONS[key as 'requestedRef'], value]),
-  );
-  await createAnnotate(client)(target, own, 5_000);
-  const stored = JSON.parse(await kubectl('get', 'gsync/site', '-n', namespace, '--output=json'));
-  assert.deepEqual(stored.metadata.annotations, { ...annotations, ...own });
-});
-
 test('the policies apply to renamed accounts', async (t) => {
   const named = { serviceAccount: { name: 'my-controller' } };
   const values = { ...named, webhookReceiver: { enabled: true, serviceAccount: { name: 'my-receiver' } } };
-  const namespace = await installRights(t, { values });
-  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
+  await installRights(t, { namespace, values: { fullnameOverride: `${namespace}-renamed`, ...values } });
   const receiver = await clientFor({ namespace, serviceAccount: 'my-receiver' });
   const controller = await clientFor({ namespace, serviceAccount: 'my-controller' });
   const dryRun = { query: { dryRun: 'All' } };
@@ -101,17 +66,16 @@ test('the policies apply to renamed accounts', async (t) => {
   await untilRefused(() => controller.create(path, binding, dryRun), /RoleBindings named sync-agent-\*/);
 });
 
-test("an older request doesn't overwrite a newer one", async (t) => {
-  const namespace = await installRights(t);
-  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
+test("an older request doesn't overwrite a newer one", async () => {
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
   const path = gatewaySyncPath(namespace, 'site');
   const annotate = (annotations: Record<string, string>) => client.mergePatch(path, { metadata: { annotations } });
   const probe = (annotations: Record<string, string>) =>
     client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
   const at = (offsetMs: number) => new Date(Date.now() + offsetMs).toISOString();
+  const administrator = await connectAdministrator();
   const store = (key: string, value: string) =>
-    kubectl('annotate', 'gsync/site', '-n', namespace, '--overwrite', `${key}=${value}`);
+    administrator.mergePatch(path, { metadata: { annotations: { [key]: value } } });
 
   await until(() => probe({ [REQUEST_ANNOTATIONS.requestedAt]: at(0) }), {
     describe: 'the permissions of the receiver',
@@ -136,18 +100,21 @@ test("an older request doesn't overwrite a newer one", async (t) => {
   await annotate({ [REQUEST_ANNOTATIONS.pushedAt]: at(0), [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main' });
 });
 
-test('an agent can write only the report of its own pod', async (t) => {
-  const namespace = await installRights(t);
+test('an agent can write only the report of its own pod', async () => {
   const container = { name: 'gateway', image: 'gateway:1' };
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' };
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' };
   const subjects = [{ kind: 'ServiceAccount', name: 'default', namespace }];
-  await until(() => kubectl('get', 'serviceaccount/default', '-n', namespace), { describe: 'the default account' });
+  const administrator = await connectAdministrator();
+  await until(() => administrator.get(corePath('serviceaccounts', namespace, 'default')), {
+    describe: 'the default account',
+  });
   await apply([
     { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'own', namespace }, spec: { containers: [container] } },
     { ...role, metadata: { name: 'sync-agent-site', namespace }, roleRef, subjects },
   ]);
-  const uid = await kubectl('get', 'pod/own', '-n', namespace, '--output=jsonpath={.metadata.uid}');
+  const { metadata } = await administrator.get<Rendered>(corePath('pods', namespace, 'own'));
+  const { uid } = metadata;
   const account = { namespace, serviceAccount: 'default' };
   const client = await clientFor({ ...account, pod: 'own' });
   const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
@@ -180,20 +147,19 @@ test('an agent can write only the report of its own pod', async (t) => {
   await refused(client.mergePatch(`${reports}/own`, orphan), /owned by the pod/);
   await refused(client.delete(`${reports}/own`), /cannot delete resource/);
   // Other finalizers remain, and the agent continues.
-  await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(hold)}`);
+  await administrator.mergePatch(`${reports}/own`, hold);
   await client.mergePatch(`${reports}/own`, { status: { message: 'still here' } });
-  await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}');
+  await administrator.mergePatch(`${reports}/own`, { metadata: { finalizers: null } });
   // A report without its owner, such as a restored one, is the agent's again when it writes.
-  await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(orphan)}`);
+  await administrator.mergePatch(`${reports}/own`, orphan);
   await client.mergePatch(`${reports}/own`, { metadata: { ownerReferences: [owner] }, status: { message: 'again' } });
   // The policy doesn't apply to users.
-  await (await connectCluster()).kubectlWith(report('other'), 'create', '--filename', '-');
+  await administrator.create(reports, report('other'));
   const foreign = { status: { message: 'not mine' } };
   await refused(client.mergePatch(`${reports}/other`, foreign), /only the report of its own pod/);
 });
 
-test("the controller can write only the agent's RoleBindings", async (t) => {
-  const namespace = await installRights(t);
+test("the controller can write only the agent's RoleBindings", async () => {
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
   const binding = (name: string, { role = 'sync-agent', subjectNamespace = namespace } = {}) => ({
@@ -223,28 +189,25 @@ test("the controller can write only the agent's RoleBindings", async (t) => {
   await client.delete(`${path}/sync-agent-x`);
 });
 
-test('the controller can write the revisions of GatewaySyncs, but not those of a StatefulSet', async (t) => {
-  const namespace = await installRights(t);
+test('the controller can write the revisions of GatewaySyncs, but not those of a StatefulSet', async () => {
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('apps/v1', 'controllerrevisions', namespace);
   const labels = { app: 'web' };
   const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web:1' }] } };
-  await apply([
-    { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata: { namespace, name: 'site' },
-      spec: { replicas: 0, selector: { matchLabels: labels }, template, serviceName: 'web' },
-    },
-  ]);
+  await apply({
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { namespace, name: 'site' },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template, serviceName: 'web' },
+  });
   // The garbage collector deletes objects whose owners don't exist.
-  const ownerOf = async (apiVersion: string, kind: string) => {
-    const uid = await kubectl('get', `${kind}/site`, '-n', namespace, '--output=jsonpath={.metadata.uid}');
-    return { apiVersion, kind, name: 'site', uid, controller: true };
+  const administrator = await connectAdministrator();
+  const ownerOf = async (apiVersion: string, kind: string, plural: string) => {
+    const found = await administrator.get<Rendered>(groupPath(apiVersion, plural, namespace, 'site'));
+    return { apiVersion, kind, name: 'site', uid: found.metadata.uid, controller: true };
   };
-  const gatewaySync = await ownerOf('sync.io/v1alpha1', 'GatewaySync');
-  const statefulSet = await ownerOf('apps/v1', 'StatefulSet');
+  const gatewaySync = await ownerOf('sync.io/v1alpha1', 'GatewaySync', 'gatewaysyncs');
+  const statefulSet = await ownerOf('apps/v1', 'StatefulSet', 'statefulsets');
   const revision = (name: string, owners: object[]) => ({
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',
@@ -267,15 +230,13 @@ test('the controller can write the revisions of GatewaySyncs, but not those of a
 });
 
 test('the controller can change only the CA of its webhook', async (t) => {
-  const namespace = await createNamespace(t);
   const values = { certManager: { enabled: false }, fullnameOverride: namespace };
   const configuration = pick(await render(values, { namespace }), 'MutatingWebhookConfiguration');
   const { name } = configuration.metadata;
   // The cluster is shared with other tests, and no webhook server runs.
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
   await apply(configuration);
-  t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', name));
-  await installRights(t, { namespace, values });
+  t.after(() => remove([configuration]));
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
   const patch = (change: { op: string; path: string; value?: unknown }, query = {}) =>
@@ -296,19 +257,16 @@ test('the controller can change only the CA of its webhook', async (t) => {
   await patch({ op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: caBundle });
 });
 
-test('with GitHub Apps, the controller can write token Secrets and its own certificate, and no other Secret', async (t) => {
-  const namespace = await installRights(t, {
-    values: { githubApp: { enabled: true }, certManager: { enabled: false } },
-  });
-  const client = await clientFor({ namespace, serviceAccount: namespace });
+test('with GitHub Apps, the controller can write token Secrets and its own certificate, and no other Secret', async () => {
+  const client = await clientFor({ namespace: withApps, serviceAccount: withApps });
   const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'site', uid: 'x' };
   const secret = (name: string, type: string, owners: object[] = [owner]) => ({
     apiVersion: 'v1',
     kind: 'Secret',
     type,
-    metadata: { name, namespace, ownerReferences: owners },
+    metadata: { name, namespace: withApps, ownerReferences: owners },
   });
-  const secrets = corePath('secrets', namespace);
+  const secrets = corePath('secrets', withApps);
   const create = (body: object) => client.create(secrets, body, { query: { dryRun: 'All' } });
   const words = /only Secrets of type sync.io\/git-token/;
   await untilRefused(() => create(secret('other', 'Opaque')), words);
@@ -325,15 +283,12 @@ test('with GitHub Apps, the controller can write token Secrets and its own certi
     /must be owned by the GatewaySync/,
   );
   await create(secret('sync-git-token-site', 'sync.io/git-token'));
-  const [{ metadata }] = (
-    await render({ fullnameOverride: namespace, certManager: { enabled: false } }, { namespace })
-  ).filter(({ kind, metadata: { name } }) => kind === 'Secret' && name.endsWith('-certificate')) as [Rendered];
-  await create(secret(metadata.name, 'Opaque', []));
-  await refused(create(secret(metadata.name, 'example.test/other', [])), words);
+  const own = `${withApps}-webhook-certificate`;
+  await create(secret(own, 'Opaque', []));
+  await refused(create(secret(own, 'example.test/other', [])), words);
 });
 
-test('without GitHub Apps, the controller can write its own certificate, and no other Secret', async (t) => {
-  const namespace = await installRights(t, { values: { certManager: { enabled: false } } });
+test('without GitHub Apps, the controller can write its own certificate, and no other Secret', async () => {
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const own = `${namespace}-webhook-certificate`;
   const create = (name: string, type: string, annotations = {}) =>

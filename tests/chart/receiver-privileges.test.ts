@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { serverSideApply } from '../../scripts/testbed/server-side-apply.ts';
+import { INSPECT_ANNOTATION, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { startReceiver } from '../integration/receiver/start-receiver.ts';
-import { kubectl } from '../support/cluster.ts';
+import { createGatewaySync, startReceiver } from '../integration/receiver/start-receiver.ts';
+import { connectCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-import { installReceiverRights } from './support/install-receiver-rights.ts';
+import { connectAdministrator } from './support/client-for.ts';
+import { installReceiverRights, type ReceiverRights } from './support/install-receiver-rights.ts';
+import type { Rendered } from './support/render.ts';
 
 /** Returns `allowed`, or the status with which the API server rejects a call. */
 async function verdict(call: Promise<unknown>): Promise<string> {
@@ -20,25 +24,48 @@ async function assertAllRefused(calls: Record<string, () => Promise<unknown>>): 
   for (const [name, call] of Object.entries(calls)) assert.match(await verdict(call()), /^(403|422)$/, name);
 }
 
-const storedAs = async (namespace: string) =>
-  JSON.parse(await kubectl('get', 'gsync/demo', '-n', namespace, '-o', 'json', '--show-managed-fields'));
+interface FieldOwner {
+  manager: string;
+  fieldsV1: object;
+}
 
-test('the receiver stores deliveries with the permissions from the chart', async (t) => {
-  const { namespace, kubeconfig } = await installReceiverRights(t);
-  const receiver = await startReceiver(t, kubeconfig);
-  const answers = [
-    await receiver.post(`${namespace}/demo`, { ref: 'v1', reason: 'a test' }),
-    await receiver.post(`${namespace}/demo`, { ref: 'refs/heads/main' }),
-  ];
-  for (const { status, body } of answers) assert.deepEqual([status, body.superseded], [202, undefined]);
-  const { annotations } = (await storedAs(namespace)).metadata;
-  assert.equal(annotations['sync.io/requested-ref'], 'v1');
-  assert.equal(annotations['sync.io/request-id'], answers[0]?.body.requestId);
-  assert.equal(annotations['sync.io/pushed-ref'], 'refs/heads/main');
+const ownersOf = ({ metadata }: Rendered): FieldOwner[] =>
+  (metadata as unknown as { managedFields: FieldOwner[] }).managedFields;
+
+let rights: ReceiverRights;
+let administrator: KubernetesClient;
+before(async () => {
+  rights = await installReceiverRights({ after });
+  administrator = await connectAdministrator();
 });
 
-test("the receiver's credentials can't get, list, or create any object", async (t) => {
-  const { namespace, serviceAccount, client } = await installReceiverRights(t);
+/** Creates a GatewaySync, and returns what a test does with it as an administrator. */
+async function createResource(name: string) {
+  const { namespace } = rights;
+  await createGatewaySync(await connectCluster(), namespace, name);
+  const path = gatewaySyncPath(namespace, name);
+  const patch = (body: object, fieldManager = 'kubectl') =>
+    administrator.mergePatch(path, body, { query: { fieldManager } });
+  return { path, patch, stored: () => administrator.get<Rendered>(path) };
+}
+
+test('the receiver stores deliveries with the permissions from the chart', async (t) => {
+  const { namespace, kubeconfig } = rights;
+  const { stored } = await createResource('delivered');
+  const receiver = await startReceiver(t, kubeconfig);
+  const answers = [
+    await receiver.post(`${namespace}/delivered`, { ref: 'v1', reason: 'a test' }),
+    await receiver.post(`${namespace}/delivered`, { ref: 'refs/heads/main' }),
+  ];
+  for (const { status, body } of answers) assert.deepEqual([status, body.superseded], [202, undefined]);
+  const { annotations } = (await stored()).metadata;
+  assert.equal(annotations?.['sync.io/requested-ref'], 'v1');
+  assert.equal(annotations?.['sync.io/request-id'], answers[0]?.body.requestId);
+  assert.equal(annotations?.['sync.io/pushed-ref'], 'refs/heads/main');
+});
+
+test("the receiver's credentials can't get, list, or create any object", async () => {
+  const { namespace, serviceAccount, client } = rights;
   const reads = [gatewaySyncPath(namespace, 'demo'), gatewaySyncPath(namespace), gatewaySyncPath(), syncReportPath()];
   for (const kind of ['secrets', 'configmaps', 'pods', 'serviceaccounts', 'events', 'namespaces']) {
     reads.push(corePath(kind), corePath(kind, namespace));
@@ -46,7 +73,7 @@ test("the receiver's credentials can't get, list, or create any object", async (
   for (const path of reads) assert.equal(await verdict(client.get(path)), '403', path);
   const named = { metadata: { name: 'x', namespace } };
   const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', ...named };
-  const spec = (await storedAs(namespace)).spec;
+  const { spec } = await administrator.get<Rendered>(gatewaySyncPath(namespace, 'demo'));
   const byApply = { fieldManager: 'sync-receiver', force: true };
   await assertAllRefused({
     'another kind': () => client.create(corePath('configmaps', namespace), { ...named, data: {} }),
@@ -58,31 +85,21 @@ test("the receiver's credentials can't get, list, or create any object", async (
     'a deletion': () => client.delete(gatewaySyncPath(namespace, 'demo')),
     'a deletion of all': () => client.delete(gatewaySyncPath(namespace)),
   });
-  const rules = await kubectl(
-    ...['auth', 'can-i', '--list', '-n', namespace, `--as=system:serviceaccount:${namespace}:${serviceAccount}`],
-  );
-  // Permissions of all accounts. From Kubernetes 1.37 on, they include reading the cluster's trust bundles.
-  const everybodys = /selfsubject|^clustertrustbundles\.|\[\/|^Resources/;
-  const own = rules.split('\n').filter((line) => !everybodys.test(line) && line.trim() !== '');
-  assert.deepEqual(
-    own.map((line) => line.split(/\s+/).join(' ')),
-    ['gatewaysyncs.sync.io [] [] [patch]'],
-  );
 });
 
-test("the receiver's credentials can change only its own annotations, with any kind of patch", async (t) => {
-  const { namespace, client } = await installReceiverRights(t);
-  await kubectl('annotate', 'gsync/demo', '-n', namespace, 'example.test/kept=yes');
-  await kubectl('label', 'gsync/demo', '-n', namespace, 'a=b');
-  const before = await storedAs(namespace);
-  const path = gatewaySyncPath(namespace, 'demo');
+test("the receiver's credentials can change only its own annotations, with any kind of patch", async () => {
+  const { namespace, client } = rights;
+  const { path, patch, stored } = await createResource('defended');
+  await patch({ metadata: { annotations: { 'example.test/kept': 'yes' }, labels: { a: 'b' } } });
+  const before = await stored();
   const metadata = (fields: object) => client.mergePatch(path, { metadata: fields });
   const jsonPatch = (...operations: object[]) =>
     client.request({ method: 'PATCH', path, body: operations, contentType: 'application/json-patch+json' });
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' };
   const kept = '/metadata/annotations/example.test~1kept';
   const isOfSpec = ({ fieldsV1 }: { fieldsV1: object }) => 'f:spec' in fieldsV1;
-  const specOwner = before.metadata.managedFields.find(isOfSpec);
+  const specOwner = ownersOf(before).find(isOfSpec);
+  assert.ok(specOwner);
   const ownerOf = (manager: string, operation: string, annotation = 'example.test/kept') => {
     const fieldsV1 = { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } };
     return { ...specOwner, manager, operation, time: '2100-01-01T00:00:00Z', fieldsV1 };
@@ -92,15 +109,20 @@ test("the receiver's credentials can change only its own annotations, with any k
     fieldsV1: { ...entry.fieldsV1, 'f:metadata': { 'f:annotations': { 'f:sync.io/requested-ref': {} } } },
   });
   const owners = ({ replaced = specOwner, added = [] }: { replaced?: object; added?: object | object[] }) => [
-    ...before.metadata.managedFields.map((entry: object) => (entry === specOwner ? replaced : entry)),
+    ...ownersOf(before).map((entry) => (entry === specOwner ? replaced : entry)),
     ...[added].flat(),
   ];
-  const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'demo', namespace } };
+  const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'defended', namespace } };
+  const annotations = (values: Record<string, string | null> | null) => () => metadata({ annotations: values });
   await assertAllRefused({
     spec: () => client.mergePatch(path, { spec: { paused: true } }),
     'a field of the spec taken out': () => jsonPatch({ op: 'remove', path: '/spec/git/ref' }),
     status: () =>
-      client.mergePatch(path, { status: { refResolutionStatus: 'Resolved' } }).then(() => unchanged(before)),
+      // The API server drops it from a patch.
+      client.mergePatch(path, { status: { refResolutionStatus: 'Resolved' } }).then(async () => {
+        assert.deepEqual((await stored()).status, before.status);
+        throw new ApiError(403, '');
+      }),
     'the status subresource': () =>
       client.mergePatch(`${path}/status`, { status: { refResolutionStatus: 'Resolved' } }),
     'a new label': () => metadata({ labels: { c: 'd' } }),
@@ -132,34 +154,33 @@ test("the receiver's credentials can change only its own annotations, with any k
     'a generateName': () => metadata({ generateName: 'x' }),
     'the spec owned by all, unchanged': () =>
       serverSideApply(client, path, { ...sync, spec: before.spec }, { fieldManager: 'sync-receiver', force: true }),
-    'an annotation added': () => metadata({ annotations: { 'example.test/new': 'x' } }),
-    'an annotation changed': () => metadata({ annotations: { 'example.test/kept': 'no' } }),
-    'an annotation removed': () => metadata({ annotations: { 'example.test/kept': null } }),
-    'all annotations removed': () => metadata({ annotations: null }),
+    'an annotation added': annotations({ 'example.test/new': 'x' }),
+    'an annotation changed': annotations({ 'example.test/kept': 'no' }),
+    'an annotation removed': annotations({ 'example.test/kept': null }),
+    'all annotations removed': annotations(null),
     'an annotation removed by JSON patch': () => jsonPatch({ op: 'remove', path: kept }),
-    'an annotation beside its own': () =>
-      metadata({ annotations: { 'sync.io/requested-ref': 'v1', 'sync.io/other': 'x' } }),
-    'an empty value': () => metadata({ annotations: { 'sync.io/requested-ref': '' } }),
-    'a long value': () => metadata({ annotations: { 'sync.io/requested-ref': 'x'.repeat(301) } }),
-    'a time that is none': () => metadata({ annotations: { 'sync.io/requested-at': 'now' } }),
+    'an annotation beside its own': annotations({ 'sync.io/requested-ref': 'v1', 'sync.io/other': 'x' }),
+    'an empty value': annotations({ 'sync.io/requested-ref': '' }),
+    ...Object.fromEntries(
+      [...Object.values(ROLLOUT_ANNOTATIONS), INSPECT_ANNOTATION].map((name) => [name, annotations({ [name]: 'x' })]),
+    ),
+    'a long value': annotations({ 'sync.io/requested-ref': 'x'.repeat(301) }),
+    'a time that is none': annotations({ 'sync.io/requested-at': 'now' }),
   });
-  const { spec, status, metadata: after } = await storedAs(namespace);
-  assert.deepEqual({ spec, status }, { spec: before.spec, status: before.status });
-  assert.deepEqual(after, before.metadata);
+  assert.deepEqual(await stored(), before);
 });
 
-test("if a resource has many field owners, the receiver's credentials can merge only the oldest, and change no field", async (t) => {
-  const { namespace, client } = await installReceiverRights(t);
-  const path = gatewaySyncPath(namespace, 'demo');
+test("if a resource has many field owners, the receiver's credentials can merge only the oldest, and change no field", async () => {
+  const { client } = rights;
+  const { path, patch, stored } = await createResource('owned');
   for (let n = 0; n < 10; n += 1) {
-    const by = `--field-manager=manager-${n}`;
-    await kubectl('patch', 'gsync/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
-    await kubectl('annotate', 'gsync/demo', '-n', namespace, `example.test/by-${n}=yes`, by);
+    await patch({ spec: { history: n + 5 } }, `manager-${n}`);
+    await patch({ metadata: { annotations: { [`example.test/by-${n}`]: 'yes' } } }, `manager-${n}`);
   }
-  const { managedFields } = (await storedAs(namespace)).metadata;
-  type Entry = { manager: string; fieldsV1: object };
-  const newest = managedFields.find(({ manager }: Entry) => manager === 'manager-9');
-  const others = managedFields.filter((entry: Entry) => entry !== newest);
+  const managedFields = ownersOf(await stored());
+  const newest = managedFields.find(({ manager }) => manager === 'manager-9');
+  assert.ok(newest);
+  const others = managedFields.filter((entry) => entry !== newest);
   const oldest = { ...newest, manager: 'ancient-changes' };
   const annotations = { 'sync.io/requested-ref': 'v1' };
   const write = (entries: object[]) =>
@@ -178,32 +199,25 @@ test("if a resource has many field owners, the receiver's credentials can merge 
 });
 
 test('deliveries are stored even if a resource has so many field owners that the API server merges the oldest', async (t) => {
-  const { namespace, kubeconfig } = await installReceiverRights(t);
+  const { namespace, kubeconfig } = rights;
+  const { patch, stored } = await createResource('crowded');
   const second = () => Math.floor(Date.now() / 1_000);
   for (let n = 0; n < 12; n += 1) {
     // The first that the delivery makes one too many is of another time than those that are joined before.
     const began = second();
     if (n === 3) await until(() => second(), { describe: 'another second', accept: (now) => now > began });
-    const key = `example.test/by-${n}`;
-    const by = `--field-manager=manager-${n}`;
-    await kubectl('annotate', 'gsync/demo', '-n', namespace, `${key}=yes`, 'sync.io/pushed-ref=x', '--overwrite', by);
-    await kubectl('patch', 'gsync/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
+    const annotations = { [`example.test/by-${n}`]: 'yes', 'sync.io/pushed-ref': 'x' };
+    await patch({ metadata: { annotations } }, `manager-${n}`);
+    await patch({ spec: { history: n + 5 } }, `manager-${n}`);
   }
   const receiver = await startReceiver(t, kubeconfig);
-  assert.equal((await receiver.post(`${namespace}/demo`, { ref: 'v1' })).status, 202);
-  assert.equal((await receiver.post(`${namespace}/demo`, { ref: 'refs/heads/main' })).status, 202);
-  const { managedFields } = (await storedAs(namespace)).metadata;
-  assert.ok(managedFields.some(({ manager }: { manager: string }) => manager === 'ancient-changes'));
+  assert.equal((await receiver.post(`${namespace}/crowded`, { ref: 'v1' })).status, 202);
+  assert.equal((await receiver.post(`${namespace}/crowded`, { ref: 'refs/heads/main' })).status, 202);
+  assert.ok(ownersOf(await stored()).some(({ manager }) => manager === 'ancient-changes'));
 });
 
-/** Checks that the status is unchanged, because the API server drops it from a patch. Throws like a refusal. */
-async function unchanged(before: { metadata: { namespace: string }; status?: object }): Promise<never> {
-  assert.deepEqual((await storedAs(before.metadata.namespace)).status, before.status);
-  throw new ApiError(403, '');
-}
-
-test('the policy applies only to the receiver', async (t) => {
-  const { namespace } = await installReceiverRights(t);
-  await kubectl('annotate', 'gsync/demo', '-n', namespace, 'example.test/by=a-person', 'sync.io/requested-ref=v9');
-  assert.equal((await storedAs(namespace)).metadata.annotations['sync.io/requested-ref'], 'v9');
+test('the policy applies only to the receiver', async () => {
+  const { patch, stored } = await createResource('annotated');
+  await patch({ metadata: { annotations: { 'example.test/by': 'a-person', 'sync.io/requested-ref': 'v9' } } });
+  assert.equal((await stored()).metadata.annotations?.['sync.io/requested-ref'], 'v9');
 });

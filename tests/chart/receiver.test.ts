@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import { readReceiverConfig } from '../../receiver/config.ts';
 import { environmentOf, pick, type Rendered, render } from './support/render.ts';
 
@@ -33,148 +33,147 @@ const methods = [
   { method: 'token', variable: 'WEBHOOK_BEARER_TOKEN_FILE', key: 'webhook-token' },
 ];
 
-for (const { method, variable, key } of methods) {
-  test(`an inline ${method} value becomes a Secret of the chart`, async () => {
-    const objects = await renderReceiver({ [method]: { secret: 'inline' } });
-    const mounted = mountedAt(objects, variable);
-    const secret = pick(objects, 'Secret');
-    assert.deepEqual(mounted, { secret: secret.metadata.name, key });
-    assert.equal(Buffer.from(secret.data[key], 'base64').toString(), 'inline');
+suite('the receiver of the chart', { concurrency: true }, () => {
+  for (const { method, variable, key } of methods) {
+    test(`an inline ${method} value becomes a Secret of the chart`, async () => {
+      const objects = await renderReceiver({ [method]: { secret: 'inline' } });
+      const mounted = mountedAt(objects, variable);
+      const secret = pick(objects, 'Secret');
+      assert.deepEqual(mounted, { secret: secret.metadata.name, key });
+      assert.equal(Buffer.from(secret.data[key], 'base64').toString(), 'inline');
+    });
+
+    test(`secretRef of ${method} takes precedence over an inline value, which isn't stored`, async () => {
+      const objects = await renderReceiver({
+        [method]: { secret: 'inline', secretRef: { name: 'mine', key: 'mine' } },
+      });
+      assert.deepEqual(mountedAt(objects, variable), { secret: 'mine', key: 'mine' });
+      assert.deepEqual(
+        objects.filter(({ kind }) => kind === 'Secret'),
+        [],
+      );
+    });
+  }
+
+  test('inline secrets are never in the Deployment', async () => {
+    const objects = await renderReceiver({ hmac: { secret: 'hidden' }, token: { secret: 'hidden' } });
+    assert.equal(JSON.stringify(pick(objects, 'Deployment', '-receiver')).includes('hidden'), false);
   });
 
-  test(`secretRef of ${method} takes precedence over an inline value, which isn't stored`, async () => {
-    const objects = await renderReceiver({ [method]: { secret: 'inline', secretRef: { name: 'mine', key: 'mine' } } });
-    assert.deepEqual(mountedAt(objects, variable), { secret: 'mine', key: 'mine' });
+  test('a disabled receiver has no objects', async () => {
+    const objects = await render({ webhookReceiver: { hmac: { secret: 'x' }, ingress: { enabled: true } } });
     assert.deepEqual(
-      objects.filter(({ kind }) => kind === 'Secret'),
+      objects.filter(({ metadata }) => metadata.name.includes('receiver')),
       [],
     );
   });
-}
 
-test('inline secrets are never in the Deployment', async () => {
-  const objects = await renderReceiver({ hmac: { secret: 'hidden' }, token: { secret: 'hidden' } });
-  assert.equal(JSON.stringify(pick(objects, 'Deployment', '-receiver')).includes('hidden'), false);
-});
-
-test('a disabled receiver has no objects', async () => {
-  const objects = await render({ webhookReceiver: { hmac: { secret: 'x' }, ingress: { enabled: true } } });
-  assert.deepEqual(
-    objects.filter(({ metadata }) => metadata.name.includes('receiver')),
-    [],
-  );
-});
-
-test('the receiver can only patch GatewaySyncs', async () => {
-  const { rules } = pick(await renderReceiver({}), 'ClusterRole', '-receiver');
-  assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
-});
-
-test("an Ingress leads to the receiver's port", async () => {
-  const objects = await renderReceiver(ingressFor('hooks.test'));
-  const [rule] = pick(objects, 'Ingress').spec.rules;
-  const service = pick(objects, 'Service', '-receiver');
-  const { backend } = rule.http.paths[0];
-  assert.deepEqual(backend.service, { name: service.metadata.name, port: { name: service.spec.ports[0].name } });
-});
-
-test('an Ingress path without pathType is rejected', async () => {
-  const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook' }] }];
-  await assert.rejects(renderReceiver({ ingress: { enabled: true, hosts } }), /missing property 'pathType'/);
-});
-
-test('the receiver trusts only its Ingress for the addresses of senders', async () => {
-  const hopsOf = async (webhookReceiver: object) => {
-    const objects = await render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
-    return environmentOf(pick(objects, 'Deployment', '-receiver')).TRUSTED_PROXY_HOPS;
-  };
-  assert.equal(await hopsOf({}), '0');
-  assert.equal(await hopsOf(ingressFor('hooks.test')), '1');
-  assert.equal(await hopsOf({ trustedProxyHops: 2 }), '2');
-  assert.equal(await hopsOf({ ...ingressFor('hooks.test'), trustedProxyHops: 0 }), '0');
-});
-
-test('the receiver reads every value from its environment', async () => {
-  const objects = await renderReceiver({
-    port: 9999,
-    hmac: { secretRef: { name: 'mine' } },
-    token: { secret: 'inline' },
-    tls: { secretName: 'receiver-tls' },
-    maxBodyBytes: 25_000_000,
-    maxConnections: 50,
-    maxAuthFailuresPerMinute: 0,
-    trustedProxyHops: 3,
+  test('the receiver can only patch GatewaySyncs', async () => {
+    const { rules } = pick(await renderReceiver({}), 'ClusterRole', '-receiver');
+    assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
   });
-  const { host: _, ...config } = readReceiverConfig(environmentOf(pick(objects, 'Deployment', '-receiver')));
-  assert.deepEqual(config, {
-    port: 9999,
-    healthPort: 8081,
-    metricsPort: 8080,
-    maxBodyBytes: 25_000_000,
-    maxConnections: 50,
-    maxConnectionsPerAddress: 0,
-    trustedHops: 3,
-    maxFailuresPerMinute: 0,
-    tls: { certFile: '/etc/webhook/tls/tls.crt', keyFile: '/etc/webhook/tls/tls.key' },
-    secrets: {
-      hmac: { file: '/etc/webhook/hmac/webhook-secret' },
-      bearer: { file: '/etc/webhook/token/webhook-token' },
-    },
-    log: { level: 'info', devMode: false },
+
+  test("an Ingress leads to the receiver's port", async () => {
+    const objects = await renderReceiver(ingressFor('hooks.test'));
+    const [rule] = pick(objects, 'Ingress').spec.rules;
+    const service = pick(objects, 'Service', '-receiver');
+    const { backend } = rule.http.paths[0];
+    assert.deepEqual(backend.service, { name: service.metadata.name, port: { name: service.spec.ports[0].name } });
   });
-});
 
-test("with a certificate, Service and Ingress use https, and the probes don't change", async () => {
-  const values = { tls: { secretName: 'receiver-tls' }, ...ingressFor('hooks.test') };
-  const objects = await renderReceiver(values);
-  const [port] = pick(objects, 'Service', '-receiver').spec.ports;
-  assert.deepEqual(port, { name: 'https', port: 9444, targetPort: 'https', appProtocol: 'https' });
-  const [path] = pick(objects, 'Ingress').spec.rules[0].http.paths;
-  assert.equal(path.backend.service.port.name, 'https');
-  const [container] = pick(objects, 'Deployment', '-receiver').spec.template.spec.containers;
-  assert.equal(container.ports[0].name, 'https');
-  for (const probe of [container.livenessProbe, container.readinessProbe]) {
-    assert.equal(probe.httpGet.port, 'health');
-    assert.equal(probe.httpGet.scheme, undefined);
-  }
-});
-
-test('an Ingress with an empty host leads every host to the receiver', async () => {
-  const [rule] = pick(await renderReceiver(ingressFor('')), 'Ingress').spec.rules;
-  assert.equal(rule.host, undefined);
-});
-
-test('two or more receivers are spread over nodes, and stay available during drains', async () => {
-  const replicated = await renderReceiver({});
-  const { matchLabels } = pick(replicated, 'Deployment', '-receiver').spec.selector;
-  const [spread] = pick(replicated, 'Deployment', '-receiver').spec.template.spec.topologySpreadConstraints;
-  assert.deepEqual(spread, {
-    maxSkew: 1,
-    topologyKey: 'kubernetes.io/hostname',
-    whenUnsatisfiable: 'ScheduleAnyway',
-    labelSelector: { matchLabels },
+  test('the receiver trusts only its Ingress for the addresses of senders', async () => {
+    const hopsOf = async (webhookReceiver: object) => {
+      const objects = await render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
+      return environmentOf(pick(objects, 'Deployment', '-receiver')).TRUSTED_PROXY_HOPS;
+    };
+    assert.equal(await hopsOf({}), '0');
+    assert.equal(await hopsOf(ingressFor('hooks.test')), '1');
+    assert.equal(await hopsOf({ trustedProxyHops: 2 }), '2');
+    assert.equal(await hopsOf({ ...ingressFor('hooks.test'), trustedProxyHops: 0 }), '0');
   });
-  const budget = pick(replicated, 'PodDisruptionBudget', '-receiver');
-  assert.equal(budget.spec.maxUnavailable, 1);
-  assert.deepEqual(budget.spec.selector.matchLabels, matchLabels);
-  // A budget for a single pod would keep its node from being drained, or mean nothing.
-  for (const values of [{ replicaCount: 1 }, { ...roomy, autoscaling: { enabled: true, minReplicas: 1 } }]) {
-    const kinds = (await renderReceiver(values)).map(({ kind }) => kind);
-    assert.equal(kinds.includes('PodDisruptionBudget'), false);
-  }
-});
 
-test("the autoscaler scales the receiver's Deployment", async () => {
-  const objects = await renderReceiver({ ...roomy, autoscaling: { enabled: true } });
-  const { name } = pick(objects, 'Deployment', '-receiver').metadata;
-  const { scaleTargetRef } = pick(objects, 'HorizontalPodAutoscaler').spec;
-  assert.deepEqual(scaleTargetRef, { apiVersion: 'apps/v1', kind: 'Deployment', name });
-});
+  test('the receiver reads every value from its environment', async () => {
+    const objects = await renderReceiver({
+      port: 9999,
+      hmac: { secretRef: { name: 'mine' } },
+      token: { secret: 'inline' },
+      tls: { secretName: 'receiver-tls' },
+      maxBodyBytes: 25_000_000,
+      maxConnections: 50,
+      maxAuthFailuresPerMinute: 0,
+      trustedProxyHops: 3,
+    });
+    const { host: _, ...config } = readReceiverConfig(environmentOf(pick(objects, 'Deployment', '-receiver')));
+    assert.deepEqual(config, {
+      port: 9999,
+      healthPort: 8081,
+      metricsPort: 8080,
+      maxBodyBytes: 25_000_000,
+      maxConnections: 50,
+      maxConnectionsPerAddress: 0,
+      trustedHops: 3,
+      maxFailuresPerMinute: 0,
+      tls: { certFile: '/etc/webhook/tls/tls.crt', keyFile: '/etc/webhook/tls/tls.key' },
+      secrets: {
+        hmac: { file: '/etc/webhook/hmac/webhook-secret' },
+        bearer: { file: '/etc/webhook/token/webhook-token' },
+      },
+      log: { level: 'info', devMode: false },
+    });
+  });
 
-test("labels in the values never replace labels that select the receiver's pods", async () => {
-  const podLabels = { 'app.kubernetes.io/component': 'mine', team: 'platform' };
-  const deployment = pick(await renderReceiver({ podLabels }), 'Deployment', '-receiver');
-  const { labels } = deployment.spec.template.metadata;
-  assert.equal(labels.team, 'platform');
-  for (const [key, value] of Object.entries(deployment.spec.selector.matchLabels)) assert.equal(labels[key], value);
+  test("with a certificate, Service and Ingress use https, and the probes don't change", async () => {
+    const values = { tls: { secretName: 'receiver-tls' }, ...ingressFor('hooks.test') };
+    const objects = await renderReceiver(values);
+    const [port] = pick(objects, 'Service', '-receiver').spec.ports;
+    assert.deepEqual(port, { name: 'https', port: 9444, targetPort: 'https', appProtocol: 'https' });
+    const [path] = pick(objects, 'Ingress').spec.rules[0].http.paths;
+    assert.equal(path.backend.service.port.name, 'https');
+    const [container] = pick(objects, 'Deployment', '-receiver').spec.template.spec.containers;
+    assert.equal(container.ports[0].name, 'https');
+    for (const probe of [container.livenessProbe, container.readinessProbe]) {
+      assert.equal(probe.httpGet.port, 'health');
+      assert.equal(probe.httpGet.scheme, undefined);
+    }
+  });
+
+  test('an Ingress with an empty host leads every host to the receiver', async () => {
+    const [rule] = pick(await renderReceiver(ingressFor('')), 'Ingress').spec.rules;
+    assert.equal(rule.host, undefined);
+  });
+
+  test('two or more receivers are spread over nodes, and stay available during drains', async () => {
+    const replicated = await renderReceiver({});
+    const { matchLabels } = pick(replicated, 'Deployment', '-receiver').spec.selector;
+    const [spread] = pick(replicated, 'Deployment', '-receiver').spec.template.spec.topologySpreadConstraints;
+    assert.deepEqual(spread, {
+      maxSkew: 1,
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels },
+    });
+    const budget = pick(replicated, 'PodDisruptionBudget', '-receiver');
+    assert.equal(budget.spec.maxUnavailable, 1);
+    assert.deepEqual(budget.spec.selector.matchLabels, matchLabels);
+    // A budget for a single pod would keep its node from being drained, or mean nothing.
+    for (const values of [{ replicaCount: 1 }, { ...roomy, autoscaling: { enabled: true, minReplicas: 1 } }]) {
+      const kinds = (await renderReceiver(values)).map(({ kind }) => kind);
+      assert.equal(kinds.includes('PodDisruptionBudget'), false);
+    }
+  });
+
+  test("the autoscaler scales the receiver's Deployment", async () => {
+    const objects = await renderReceiver({ ...roomy, autoscaling: { enabled: true } });
+    const { name } = pick(objects, 'Deployment', '-receiver').metadata;
+    const { scaleTargetRef } = pick(objects, 'HorizontalPodAutoscaler').spec;
+    assert.deepEqual(scaleTargetRef, { apiVersion: 'apps/v1', kind: 'Deployment', name });
+  });
+
+  test("labels in the values never replace labels that select the receiver's pods", async () => {
+    const podLabels = { 'app.kubernetes.io/component': 'mine', team: 'platform' };
+    const deployment = pick(await renderReceiver({ podLabels }), 'Deployment', '-receiver');
+    const { labels } = deployment.spec.template.metadata;
+    assert.equal(labels.team, 'platform');
+    for (const [key, value] of Object.entries(deployment.spec.selector.matchLabels)) assert.equal(labels[key], value);
+  });
 });

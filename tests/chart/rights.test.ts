@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { randomUUID } from 'node:crypto';
+import { after, before, suite, test } from 'node:test';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { apply, createNamespace } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -91,44 +92,50 @@ const never: Right[] = [
 
 interface Case {
   values?: object;
-  /** Returns the account and its permissions; the first namespace is the release's. */
-  expect: (namespace: string) => { account: string; expected: Expected };
+  /** Returns the account and its permissions in an installation of this name. */
+  expect: (release: string) => { account: string; expected: Expected };
 }
 
-const controller = (expected: Partial<Expected> | ((namespace: string) => Partial<Expected>)): Case['expect'] => {
-  return (namespace) => {
-    const given = typeof expected === 'function' ? expected(namespace) : expected;
-    return {
-      account: namespace,
-      expected: { there: [...reconciling, ...binding], own: leaseOf(namespace), cluster: reviews, ...given },
-    };
-  };
-};
-
-const receiver: Case['expect'] = (namespace) => ({
-  account: `${namespace}-receiver`,
-  expected: { there: ['patch gatewaysyncs.sync.io'], own: [], cluster: [] },
-});
-
 const selfSigned = { certManager: { enabled: false } };
-const ownCertificate = (namespace: string): Partial<Expected> => ({
-  own: [...leaseOf(namespace), 'create secrets', ...all('get update', `secrets ${namespace}-webhook-certificate`)],
-  cluster: [
-    ...reviews,
-    ...all('get patch', `mutatingwebhookconfigurations.admissionregistration.k8s.io ${namespace}-webhook`),
-  ],
-});
 
 const cases: Record<string, Case> = {
-  'the controller': { expect: controller({}) },
-  'the controller with a certificate of its own': { values: selfSigned, expect: controller(ownCertificate) },
-  'the controller that may evict pods': {
-    values: { webhook: { failurePolicy: 'Ignore', evictPodsWithoutSidecar: true } },
-    expect: controller({ there: [...reconciling, ...binding, 'create pods/eviction'] }),
+  'the controller': {
+    expect: (release) => ({
+      account: release,
+      expected: { there: [...reconciling, ...binding], own: leaseOf(release), cluster: reviews },
+    }),
   },
-  'the controller with GitHub Apps': {
-    values: { githubApp: { enabled: true } },
-    expect: controller({ there: [...reconciling, ...binding, ...all('create update', 'secrets')] }),
+  'the controller with all that it can do': {
+    values: {
+      ...selfSigned,
+      webhook: { failurePolicy: 'Ignore', evictPodsWithoutSidecar: true },
+      githubApp: { enabled: true },
+    },
+    expect: (release) => ({
+      account: release,
+      expected: {
+        there: [...reconciling, ...binding, 'create pods/eviction', ...all('create update', 'secrets')],
+        own: [...leaseOf(release), ...all('create get update', `secrets ${release}-webhook-certificate`)],
+        cluster: [
+          ...reviews,
+          ...all('get patch', `mutatingwebhookconfigurations.admissionregistration.k8s.io ${release}-webhook`),
+        ],
+      },
+    }),
+  },
+  'the controller with a certificate of its own': {
+    values: selfSigned,
+    expect: (release) => ({
+      account: release,
+      expected: {
+        there: [...reconciling, ...binding],
+        own: [...leaseOf(release), 'create secrets', ...all('get update', `secrets ${release}-webhook-certificate`)],
+        cluster: [
+          ...reviews,
+          ...all('get patch', `mutatingwebhookconfigurations.admissionregistration.k8s.io ${release}-webhook`),
+        ],
+      },
+    }),
   },
   'the controller without automatic binding, webhook, metrics and leader election': {
     values: {
@@ -137,66 +144,97 @@ const cases: Record<string, Case> = {
       metrics: { enabled: false },
       leaderElection: { enabled: false },
     },
-    expect: controller({ there: reconciling, own: [], cluster: [] }),
+    expect: (release) => ({ account: release, expected: { there: reconciling, own: [], cluster: [] } }),
   },
-  'the controller under another account': {
-    values: { serviceAccount: { name: 'other' } },
-    expect: (namespace) => ({ ...controller({})(namespace), account: 'other' }),
-  },
-  'the receiver': { expect: receiver },
-  'the receiver under another account': {
-    values: { webhookReceiver: { enabled: true, serviceAccount: { name: 'other' } } },
-    expect: (namespace) => ({ ...receiver(namespace), account: 'other' }),
+  'the receiver': {
+    expect: (release) => ({
+      account: `${release}-receiver`,
+      expected: { there: ['patch gatewaysyncs.sync.io'], own: [], cluster: [] },
+    }),
   },
 };
 
-for (const [who, { values, expect }] of Object.entries(cases)) {
-  for (const isConfined of [false, true]) {
-    test(`${who} has exactly the permissions that it needs${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
-      const namespace = await createNamespace(t);
-      const watched = await createNamespace(t);
-      const elsewhere = await createNamespace(t);
-      const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
-      await installRights(t, { namespace, values: { ...values, ...confinement } });
-      const { account, expected } = expect(namespace);
-      const client = await clientFor({ namespace, serviceAccount: account });
-      const { there, own, cluster } = expected;
-      const inEveryNamespace = isConfined ? cluster : [...there, ...cluster];
+suite('permissions', { concurrency: true }, () => {
+  let places: { namespace: string; watched: string; elsewhere: string };
+  before(async () => {
+    const [namespace, watched, elsewhere] = await Promise.all([1, 2, 3].map(() => createNamespace({ after })));
+    places = { namespace: namespace!, watched: watched!, elsewhere: elsewhere! };
+  });
 
-      await checkPermissions(
-        { account: { namespace, name: account }, client },
-        {
-          [namespace]: [...inEveryNamespace, ...own],
-          [watched]: [...there, ...cluster],
-          [elsewhere]: inEveryNamespace,
-        },
-      );
-    });
+  for (const [who, { values, expect }] of Object.entries(cases))
+    for (const isConfined of [false, true])
+      test(`${who} has exactly the permissions that it needs${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
+        const { namespace, watched, elsewhere } = places;
+        const release = `op-${randomUUID().slice(0, 8)}`;
+        const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
+        await installRights(t, { namespace, values: { fullnameOverride: release, ...values, ...confinement } });
+        const { account, expected } = expect(release);
+        const client = await clientFor({ namespace, serviceAccount: account });
+        const { there, own, cluster } = expected;
+        const inEveryNamespace = isConfined ? cluster : [...there, ...cluster];
+        await checkPermissions(
+          { account: { namespace, name: account }, client },
+          {
+            [namespace]: [...inEveryNamespace, ...own],
+            [watched]: [...there, ...cluster],
+            [elsewhere]: inEveryNamespace,
+          },
+        );
+      });
+
+  /** Gives a new account a role in the first namespace. */
+  async function bind(name: string, role: string) {
+    const account = { namespace: places.namespace, name };
+    await apply([
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { namespace: places.namespace, name: `sync-agent-${name}` },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+        subjects: [{ kind: 'ServiceAccount', ...account }],
+      },
+    ]);
+    return account;
   }
-}
 
-test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async (t) => {
-  const namespace = await createNamespace(t);
-  const elsewhere = await createNamespace(t);
-  await installRights(t, { namespace });
-  const account = { namespace, name: 'gateway' };
-  await apply([
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name: account.name } },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: { namespace, name: 'sync-agent-site' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    },
-  ]);
-  const client = await clientFor({ namespace, serviceAccount: account.name });
-  const rights = [
-    ...all('get list watch', 'gatewaysyncs.sync.io'),
-    ...all('get create patch', 'syncreports.sync.io'),
-    'get controllerrevisions.apps',
-  ];
-  await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
+  test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async (t) => {
+    const { namespace, elsewhere } = places;
+    await installRights(t, { namespace, values: { fullnameOverride: `op-${randomUUID().slice(0, 8)}` } });
+    const account = await bind('gateway', 'sync-agent');
+    const client = await clientFor({ namespace, serviceAccount: account.name });
+    const rights = [
+      ...all('get list watch', 'gatewaysyncs.sync.io'),
+      ...all('get create patch', 'syncreports.sync.io'),
+      'get controllerrevisions.apps',
+    ];
+    await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
+  });
+
+  test('users with the roles view, edit, and admin can read resources, and all but viewers can write them', async (t) => {
+    const { namespace, elsewhere } = places;
+    await installRights(t, { namespace, values: { fullnameOverride: `op-${randomUUID().slice(0, 8)}` } });
+    const administrator = await connectAdministrator();
+    const reading = ['gatewaysyncs.sync.io', 'syncreports.sync.io'].flatMap((kind) => all('get list watch', kind));
+    const writing = all('create update patch delete deletecollection', 'gatewaysyncs.sync.io');
+    /** Only programs write these. */
+    const reserved = ['patch gatewaysyncs.sync.io/status', ...all('create patch', 'syncreports.sync.io')];
+    const every = [...reading, ...writing, ...reserved];
+    for (const [role, expected] of Object.entries({
+      view: reading,
+      edit: [...reading, ...writing],
+      admin: [...reading, ...writing],
+    })) {
+      const account = await bind(role, role);
+      const allowedIn = (where: string) =>
+        filter(every, (right) => isAllowed(administrator, account, { right, namespace: where }));
+      await until(() => allowedIn(namespace), {
+        describe: `exactly the permissions of ${role}`,
+        accept: (found) => found.join() === expected.join(),
+      });
+      assert.deepEqual(await allowedIn(elsewhere), []);
+    }
+  });
 });
 
 interface Subject {

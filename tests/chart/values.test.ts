@@ -7,68 +7,6 @@ import { sample, slow } from '../support/depth.ts';
 import { chart, helm } from './support/render.ts';
 import { listDocumentedValues } from './support/values.ts';
 
-/** Every value that is promised, with its default. The repositories of images are checked apart. */
-const promised: Record<string, unknown> = {
-  replicaCount: 1,
-  'image.tag': '',
-  'image.pullPolicy': 'IfNotPresent',
-  imagePullSecrets: [],
-  nameOverride: '',
-  fullnameOverride: '',
-  'agentImage.tag': '',
-  'leaderElection.enabled': true,
-  'resources.requests.cpu': '10m',
-  'resources.requests.memory': '64Mi',
-  'resources.limits.cpu': '500m',
-  'resources.limits.memory': '128Mi',
-  nodeSelector: {},
-  tolerations: [],
-  podAnnotations: {},
-  podLabels: {},
-  affinity: {},
-  priorityClassName: '',
-  'controller.logDevMode': 'false',
-  'certManager.enabled': true,
-  'metrics.enabled': true,
-  'metrics.service.type': 'ClusterIP',
-  'metrics.service.port': 8443,
-  'serviceMonitor.enabled': false,
-  'serviceMonitor.labels': {},
-  'serviceMonitor.interval': '',
-  'serviceMonitor.scrapeTimeout': '',
-  'podMonitor.enabled': false,
-  'podMonitor.labels': {},
-  'podMonitor.interval': '',
-  'podMonitor.scrapeTimeout': '',
-  'prometheusRule.enabled': false,
-  'prometheusRule.labels': {},
-  'prometheusRule.approvalWithin': '1h',
-  'prometheusRule.additionalRules': [],
-  'grafanaDashboard.enabled': false,
-  'grafanaDashboard.namespace': '',
-  'grafanaDashboard.labels': {},
-  'grafanaDashboard.annotations': {},
-  'networkPolicy.enabled': false,
-  'webhook.enabled': true,
-  'webhook.port': 9443,
-  'webhook.namespaceSelector.requireLabel': false,
-  'rbac.autoBindAgent.enabled': true,
-  'rollout.approverRole.enabled': false,
-  'webhookReceiver.enabled': false,
-  'webhookReceiver.port': 9444,
-  'webhookReceiver.hmac.secret': '',
-  'webhookReceiver.hmac.secretRef.name': '',
-  'webhookReceiver.hmac.secretRef.key': 'webhook-secret',
-  'webhookReceiver.token.secret': '',
-  'webhookReceiver.token.secretRef.name': '',
-  'webhookReceiver.token.secretRef.key': 'webhook-token',
-  'webhookReceiver.ingress.enabled': false,
-  'webhookReceiver.ingress.ingressClassName': '',
-  'webhookReceiver.ingress.annotations': {},
-  'webhookReceiver.ingress.hosts': [],
-  'webhookReceiver.ingress.tls': [],
-};
-
 const text = await readFile(path.join(chart, 'values.yaml'), 'utf8');
 const values = parse(text);
 const schema = JSON.parse(await readFile(path.join(chart, 'values.schema.json'), 'utf8'));
@@ -81,12 +19,6 @@ function leavesOf(value: unknown, at = ''): [string, unknown][] {
   if (!isObject(value) || Object.keys(value).length === 0) return [[at, value]];
   return Object.entries(value).flatMap(([key, below]) => leavesOf(below, at ? `${at}.${key}` : key));
 }
-
-test('every promised value exists with its default', () => {
-  const actual = Object.fromEntries(leavesOf(values));
-  for (const [name, value] of Object.entries(promised)) assert.deepEqual(actual[name], value, name);
-  for (const name of ['image.repository', 'agentImage.repository']) assert.match(String(actual[name]), /^[\w./-]+$/);
-});
 
 test('every value has a comment that describes it, and so a row in the README', async () => {
   const documented = await listDocumentedValues();
@@ -118,102 +50,73 @@ test('the schema contains exactly the values in values.yaml', () => {
 const host = 'webhookReceiver.ingress.hosts[0]';
 const hostFlags = [`${host}.host=a.test`, `${host}.paths[0].path=/webhook`, `${host}.paths[0].pathType=Prefix`];
 
-/** Flags that make the receiver available outside of the cluster, and the words for them in a message. */
-const exposures = [
-  [`webhookReceiver.ingress.enabled=true,${hostFlags.join()}`, 'ingress\\.enabled is true'],
-  [
+/** Flags that make the receiver available outside of the cluster, by the value that does. */
+const exposures = {
+  'webhookReceiver.ingress.enabled': `webhookReceiver.ingress.enabled=true,${hostFlags.join()}`,
+  'webhookReceiver.httpRoute.enabled':
     'webhookReceiver.httpRoute.enabled=true,webhookReceiver.httpRoute.parentRefs[0].name=x',
-    'httpRoute\\.enabled is true',
-  ],
-  ['webhookReceiver.service.type=LoadBalancer', 'service\\.type is LoadBalancer'],
-  ['webhookReceiver.service.type=NodePort', 'service\\.type is NodePort'],
-] as const;
+  'webhookReceiver.service.type': 'webhookReceiver.service.type=NodePort',
+};
+const scaled = 'webhookReceiver.autoscaling.enabled=true';
 
-/** Mistakes in values, and the messages that report them. */
-const mistakes = {
-  'unknown=1': /additional properties 'unknown' not allowed/,
-  'webhookReceiver.hmac.secretref.name=x':
-    /at '\/webhookReceiver\/hmac': additional properties 'secretref' not allowed/,
-  'image.tags=1': /at '\/image': additional properties 'tags' not allowed/,
-  'resources.limit.cpu=1': /at '\/resources': additional properties 'limit' not allowed/,
-  'webhook.failurePolicy=ignore': /at '\/webhook\/failurePolicy': value must be one of 'Ignore', 'Fail'/,
-  'webhookReceiver.port=http': /at '\/webhookReceiver\/port': .*got string, want integer/,
-  'webhookReceiver.terminationGracePeriodSeconds=5':
-    /at '\/webhookReceiver\/terminationGracePeriodSeconds': minimum: got 5, want 20/,
-  'serviceAccount.create=false': /serviceAccount.create is false; set serviceAccount.name/,
-  'webhookReceiver.port=8080': /webhookReceiver.port must not be 8080, because the receiver serves metrics on 8080/,
-  'webhook.port=8443': /webhook.port must not be 8443, because the controller serves .* metrics on 8443/,
-  'fullnameOverride=My_Op': /fullnameOverride must be a name of at most 63 lower-case letters, .*, but it is "My_Op"/,
-  'nameOverride=op.': /nameOverride must be a name of at most 63 lower-case letters, .*, but it is "op\."/,
-  'namespaceOverride=My_Ns': /namespaceOverride must be the name of a namespace, .*, but it is "My_Ns"/,
-  'serviceMonitor.namespace=a.b': /serviceMonitor\.namespace must be the name of a namespace, .*, but it is "a\.b"/,
-  'controller.watchNamespaces={ok,Team_A}':
-    /controller\.watchNamespaces\[1\] must be the name of a namespace, .*, but it is "Team_A"/,
-  'image.digest=sha256:abc': /image\.digest must be sha256: and 64 digits .*, but it is "sha256:abc"/,
-  'image.registry=https://registry.example.com':
-    /image\.registry must be a host such as registry\.example\.com, without https:\/\//,
-  'certManager.duration=90d': /certManager\.duration must be a duration such as 30s, 90m, or 2160h, but it is "90d"/,
-  'podMonitor.interval=1minute': /podMonitor\.interval must be a duration such as 30s, .*, but it is "1minute"/,
-  'prometheusRule.approvalWithin=1hour': /prometheusRule\.approvalWithin must be a duration such as 90m, 1h, or 2d/,
-  'controller.git.deniedNetworks={fd00::/8,10.0.0.0/33}':
-    /controller\.git\.deniedNetworks\[1\] must be a network such as 10\.0\.0\.0\/8 or fd00::\/8, but it is "10\.0\.0\.0\/33"/,
-  'webhookReceiver.service.loadBalancerSourceRanges={10.0.0.300/8}':
-    /loadBalancerSourceRanges\[0\] must be a network such as/,
-  'controller.healthPort=9443': /webhook\.port must not be 9443, because the controller serves health on 9443/,
-  'metrics.port=8081': /controller\.healthPort and metrics\.port are both 8081/,
-  'hostNetwork=true,networkPolicy.enabled=true': /networkPolicy\.enabled has no effect with hostNetwork/,
-  'serviceMonitor.enabled=true,metrics.enabled=false':
-    /serviceMonitor\.enabled requires metrics; set metrics\.enabled=true/,
-  'webhookReceiver.enabled=true,webhookReceiver.httpRoute.enabled=true':
-    /webhookReceiver\.httpRoute\.parentRefs is empty; set it to your Gateway/,
+/** Mistakes in values, and what a message has to name, beside an invalid value. */
+const mistakes: Record<string, string> = {
+  'unknown=1': "additional properties 'unknown' not allowed",
+  'webhookReceiver.hmac.secretref.name=x': "at '/webhookReceiver/hmac': additional properties 'secretref'",
+  'agent.resources.limit.cpu=1': "at '/agent/resources': additional properties 'limit'",
+  'webhook.failurePolicy=ignore': "at '/webhook/failurePolicy'",
+  'webhookReceiver.port=http': "at '/webhookReceiver/port'",
+  'webhookReceiver.terminationGracePeriodSeconds=5': "at '/webhookReceiver/terminationGracePeriodSeconds'",
+  'webhook.timeoutSeconds=60': "at '/webhook/timeoutSeconds'",
+  'extraVolumeMounts[0].name=x': "at '/extraVolumeMounts/0': missing property 'mountPath'",
+  'serviceAccount.create=false': 'set serviceAccount.name',
+  'fullnameOverride=My_Op': 'fullnameOverride',
+  'nameOverride=op.': 'nameOverride',
+  'namespaceOverride=My_Ns': 'namespaceOverride',
+  'serviceMonitor.namespace=a.b': 'serviceMonitor.namespace',
+  'controller.watchNamespaces={ok,Team_A}': 'controller.watchNamespaces[1]',
+  'image.repository=ghcr.io/x/controller:1.2': 'image.repository',
+  'agentImage.repository=https://ghcr.io/x/agent': 'agentImage.repository',
+  'image.registry=https://registry.example.com': 'image.registry',
+  'image.tag=sha256:abc': 'image.tag',
+  'image.digest=sha256:abc': 'image.digest',
+  'agent.resources.limits.memory=256MB': 'agent.resources.limits.memory',
+  'resources.requests.cpu=': 'resources.requests.cpu',
+  'webhookReceiver.serviceAccount.name=My Account': 'webhookReceiver.serviceAccount.name',
+  'agent.caConfigMap.name=a-': 'agent.caConfigMap.name',
+  'agent.caConfigMap.key=a/b': 'agent.caConfigMap.key',
+  'webhookReceiver.hmac.secretRef.key=..': 'webhookReceiver.hmac.secretRef.key',
+  'clusterName=a b': 'clusterName',
+  'podDisruptionBudget.maxUnavailable=half': 'podDisruptionBudget.maxUnavailable',
+  'webhookReceiver.podDisruptionBudget.minAvailable=200%': 'webhookReceiver.podDisruptionBudget.minAvailable',
+  'webhookReceiver.trustedProxyHops=one': 'webhookReceiver.trustedProxyHops',
+  'webhookReceiver.service.port=http': 'webhookReceiver.service.port',
+  'certManager.duration=90d': 'certManager.duration',
+  'podMonitor.interval=1minute': 'podMonitor.interval',
+  'prometheusRule.approvalWithin=1hour': 'prometheusRule.approvalWithin',
+  'controller.git.deniedNetworks={fd00::/8,10.0.0.0/33}': 'controller.git.deniedNetworks[1]',
+  'controller.git.deniedNetworks={1:2:3/64}': 'controller.git.deniedNetworks[0]',
+  'webhookReceiver.service.loadBalancerSourceRanges={10.0.0.300/8}': 'service.loadBalancerSourceRanges[0]',
+  'webhookReceiver.port=8080': 'webhookReceiver.port must not be 8080',
+  'webhook.port=8443': 'webhook.port must not be 8443',
+  'controller.healthPort=9443': 'webhook.port must not be 9443',
+  'metrics.port=8081': 'controller.healthPort and metrics.port are both 8081',
+  'hostNetwork=true,networkPolicy.enabled=true': 'set networkPolicy.enabled=false',
+  'serviceMonitor.enabled=true,metrics.enabled=false': 'set metrics.enabled=true',
+  'webhookReceiver.enabled=true,webhookReceiver.httpRoute.enabled=true': 'webhookReceiver.httpRoute.parentRefs',
   'webhookReceiver.enabled=true,webhookReceiver.hmac.secret=x,webhookReceiver.ingress.enabled=true':
-    /: webhookReceiver\.ingress\.enabled is true, but webhookReceiver\.ingress\.hosts is empty; set it to your host, /,
+    'webhookReceiver.ingress.hosts is empty',
   ...Object.fromEntries(
-    exposures.map(([flags, words]) => [
-      `webhookReceiver.enabled=true,${flags}`,
-      new RegExp(
-        `: webhookReceiver\\.${words}, but the receiver accepts requests without a signature or token; set webhookReceiver\\.hmac\\.secretRef\\.name or webhookReceiver\\.token\\.secretRef\\.name to the name of a Secret, or webhookReceiver\\.allowUnauthenticated=true `,
-      ),
-    ]),
+    Object.entries(exposures).map(([value, flags]) => [`webhookReceiver.enabled=true,${flags}`, `: ${value} is `]),
   ),
-  'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true':
-    /prometheusRule\.disabled contains SyncDrift, which isn't an alert of the chart; the alerts are SyncControllerHasNoLeader, /,
-  'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
-  'agent.logLevel=loud': /at '\/agent\/logLevel': value must be one of 'trace', 'debug'/,
-  'agent.caConfigMap.key=a/b': /agent\.caConfigMap\.key must be a key of a Secret or ConfigMap, .*, but it is "a\/b"/,
-  'webhookReceiver.hmac.secretRef.key=..': /webhookReceiver\.hmac\.secretRef\.key must be a key of a Secret/,
-  'agent.caConfigMap.name=a-': /agent\.caConfigMap\.name must be the name of an object, .*, but it is "a-"/,
-  'webhookReceiver.serviceAccount.name=My Account':
-    /webhookReceiver\.serviceAccount\.name must be the name of an object, .*, but it is "My Account"/,
-  'clusterName=a b': /clusterName must be at most 63 letters, .*, but it is "a b"/,
-  'podDisruptionBudget.maxUnavailable=half': /podDisruptionBudget\.maxUnavailable must be a number of pods, or .*25%/,
-  'webhookReceiver.podDisruptionBudget.minAvailable=200%': /minAvailable must be a number of pods, or a percentage/,
-  'webhookReceiver.trustedProxyHops=one':
-    /webhookReceiver\.trustedProxyHops must be a number or empty, but it is "one"/,
-  'webhookReceiver.service.port=http': /webhookReceiver\.service\.port must be a number from 1 to 65535, or empty/,
-  'agent.resources.limits.memory=256MB':
-    /agent\.resources\.limits\.memory must be a quantity such as 10m, 64Mi, or 1Gi, but it is "256MB"/,
-  'resources.requests.cpu=': /resources\.requests\.cpu must be a quantity such as 10m, 64Mi, or 1Gi, but it is ""/,
-  'image.repository=ghcr.io/x/controller:1.2':
-    /image\.repository must be a repository such as ghcr\.io\/.*, without https:\/\/, a tag, or a digest, but it is "ghcr\.io\/x\/controller:1\.2"/,
-  'agentImage.repository=https://ghcr.io/x/agent':
-    /agentImage\.repository must be a repository such as .*, without https:\/\//,
-  'image.tag=sha256:abc': /image\.tag must be a tag such as 1\.2\.3, .*; specify a digest in image\.digest/,
-  'controller.git.deniedNetworks={1:2:3/64}': /deniedNetworks\[0\] must be a network such as .*, but it is "1:2:3\/64"/,
-  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources=null': /requests.cpu is missing; set it to 100m/,
-  'agent.resources.limit.cpu=1': /at '\/agent\/resources': additional properties 'limit' not allowed/,
-  'dnsPolicy=Cluster': /at '\/dnsPolicy': value must be one of '', 'ClusterFirst'/,
-  'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory':
-    /extraVolumes must not set tmp, which the chart sets/,
-  'extraVolumeMounts[0].name=x,extraVolumeMounts[0].mountPath=/tmp':
-    /extraVolumeMounts must not set \/tmp, which the chart sets/,
-  'extraVolumeMounts[0].name=x': /at '\/extraVolumeMounts\/0': missing property 'mountPath'/,
-  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.autoscaling.minReplicas=99':
-    /autoscaling.minReplicas \(99\) must not exceed maxReplicas/,
-  'webhookReceiver.autoscaling.enabled=true': /requests.cpu is 10m; set it to 100m or more/,
-  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources.requests.cpu=0.01':
-    /requests.cpu is 0.01; set it to 100m or more/,
-  'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL, which the chart sets/,
+  'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true': 'prometheusRule.disabled contains SyncDrift',
+  [`${scaled},webhookReceiver.autoscaling.minReplicas=99`]: 'webhookReceiver.autoscaling.minReplicas (99)',
+  [scaled]: 'webhookReceiver.resources.requests.cpu is 10m',
+  [`${scaled},webhookReceiver.resources=null`]: 'webhookReceiver.resources.requests.cpu is missing',
+  [`${scaled},webhookReceiver.resources.requests.cpu=0.01`]: 'webhookReceiver.resources.requests.cpu is 0.01',
+  'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory': 'extraVolumes must not set tmp',
+  'extraVolumeMounts[0].name=x,extraVolumeMounts[0].mountPath=/tmp': 'extraVolumeMounts must not set /tmp',
+  'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': 'extraEnv must not set LOG_LEVEL',
 };
 
 /** Maps that only null can empty, because helm merges other values into them. */
@@ -274,33 +177,32 @@ test(
   slow,
   async () => {
     const means = ['allowUnauthenticated=true', 'hmac.secret=x', 'token.secretRef.name=x'];
-    for (const [flags] of exposures)
+    for (const flags of Object.values(exposures)) {
+      await helm('template', chart, '--set', flags);
       for (const each of means)
         await helm('template', chart, '--set', `webhookReceiver.enabled=true,${flags},webhookReceiver.${each}`);
+    }
     await helm('template', chart, '--set', 'webhookReceiver.enabled=true');
-    for (const [flags] of exposures) await helm('template', chart, '--set', flags);
   },
 );
 
-test('a resource quantity can be a number of any size', async () => {
-  const flags = 'agent.resources.limits.memory=268435456,resources.limits.memory=134217728,resources.limits.cpu=0.5';
-  assert.match(await helm('template', chart, '--set', flags), /"memory":268435456/);
+test('a resource quantity can be a number of any size, and an umbrella chart can have a condition', async () => {
+  const quantities =
+    'agent.resources.limits.memory=268435456,resources.limits.memory=134217728,resources.limits.cpu=0.5';
+  const umbrella = 'enabled=true,global.imageRegistry=x';
+  assert.match(await helm('template', chart, '--set', `${quantities},${umbrella}`), /"memory":268435456/);
 });
 
-test('a condition of an umbrella chart can enable the chart', async () => {
-  await helm('template', chart, '--set', 'enabled=true,global.imageRegistry=x');
-});
-
-for (const [flags, words] of sample(Object.entries(mistakes))) {
-  test(`helm rejects --set ${flags} with a helpful message`, async () => {
-    await assert.rejects(helm('template', chart, '--set', flags), (error: Error) => {
-      assert.match(error.message.replaceAll('\n', ' '), words);
+for (const [flags, named] of sample(Object.entries(mistakes))) {
+  test(`helm rejects --set ${flags} with a message that names the value`, async () => {
+    await assert.rejects(helm('template', chart, '--set', flags), ({ message }: Error) => {
+      assert.ok(message.replaceAll('\n', ' ').includes(named), message);
       return true;
     });
   });
 }
 
-for (const release of ['my.rel', '9rel', `${'a'.repeat(52)}.`]) {
+for (const release of sample(['my.rel', '9rel'])) {
   test(`helm rejects the release name ${release}, because no object name can begin with it`, async () => {
     await assert.rejects(
       helm('template', release, chart),

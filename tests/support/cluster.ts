@@ -53,7 +53,7 @@ interface Manifest {
   metadata: { name: string; namespace?: string };
 }
 
-type ApplyFlag = '--force-conflicts' | `--field-manager=${string}`;
+type ApplyFlag = '--dry-run' | '--force-conflicts' | `--field-manager=${string}`;
 
 /** Applies one or more objects in the shared control plane with server-side apply, as administrator; throws `CallError`. */
 export async function apply(objects: object | object[], ...flags: ApplyFlag[]): Promise<void> {
@@ -62,6 +62,7 @@ export async function apply(objects: object | object[], ...flags: ApplyFlag[]): 
     fieldManager: manager ?? 'kubectl',
     fieldValidation: 'Strict',
     ...(flags.includes('--force-conflicts') && { force: 'true' }),
+    ...(flags.includes('--dry-run') && { dryRun: 'All' }),
   };
   for (const body of Array.isArray(objects) ? objects : [objects]) {
     const path = await pathOf(body as Manifest);

@@ -1,8 +1,8 @@
-import type { TestContext } from 'node:test';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createGatewaySync } from '../../integration/receiver/start-receiver.ts';
+import type { Scope } from '../../support/clean-up.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
 import { clientFor } from './client-for.ts';
@@ -17,7 +17,7 @@ export interface ReceiverRights {
 }
 
 /** Installs the account, the roles and the policies of the chart, and waits until the policies are in force. */
-export async function installReceiverRights(t: TestContext): Promise<ReceiverRights> {
+export async function installReceiverRights(t: Scope): Promise<ReceiverRights> {
   const cluster = await connectCluster();
   const namespace = await installRights(t);
   await createGatewaySync(cluster, namespace, 'demo');

@@ -1,4 +1,4 @@
-import type { TestContext } from 'node:test';
+import type { Scope } from '../../support/clean-up.ts';
 import { apply, createNamespace, remove } from '../../support/cluster.ts';
 import { render } from './render.ts';
 
@@ -9,10 +9,7 @@ const wanted =
  * Installs the accounts, roles and policies of the chart, named after the namespace that they are for (by default a new
  * one), until the test is over. The policies are limited to it: the cluster is shared with other tests. Gives the namespace.
  */
-export async function installRights(
-  t: TestContext,
-  given: { namespace?: string; values?: object } = {},
-): Promise<string> {
+export async function installRights(t: Scope, given: { namespace?: string; values?: object } = {}): Promise<string> {
   const namespace = given.namespace ?? (await createNamespace(t));
   const values = { fullnameOverride: namespace, webhookReceiver: { enabled: true }, ...given.values };
   const objects = (await render(values, { namespace })).filter(({ kind }) => wanted.test(kind));

@@ -41,25 +41,4 @@ suite('a gateway that has to be notified of changes', () => {
       accept: (page) => /sync_agent_reloads_total\{result="success"\} 1/.test(page),
     });
   });
-
-  test("is notified after a restart of the agent if it wasn't before", async (t) => {
-    const repository = await server.createRepository('restart');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
-    const gateway = await startFakeIgnition();
-    t.after(() => gateway.stop());
-    gateway.faults['/reload'] = { status: 500 };
-    const pod = await createGatewayPod(t);
-    await pod.setSpec(repository.url, reload({ requests: [{ method: 'POST', path: '/reload' }] }));
-    await pod.settle(commit);
-    const env = { GATEWAY_PORT: String(gateway.port) };
-    const agent = await pod.start(env);
-    await pod.untilReport('Error', ({ status }) => /responded with 500 to POST \/reload/.test(status?.message ?? ''));
-    await agent.kill();
-    gateway.faults = {};
-    await pod.start(env);
-    // Only now, because a call of the killed agent can arrive late.
-    gateway.calls.length = 0;
-    await pod.untilSynced(commit);
-    await until(() => gateway.calls.length === 1, { describe: 'one call' });
-  });
 });

@@ -6,7 +6,6 @@ import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 import { playRollout } from './support/play-rollout.ts';
 
@@ -101,63 +100,6 @@ suite('while changes go in waves', () => {
     assert.notEqual(first, second);
   });
 
-  test('an admitted gateway gets it, and rolls back with all others', slow, async (t) => {
-    const { first, second, pod, play, env, agent, next } = await startRollout(t, 'inside');
-    await play.label({ tier: 'canary' });
-    await pod.untilSynced(second);
-    assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
-    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY } });
-    await pod.untilSynced(first);
-    assert.deepEqual(await pod.files(), { 'config/a': '1' });
-    await agent.stop();
-    await play.roll({
-      ...next,
-      number: 3,
-      phase: 'RolledBack',
-      stableRef: 'back',
-      admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY },
-    });
-    await pod.start(env);
-    await untilFollows(pod, 'back');
-    assert.deepEqual(await pod.files(), { 'config/a': '1' });
-  });
-
-  test('a canary whose files fail a check reports the failure, and changes nothing', slow, async (t) => {
-    const { repository, pod, play, next } = await startRollout(t, 'checked');
-    const checks = [{ files: '**/*.yaml', format: 'yaml' }];
-    const commit = await repository.commit({ files: { 'config/a': '3', 'config/b.yaml': 'a: b: c' } });
-    const stable = await play.controllerRevision();
-    await pod.client.create(revisionsOf(pod), stable);
-    const { sync, ...rest } = specOf();
-    await pod.setSpec(repository.url, { ...rest, sync: { ...sync, defaults: { checks } } });
-    await play.label({ tier: 'canary' });
-    const candidate = { ...next, commit, revision: await play.revision() };
-    await play.roll({ ...candidate, admitted: { canary: ALL, rest: NO_GATEWAY } });
-    const { status } = await pod.untilReport('a failed check', ({ status }) => status?.hasFailed === true);
-    assert.equal(status?.state, 'Error');
-    assert.match(status?.message ?? '', /^config\/b\.yaml: line 1, column 4: /);
-    assert.deepEqual(await pod.files(), { 'config/a': '1' });
-  });
-
-  test("a commit that is rolled back during its fetch never gets to the disk, and the rollback doesn't wait for it", async (t) => {
-    const host = await gitServerFor(t);
-    const { first, pod, play, next } = await startRollout(t, 'slow', host);
-    host.requests.length = 0;
-    host.fault = { hang: true };
-    await play.roll({ ...next, admitted: { canary: ALL, rest: ALL } });
-    await until(() => host.requests.length > 0, { describe: 'the fetch' });
-    await play.roll({
-      ...next,
-      number: 3,
-      phase: 'RollingBack',
-      stableRef: 'back',
-      admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY },
-    });
-    await untilFollows(pod, 'back');
-    assert.deepEqual(await pod.files(), { 'config/a': '1' });
-    assert.equal((await pod.report()).status?.commit, first);
-  });
-
   test('a rollback needs no git server, even for a restarted agent', slow, async (t) => {
     const host = await gitServerFor(t);
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
@@ -179,19 +121,6 @@ suite('while changes go in waves', () => {
     await pod.start(env);
     await pod.untilSynced(first);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
-  });
-
-  test("an agent that can't read its labels changes nothing, and one without files waits", slow, async (t) => {
-    const { pod, play, env, agent, next } = await startRollout(t, 'unlabelled');
-    await agent.stop();
-    await rm(env.POD_LABELS_FILE);
-    await play.roll({ ...next, admitted: { canary: ALL, rest: ALL } });
-    await empty(pod);
-    await pod.start(env);
-    await untilPending(pod, /labels of the pod/);
-    assert.deepEqual(await pod.files(), {});
-    await play.label();
-    await pod.untilSynced(next.commit);
   });
 
   test('an edit of spec.sync reaches admitted gateways; the others keep their revision', slow, async (t) => {

@@ -61,15 +61,6 @@ async function arrange(t: TestContext) {
         `${verification} of ${verified}`,
         (status) => status.verification === verification && status.commit === verified,
       ),
-    /** Starts another agent, and waits until it reports the gateway's health. */
-    restart: async () => {
-      const reportPath = syncReportPath(pod.namespace, 'gateway-0');
-      await pod.client.mergePatch(reportPath, { status: { agentVersion: 'of the last agent' } });
-      await start();
-      return await untilStatus('a report of the next agent', ({ agentVersion, verification }) => {
-        return agentVersion !== 'of the last agent' && verification !== undefined;
-      });
-    },
   };
 }
 
@@ -124,20 +115,6 @@ suite('the verification of a gateway', () => {
     },
   );
 
-  test('fails with the connection error if the gateway stops after it was healthy', slow, async (t) => {
-    const { gateway, start, untilIs, setSpec } = await arrange(t);
-    await setSpec(specOf({ for: '1h' }));
-    await start();
-    const running = await untilIs('Running');
-    assert.deepEqual([running.state, running.message], ['Synced', undefined]);
-    await gateway.stop();
-    const { message } = await untilIs('Failed');
-    assert.match(
-      message ?? '',
-      /does not respond on port \d+, which was spec.gateway.port when the pod was created \((ECONNREFUSED|ECONNRESET)\) \(GET \/health\)$/,
-    );
-  });
-
   test('starts again for a newer commit, and the running check stops at once', slow, async (t) => {
     const { repository, gateway, pod, start, untilIs, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
@@ -153,67 +130,8 @@ suite('the verification of a gateway', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '2' });
   });
 
-  test('stops during a pause, and starts from the beginning after it', slow, async (t) => {
-    const { gateway, start, untilIs, untilStatus, setSpec } = await arrange(t);
-    gateway.faults['/health'] = 'hang';
-    await setSpec(specOf({ for: '1s' }));
-    await start();
-    await untilIs('Running');
-    await until(() => gateway.hanging === 1, { describe: 'a look that hangs' });
-    await setSpec(specOf({ for: '1s' }, { paused: true }));
-    await until(() => gateway.hanging === 0, { describe: 'the end of the look' });
-    const paused = await untilStatus('a pause', ({ state }) => state === 'Paused');
-    assert.equal(paused.verification, undefined);
-    gateway.faults = {};
-    await setSpec(specOf({ for: '1s' }));
-    await untilIs('Passed');
-  });
-
-  test("doesn't delay the checks of the files", slow, async (t) => {
-    const { gateway, pod, start, untilIs, setSpec } = await arrange(t);
-    gateway.faults['/health'] = 'hang';
-    await setSpec(specOf({ for: '1s' }));
-    await start();
-    await untilIs('Running');
-    await until(() => gateway.hanging === 1, { describe: 'a look that hangs' });
-    const file = path.join(pod.data, 'config/a');
-    await writeFile(file, 'drift');
-    await until(() => readFile(file, 'utf8'), { describe: 'a repair', accept: (text) => text === '1' });
-    assert.equal(gateway.hanging, 1, 'it still is');
-  });
-});
-
-suite('the verification after a restart of the agent', () => {
-  test('begins again if it was in progress', slow, async (t) => {
-    const { gateway, looks, start, untilIs, setSpec, restart } = await arrange(t);
-    // It stays in progress as long as the gateway is unhealthy.
-    gateway.faults['/health'] = { status: 503 };
-    await setSpec(specOf({ for: '2s', failureThreshold: 100 }));
-    const agent = await start();
-    await untilIs('Running');
-    await until(() => looks() >= 2, { describe: 'a second look' });
-    await agent.kill();
-    gateway.calls.length = 0;
-    assert.equal((await restart()).verification, 'Running');
-    gateway.faults = {};
-    await untilIs('Passed');
-    assert.ok(looks() >= 2 && looks() === gateway.calls.length, 'looks only, and not just one');
-  });
-
-  test("isn't repeated if it had passed", slow, async (t) => {
-    const { gateway, start, untilIs, setSpec, restart } = await arrange(t);
-    await setSpec(specOf({ for: '0s' }));
-    const agent = await start();
-    await untilIs('Passed');
-    await agent.kill();
-    gateway.calls.length = 0;
-    gateway.faults['/health'] = { status: 503 };
-    assert.equal((await restart()).verification, 'Passed');
-    assert.deepEqual(gateway.calls, []);
-  });
-
-  test('neither forgets a failure nor repeats it', async (t) => {
-    const { gateway, start, untilIs, setSpec, restart } = await arrange(t);
+  test('after a restart of the agent neither forgets a failure nor repeats it', async (t) => {
+    const { gateway, pod, start, untilIs, untilStatus, setSpec } = await arrange(t);
     gateway.faults['/health'] = { status: 503 };
     await setSpec(specOf({ for: '0s', failureThreshold: 1 }));
     const agent = await start();
@@ -221,29 +139,13 @@ suite('the verification after a restart of the agent', () => {
     await agent.kill();
     gateway.calls.length = 0;
     gateway.faults = {};
-    const after = await restart();
+    const reportPath = syncReportPath(pod.namespace, 'gateway-0');
+    await pod.client.mergePatch(reportPath, { status: { agentVersion: 'of the last agent' } });
+    await start();
+    const after = await untilStatus('a report of the next agent', ({ agentVersion, verification }) => {
+      return agentVersion !== 'of the last agent' && verification !== undefined;
+    });
     assert.deepEqual([after.verification, after.message], ['Failed', message]);
     assert.deepEqual(gateway.calls, []);
-  });
-
-  test('is repeated for a commit that had passed, if another one was on disk in between', slow, async (t) => {
-    const { repository, commit, gateway, pod, start, untilIs, setSpec } = await arrange(t);
-    await setSpec(specOf({ for: '0s' }));
-    const agent = await start();
-    await untilIs('Passed');
-    gateway.faults['/health'] = 'hang';
-    const newer = await repository.commit({ files: { 'config/a': '2' } });
-    await pod.settle(newer);
-    await untilIs('Running', newer);
-    await agent.kill();
-    gateway.faults = {};
-    gateway.calls.length = 0;
-    await pod.settle(commit);
-    await start();
-    await untilIs('Passed', commit);
-    assert.deepEqual(
-      gateway.calls.map(({ line }) => line),
-      ['POST /reload', LOOK],
-    );
   });
 });

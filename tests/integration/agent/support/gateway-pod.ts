@@ -38,10 +38,8 @@ export interface GatewayPod {
   setSpec(repo: string, spec?: object): Promise<void>;
   /** Acts as the controller: resolves the ref to the commit. */
   settle(commit: string, ref?: string): Promise<void>;
-  /** Grants the agent's rights, as the controller does. */
-  bind(): Promise<void>;
-  /** Revokes the agent's permissions, as the garbage collector does for a deleted GatewaySync. */
-  unbind(): Promise<void>;
+  /** Grants the agent's rights, as the controller does, or other ones. */
+  bind(rules?: object[]): Promise<void>;
   /** Starts the agent with only its permissions. */
   start(env?: Record<string, string>, how?: StartOptions): Promise<RunningAgent>;
   /** The agent's report. */
@@ -85,8 +83,7 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
       const { metadata } = await client.get<GatewaySync>(resource);
       await client.mergePatch(`${resource}/status`, { status: settledStatus(metadata.generation ?? 0, commit, ref) });
     },
-    bind: () => bind(client, namespace),
-    unbind: () => client.delete(groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace, 'sync-agent')),
+    bind: (rules = agentRules) => bind(client, namespace, rules),
     start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
     report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept }),
@@ -126,10 +123,10 @@ async function createPod(client: KubernetesClient, namespace: string): Promise<s
   return metadata.uid;
 }
 
-async function bind(client: KubernetesClient, namespace: string): Promise<void> {
+async function bind(client: KubernetesClient, namespace: string, rules: object[]): Promise<void> {
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name: 'sync-agent', namespace };
-  await client.create(groupPath(`${rbac}/v1`, 'roles', namespace), { metadata, rules: agentRules });
+  await client.create(groupPath(`${rbac}/v1`, 'roles', namespace), { metadata, rules });
   await client.create(groupPath(`${rbac}/v1`, 'rolebindings', namespace), {
     metadata,
     roleRef: { apiGroup: rbac, kind: 'Role', name: 'sync-agent' },

@@ -11,23 +11,6 @@ const mount = { name: 'company-ca', mountPath: '/etc/company-ca', readOnly: true
 const variable = { name: 'NODE_EXTRA_CA_CERTS', value: '/etc/company-ca/ca.crt' };
 const values = { extraVolumes: [volume], extraVolumeMounts: [mount], extraEnv: [variable] };
 
-for (const [component, given] of [
-  ['operator', values],
-  ['receiver', { webhookReceiver: { enabled: true, ...values } }],
-] as const) {
-  test(`a volume in the values is mounted into the pods of the ${component}, next to the chart's own`, async () => {
-    const [plain, extended] = await Promise.all(
-      [{ webhookReceiver: { enabled: component === 'receiver' } }, given].map(async (each) => {
-        const { spec } = pick(await render(each), 'Deployment', `-${component}`).spec.template;
-        const [container] = spec.containers;
-        return { volumes: spec.volumes ?? [], mounts: container.volumeMounts ?? [] };
-      }),
-    );
-    assert.deepEqual(extended?.volumes, [...(plain?.volumes ?? []), volume]);
-    assert.deepEqual(extended?.mounts, [...(plain?.mounts ?? []), mount]);
-  });
-}
-
 test('the controller trusts a company CA in the values for all repositories', async (t) => {
   const namespace = await createNamespace(t);
   const server = await gitServerFor(t, { tls: true });
