@@ -11,11 +11,6 @@ import { chart } from './support/render.ts';
 const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
 
 suite('the alerts of the chart', { concurrency: true }, () => {
-  test('additional alerts in the values come last', async () => {
-    const added = { alert: 'Mine', expr: 'vector(1)' };
-    assert.deepEqual(await listAlerts({ webhookReceiver: { enabled: true } }, [added]), [...alerts, added]);
-  });
-
   test("programs that aren't installed have no alerts", async () => {
     const names = async (values: object) => (await listAlerts(values)).map(({ alert }) => alert);
     const all = alerts.map(({ alert }) => alert);
@@ -63,15 +58,5 @@ suite('the alerts of the chart', { concurrency: true }, () => {
     }
     const none = await listAlerts({ 'prometheusRule.runbookBaseUrl': '' });
     for (const { annotations } of none) assert.equal(annotations?.runbook_url, undefined);
-  });
-
-  test('only the alerts that the values disable are left out', async () => {
-    const receiver = { webhookReceiver: { enabled: true } };
-    const disabled = { SyncFilesDrift: true, SyncNotReady: true, SyncAgentFails: false };
-    const names = (await listAlerts({ ...receiver, 'prometheusRule.disabled': disabled })).map(({ alert }) => alert);
-    assert.deepEqual(
-      alerts.map(({ alert }) => alert).filter((alert) => !names.includes(alert)),
-      ['SyncNotReady', 'SyncFilesDrift'],
-    );
   });
 });

@@ -101,17 +101,6 @@ suite('all objects of the chart', { concurrency: true }, () => {
     }
   });
 
-  /** https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#resource-exclusioninclusion. */
-  const EXCLUDED = ['Endpoints', 'EndpointSlice', 'Lease', 'CertificateSigningRequest', 'CertificateRequest'];
-
-  test('the chart has no objects that Argo CD excludes or warns about', async () => {
-    const kinds = kindsOf(await render(everything));
-    assert.deepEqual(
-      kinds.filter((kind) => EXCLUDED.includes(kind)),
-      [],
-    );
-  });
-
   test('extra objects can be text or objects, and both can be templates', async () => {
     const metadata = {
       name: '{{ include "stoker-operator.fullname" . }}-quota',

@@ -53,26 +53,6 @@ suite('the Deployment of the controller', { concurrency: true }, () => {
     assert.deepEqual(volume.emptyDir, { medium: 'Memory', sizeLimit: '8Mi' });
   });
 
-  test('with watchNamespaces, the controller has no cluster-wide permission on namespaced objects', async () => {
-    const watched = { controller: { watchNamespaces: ['a', 'b'] }, webhookReceiver: { enabled: true } };
-    const objects = await render(watched);
-    const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ roleRef }) => roleRef.name);
-    const rules = bound.flatMap((name) => pick(objects, 'ClusterRole', name).rules);
-    const resources = rules.flatMap((rule: { resources: string[] }) => rule.resources);
-    assert.deepEqual(resources.sort(), ['subjectaccessreviews', 'tokenreviews']);
-    const places = objects.filter(({ kind }) => kind === 'RoleBinding').map(({ metadata }) => metadata.namespace);
-    assert.deepEqual(places.sort(), ['a', 'a', 'b', 'b', 'operator']);
-  });
-
-  test('without automatic binding, the controller has no permission on roles', async () => {
-    const objects = await render({ rbac: { autoBindAgent: { enabled: false } } });
-    assert.equal(
-      JSON.stringify(pick(objects, 'ClusterRole', 'test-stoker-operator').rules).includes('rolebindings'),
-      false,
-    );
-    assert.equal(environmentOf(pick(objects, 'Deployment')).AUTO_BIND_AGENT, 'false');
-  });
-
   test('every pod pulls its image with the credentials in the values', async () => {
     const imagePullSecrets = [{ name: 'registry' }];
     const objects = await render({ imagePullSecrets, webhookReceiver: { enabled: true } });

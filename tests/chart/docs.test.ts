@@ -120,16 +120,6 @@ suite('a page of the docs', { concurrency: true }, () => {
   }
 });
 
-test('values in the docs that restrict access to the metrics let Prometheus in', () => {
-  const limiting = pages
-    .flatMap((page) => documentsOf(page).values as { networkPolicy?: { enabled?: boolean; metricsFrom?: object[] } }[])
-    .filter(({ networkPolicy }) => networkPolicy?.enabled);
-  assert.ok(limiting.length > 1);
-  for (const { networkPolicy } of limiting) {
-    assert.match(JSON.stringify(networkPolicy?.metricsFrom), /"kubernetes\.io\/metadata\.name":"monitoring"/);
-  }
-});
-
 interface Schema {
   $ref?: string;
   $defs?: Record<string, Schema>;

@@ -89,36 +89,20 @@ test('the policy stays within its cost limit for the longest spec, name, and lis
   assert.equal(await judge('push', `b${'a'.repeat(32)}/63${'a'.repeat(40)} ${'b'.repeat(200)}`), 'accepted');
 });
 
-/** A resource of a real repository with the tag v1.0.0 behind its branch, and the programs that serve it. */
+/** A resource of a real repository, and the programs that serve it. */
 async function startWorld(t: TestContext) {
   const { namespace, kubeconfig } = await installReceiverRights(t);
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
-  const old = await repository.commit({ files: { 'config/a': '1' } });
-  await repository.tag('v1.0.0');
-  const main = await repository.commit({ files: { 'config/a': '2' } });
+  const main = await repository.commit({ files: { 'config/a': '1' } });
   await startController(t, namespace);
   const address = { namespace, name: 'app' };
   await applyGatewaySync(address, { repo: repository.url });
   await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === main);
   const receiver = await startReceiver(t, kubeconfig);
   const post: Receiver['post'] = (_target, body, headers) => receiver.post(`${namespace}/app`, body, headers);
-  return { address, repository, old, main, post };
+  return { address, repository, post };
 }
-
-test('deliveries about other repositories never change the gateways', async (t) => {
-  const { address, main, post } = await startWorld(t);
-  for (const [what, { headers, body }] of Object.entries(RELEASES)) {
-    const answer = await post('app', body, headers);
-    assert.deepEqual([answer.status, answer.body.accepted, answer.body.reason], [200, false, 'OtherRepository'], what);
-  }
-  const { metadata, status } = await untilGatewaySync(address, 'there', () => true);
-  assert.equal(status?.lastSyncCommit, main);
-  assert.deepEqual(
-    Object.keys(metadata.annotations ?? {}).filter((key) => key.startsWith('sync.io/')),
-    [],
-  );
-});
 
 test("a release whose tag isn't visible yet is applied in the end, despite deliveries about other repositories", async (t) => {
   const { address, repository, post } = await startWorld(t);
@@ -152,18 +136,4 @@ test("a release whose tag isn't visible yet is applied in the end, despite deliv
   );
   const { outcome, repo } = status?.lastRequest ?? {};
   assert.deepEqual([outcome, repo, status?.lastPush?.repo], ['Applied', 'app', 'app']);
-});
-
-test("freight from several repositories applies the commit of the resource's own, at any place in the list", async (t) => {
-  const { address, repository, old, post } = await startWorld(t);
-  const commits = [
-    { repoURL: 'https://git.test/org/images.git', tag: 'v2.0.0', id: 'b'.repeat(40) },
-    { tag: 'v3.0.0' },
-    { repoURL: 'git@git.test:org/charts.git', branch: 'main', id: 'c'.repeat(40) },
-    { repoURL: repository.url, tag: 'v1.0.0', id: old },
-  ];
-  const { status, body } = await post('app', { freight: { commits } });
-  assert.deepEqual([status, body.ref], [202, 'v1.0.0']);
-  const after = await untilGatewaySync(address, 'at v1.0.0', (object) => object.status?.lastSyncCommit === old);
-  assert.equal(after.status?.lastRequest?.outcome, 'Applied');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -28,22 +28,16 @@ async function untilRefused(call: () => Promise<unknown>, pattern: RegExp): Prom
   });
 }
 
-/** An installation with its own certificate, which most tests share, and one with GitHub Apps. */
-let namespace: string;
-let withApps: string;
-before(async () => {
-  const certManager = { enabled: false };
-  [namespace, withApps] = await Promise.all([
-    installRights({ after }, { values: { certManager } }),
-    installRights({ after }, { values: { certManager, githubApp: { enabled: true } } }),
-  ]);
-  await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
-});
-
 const spec = {
   git: { repo: 'https://git.test/site.git', ref: 'main' },
   sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
 };
+
+/** An installation with its own certificate, which most tests share, and one with GitHub Apps. */
+const selfSigned = { certManager: { enabled: false } };
+const namespace = await installRights({ after }, { values: selfSigned });
+const withApps = await installRights({ after }, { values: { ...selfSigned, githubApp: { enabled: true } } });
+await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
 
 test('the policies apply to renamed accounts', async (t) => {
   const named = { serviceAccount: { name: 'my-controller' } };
@@ -155,6 +149,9 @@ test('an agent can write only the report of its own pod', async () => {
   await client.mergePatch(`${reports}/own`, { metadata: { ownerReferences: [owner] }, status: { message: 'again' } });
   // The policy doesn't apply to users.
   await administrator.create(reports, report('other'));
+  // Nor can a gateway whose account has the permissions of developers.
+  const editing = { ...roleRef, name: 'edit' };
+  await apply({ ...role, metadata: { name: 'gateway-edits', namespace }, roleRef: editing, subjects });
   const foreign = { status: { message: 'not mine' } };
   await refused(client.mergePatch(`${reports}/other`, foreign), /only the report of its own pod/);
 });
@@ -230,7 +227,7 @@ test('the controller can write the revisions of GatewaySyncs, but not those of a
 });
 
 test('the controller can change only the CA of its webhook', async (t) => {
-  const values = { certManager: { enabled: false }, fullnameOverride: namespace };
+  const values = { ...selfSigned, fullnameOverride: namespace };
   const configuration = pick(await render(values, { namespace }), 'MutatingWebhookConfiguration');
   const { name } = configuration.metadata;
   // The cluster is shared with other tests, and no webhook server runs.

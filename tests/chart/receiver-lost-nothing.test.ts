@@ -48,7 +48,7 @@ async function deliver(port: number, namespace: string, name: string, ref: strin
 /** Sends from many clients at once while `disturb` runs, and gives all deliveries. */
 async function underLoad(balancer: Balancer, namespace: string, disturb: () => Promise<void>): Promise<Delivery[]> {
   let isOver = false;
-  const clients = Array.from({ length: 20 }, async (_, client) => {
+  const clients = Array.from({ length: 8 }, async (_, client) => {
     const deliveries: Delivery[] = [];
     for (let i = 0; !isOver; i++) {
       const name = names[(client + i) % names.length] ?? 'demo';
@@ -69,20 +69,20 @@ async function setUp(t: TestContext) {
   const stored = watchStoredRequests(t, client, namespace);
   await until(() => stored.ids.size === names.length, { describe: 'the watch to list all resources' });
   const start = () => startReceiver(t, kubeconfig, { WEBHOOK_HMAC_SECRET: secret });
-  const balancer = await startBalancer(t, new Set(await Promise.all([start(), start(), start()])));
+  const balancer = await startBalancer(t, new Set(await Promise.all([start(), start()])));
   return { namespace, stored, balancer, start };
 }
 
 /** Ends one replica after the other, and puts a new one in the place of each. */
 async function replaceAll({ replicas }: Balancer, start: () => Promise<Receiver>, signal: 'SIGTERM' | 'SIGKILL') {
   for (const replica of [...replicas]) {
-    await sleep(1000);
+    await sleep(500);
     const ended = replica.program.stop(signal);
     replicas.delete(replica);
     replicas.add(await start());
     await ended;
   }
-  await sleep(1000);
+  await sleep(500);
 }
 
 /** Checks that each delivery accepted with 202 was stored or superseded, and that none is newer than the stored one. */
@@ -105,7 +105,7 @@ test('replicas that are killed under load lose no request that they answered wit
   const { namespace, stored, balancer, start } = await setUp(t);
   const deliveries = await underLoad(balancer, namespace, () => replaceAll(balancer, start, 'SIGKILL'));
   const accepted = deliveries.filter(({ status }) => status === 202);
-  assert.ok(accepted.length > 50, `${accepted.length} accepted`);
+  assert.ok(accepted.length > 10, `${accepted.length} accepted`);
   await assertNothingLost(deliveries, stored);
   const others = deliveries.filter(({ status }) => status !== 202 && status !== 503 && status !== undefined);
   assert.deepEqual(others, []);
@@ -115,7 +115,7 @@ test('replicas that are killed under load lose no request that they answered wit
 test('replicas that are replaced one by one under load answer every request with 202', slow, async (t) => {
   const { namespace, stored, balancer, start } = await setUp(t);
   const deliveries = await underLoad(balancer, namespace, () => replaceAll(balancer, start, 'SIGTERM'));
-  assert.ok(deliveries.length > 50, `${deliveries.length} sent`);
+  assert.ok(deliveries.length > 10, `${deliveries.length} sent`);
   const others = deliveries.filter(({ status }) => status !== 202);
   assert.deepEqual(others, []);
   await assertNothingLost(deliveries, stored);

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { serverSideApply } from '../../scripts/testbed/server-side-apply.ts';
 import { INSPECT_ANNOTATION, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { createGatewaySync, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 import { connectAdministrator } from './support/client-for.ts';
-import { installReceiverRights, type ReceiverRights } from './support/install-receiver-rights.ts';
+import { installReceiverRights } from './support/install-receiver-rights.ts';
 import type { Rendered } from './support/render.ts';
 
 /** Returns `allowed`, or the status with which the API server rejects a call. */
@@ -32,12 +31,8 @@ interface FieldOwner {
 const ownersOf = ({ metadata }: Rendered): FieldOwner[] =>
   (metadata as unknown as { managedFields: FieldOwner[] }).managedFields;
 
-let rights: ReceiverRights;
-let administrator: KubernetesClient;
-before(async () => {
-  rights = await installReceiverRights({ after });
-  administrator = await connectAdministrator();
-});
+const rights = await installReceiverRights({ after });
+const administrator = await connectAdministrator();
 
 /** Creates a GatewaySync, and returns what a test does with it as an administrator. */
 async function createResource(name: string) {

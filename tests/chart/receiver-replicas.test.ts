@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSlowLink } from '../integration/receiver/slow-link.ts';
 import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
-import { connectCluster, kubectl } from '../support/cluster.ts';
+import { connectCluster } from '../support/cluster.ts';
 import { slow } from '../support/depth.ts';
 import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
@@ -73,25 +73,6 @@ test("a late retry of one replica doesn't overwrite a newer delivery of another 
   assert.deepEqual(await ask(slow, 'v4'), accepted, 'and the slow replica goes on');
 });
 
-test("a late retry of an older release doesn't replace a newer one", slow, async (t) => {
-  const { kubeconfig, target, stored } = await setUp(t);
-  const receiver = await startReceiver(t, kubeconfig);
-  const release = async (tag_name: string, minutesAgo: number, action = 'published') => {
-    const published_at = new Date(Date.now() - minutesAgo * 60_000).toISOString();
-    const body = { action, release: { tag_name, draft: false, published_at } };
-    const answer = await receiver.post(target, body, { 'X-GitHub-Event': 'release' });
-    return { status: answer.status, superseded: answer.body.superseded === true };
-  };
-  assert.deepEqual(await release('v2', 10), accepted);
-  assert.deepEqual(await release('v1', 20), superseded);
-  const { 'sync.io/requested-ref': ref, 'sync.io/requested-at': at = '' } = await stored();
-  assert.equal(ref, 'v2');
-  assert.ok(Date.parse(at) < Date.now() - 9 * 60_000, at);
-  assert.deepEqual(await release('v0', 20, 'released'), accepted, 'a promoted prerelease keeps its date');
-  assert.deepEqual(await release('v3', -60), accepted, 'a time in the future is that of the arrival');
-  assert.ok(Date.parse((await stored())['sync.io/requested-at'] ?? '') < Date.now() + 5_000);
-});
-
 test('a replica with a wrong clock accepts a signature with the right time', slow, async (t) => {
   const { kubeconfig, target } = await setUp(t);
   const receiver = await startReceiver(t, kubeconfig, { ...wrongClock(-3_600_000), WEBHOOK_HMAC_SECRET: 'key' });
@@ -109,9 +90,7 @@ test('a replica with a wrong clock accepts a signature with the right time', slo
 
 for (const [name, byMs] of [
   ['an hour behind', -3_600_000],
-  ['four seconds behind', -4000],
   ['four seconds ahead', 4000],
-  ['an hour ahead', 3_600_000],
 ] as const) {
   test(`a replica whose clock is ${name} loses no request, and causes no loss in another replica`, slow, async (t) => {
     const { kubeconfig, ask, stored } = await setUp(t);
@@ -129,18 +108,3 @@ for (const [name, byMs] of [
     }
   });
 }
-
-test('a stored time that is invalid or far in the future is replaced', slow, async (t) => {
-  const { kubeconfig, namespace, ask, stored } = await setUp(t);
-  const receiver = await startReceiver(t, kubeconfig);
-  const far = new Date(Date.now() + 86_400_000).toISOString();
-  for (const [index, garbage] of ['yesterday', '2026-13-45T99:99:99Z', ' ', far].entries()) {
-    const at = [`sync.io/requested-at=${garbage}`, `sync.io/pushed-at=${garbage}`];
-    await kubectl('annotate', 'gsync/demo', '-n', namespace, '--overwrite', ...at);
-    assert.deepEqual(await ask(receiver, `v${index}`), accepted, garbage);
-    assert.deepEqual(await ask(receiver, `refs/heads/b${index}`), accepted, garbage);
-    const annotations = await stored();
-    assert.equal(annotations['sync.io/requested-ref'], `v${index}`);
-    assert.equal(annotations['sync.io/pushed-ref'], `refs/heads/b${index}`);
-  }
-});

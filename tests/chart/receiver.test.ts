@@ -68,11 +68,6 @@ suite('the receiver of the chart', { concurrency: true }, () => {
     );
   });
 
-  test('the receiver can only patch GatewaySyncs', async () => {
-    const { rules } = pick(await renderReceiver({}), 'ClusterRole', '-receiver');
-    assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
-  });
-
   test("an Ingress leads to the receiver's port", async () => {
     const objects = await renderReceiver(ingressFor('hooks.test'));
     const [rule] = pick(objects, 'Ingress').spec.rules;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { apply, createNamespace } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -154,17 +154,14 @@ const cases: Record<string, Case> = {
   },
 };
 
-suite('permissions', { concurrency: true }, () => {
-  let places: { namespace: string; watched: string; elsewhere: string };
-  before(async () => {
-    const [namespace, watched, elsewhere] = await Promise.all([1, 2, 3].map(() => createNamespace({ after })));
-    places = { namespace: namespace!, watched: watched!, elsewhere: elsewhere! };
-  });
+const namespace = await createNamespace({ after });
+const watched = await createNamespace({ after });
+const elsewhere = await createNamespace({ after });
 
+suite('permissions', { concurrency: true }, () => {
   for (const [who, { values, expect }] of Object.entries(cases))
     for (const isConfined of [false, true])
       test(`${who} has exactly the permissions that it needs${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
-        const { namespace, watched, elsewhere } = places;
         const release = `op-${randomUUID().slice(0, 8)}`;
         const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
         await installRights(t, { namespace, values: { fullnameOverride: release, ...values, ...confinement } });
@@ -184,13 +181,13 @@ suite('permissions', { concurrency: true }, () => {
 
   /** Gives a new account a role in the first namespace. */
   async function bind(name: string, role: string) {
-    const account = { namespace: places.namespace, name };
+    const account = { namespace, name };
     await apply([
       { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
       {
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'RoleBinding',
-        metadata: { namespace: places.namespace, name: `sync-agent-${name}` },
+        metadata: { namespace, name: `sync-agent-${name}` },
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
         subjects: [{ kind: 'ServiceAccount', ...account }],
       },
@@ -199,7 +196,6 @@ suite('permissions', { concurrency: true }, () => {
   }
 
   test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async (t) => {
-    const { namespace, elsewhere } = places;
     await installRights(t, { namespace, values: { fullnameOverride: `op-${randomUUID().slice(0, 8)}` } });
     const account = await bind('gateway', 'sync-agent');
     const client = await clientFor({ namespace, serviceAccount: account.name });
@@ -212,7 +208,6 @@ suite('permissions', { concurrency: true }, () => {
   });
 
   test('users with the roles view, edit, and admin can read resources, and all but viewers can write them', async (t) => {
-    const { namespace, elsewhere } = places;
     await installRights(t, { namespace, values: { fullnameOverride: `op-${randomUUID().slice(0, 8)}` } });
     const administrator = await connectAdministrator();
     const reading = ['gatewaysyncs.sync.io', 'syncreports.sync.io'].flatMap((kind) => all('get list watch', kind));

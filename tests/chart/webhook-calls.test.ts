@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { apply, callApi, createNamespace, remove } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 import { pick, render } from './support/render.ts';
@@ -10,7 +10,6 @@ type Annotations = Record<string, string>;
 const inject: Annotations = { 'sync.io/inject': 'true' };
 
 /** Namespaces in which pods are created, by their labels. */
-const namespaces: Record<string, string> = { system: 'kube-system' };
 const labels = {
   plain: {},
   enabled: { 'sync.io/injection': 'enabled' },
@@ -18,6 +17,13 @@ const labels = {
   plant: { team: 'plant', stage: 'live' },
   sandbox: { team: 'plant', stage: 'sandbox' },
 };
+
+const namespaces: Record<string, string> = { system: 'kube-system' };
+for (const [name, own] of Object.entries(labels)) namespaces[name] = await createNamespace({ after }, own);
+for (const namespace of Object.values(namespaces))
+  await until(() => callApi({ path: `/api/v1/namespaces/${namespace}/serviceaccounts/default` }), {
+    describe: `the default account of ${namespace}`,
+  });
 
 /** Installs the webhook with a selector of namespaces, and waits until it is called for pods in one of them. */
 async function installWebhook(t: TestContext, where: string, namespaceSelector: object = {}) {
@@ -50,14 +56,6 @@ async function installWebhook(t: TestContext, where: string, namespaceSelector: 
 }
 
 suite('the webhook is called', () => {
-  before(async () => {
-    for (const [name, own] of Object.entries(labels)) namespaces[name] = await createNamespace({ after }, own);
-    for (const namespace of Object.values(namespaces))
-      await until(() => callApi({ path: `/api/v1/namespaces/${namespace}/serviceaccounts/default` }), {
-        describe: `the default account of ${namespace}`,
-      });
-  });
-
   const cases: [what: string, selector: object, called: Record<string, boolean>][] = [
     ['in all but system namespaces', {}, { plain: true, enabled: true, disabled: true, system: false }],
     [

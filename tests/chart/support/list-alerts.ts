@@ -9,9 +9,8 @@ export interface Alert {
   annotations?: Record<string, string>;
 }
 
-/** Lists the alerts of the rendered PrometheusRule, with those that are added by its value. */
-export async function listAlerts(values: object, additionalRules: Alert[] = []): Promise<Alert[]> {
-  const rules = { 'prometheusRule.enabled': true, 'prometheusRule.additionalRules': additionalRules };
-  const objects = await render({ ...values, ...rules });
+/** Lists the alerts of the rendered PrometheusRule. */
+export async function listAlerts(values: object): Promise<Alert[]> {
+  const objects = await render({ ...values, 'prometheusRule.enabled': true });
   return pick(objects, 'PrometheusRule').spec.groups.flatMap((group: { rules: Alert[] }) => group.rules);
 }

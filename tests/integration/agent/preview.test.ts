@@ -47,10 +47,11 @@ async function arrange(t: TestContext, { spec = specOf(), env = {} }: Options = 
   const agent = await pod.start({ ...labels, ...env });
   await pod.untilSynced(first);
   /** Acts as the controller that has a new candidate. */
-  const propose = async (commit: string, changes: object = {}) => {
-    const release = { number: 2, phase: 'Previewing' as const, commit, stableCommit: first, ...both };
-    await play.roll({ ...release, ...nowhere, preview: { commit, revision }, ...changes });
-    return { ...release, preview: { commit, revision } };
+  const propose = async (commit: string) => {
+    const phase = 'Previewing' as const;
+    const release = { number: 2, phase, commit, stableCommit: first, ...both, preview: { commit, revision } };
+    await play.roll({ ...release, ...nowhere });
+    return release;
   };
   const untilStatus = async (describe: string, accept: (status: SyncReportStatus) => boolean) => {
     const { status } = await pod.untilReport(
@@ -62,7 +63,7 @@ async function arrange(t: TestContext, { spec = specOf(), env = {} }: Options = 
   };
   const untilPreviewed = (commit: string) =>
     untilStatus(`a preview of ${commit}`, ({ preview }) => preview?.commit === commit);
-  return { repository, first, pod, play, revision, agent, labels, propose, untilStatus, untilPreviewed };
+  return { repository, first, pod, play, agent, labels, propose, untilStatus, untilPreviewed };
 }
 
 /** The data volume without the agent's own files, with inodes and times, which show every write. */

@@ -3,6 +3,7 @@ import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import { slow } from '../../support/depth.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
@@ -34,7 +35,7 @@ test('the agent fetches from a server with a CA of the installation, as soon as 
   assert.deepEqual(await pod.files(), { 'config/a': '2' });
 });
 
-test('the CA that a resource names is the only one that is trusted', async (t) => {
+test('the CA that a resource names is the only one that is trusted', slow, async (t) => {
   const { pod, directory, ca } = await arrange(t);
   const other = await gitServerFor(t, { tls: true });
   await pod.start({ GIT_EXTRA_CA_FILE: ca, GIT_CA_FILE: other.caFile ?? '', MEMORY_PATH: directory });

@@ -123,46 +123,6 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('an edit of spec.sync reaches admitted gateways; the others keep their revision', slow, async (t) => {
-    const repository = await server.createRepository('mappings');
-    const commit = await repository.commit({ files: { 'config/a': '1', 'extra/x': '1' } });
-    const pod = await createGatewayPod(t);
-    const play = playRollout(pod);
-    const env = await play.label();
-    await pod.setSpec(repository.url, specOf([config, { source: 'extra', destination: 'extra' }]));
-    const old = await play.revision();
-    const release = { commit, stableCommit: commit, stableRevision: old };
-    const allWaves = { canary: ALL, rest: ALL };
-    const canaries = { canary: ALL, rest: NO_GATEWAY };
-    await play.roll({ ...release, number: 1, phase: 'Complete', revision: old, admitted: allWaves });
-    const agent = await pod.start(env);
-    await untilFollows(pod, 'next');
-    const files = { 'config/a': '1', 'extra/x': '1' };
-    assert.deepEqual(await pod.files(), files);
-    await pod.client.create(revisionsOf(pod), await play.controllerRevision());
-
-    // One mapping is gone, and the other one leads somewhere else.
-    await pod.setSpec(repository.url, specOf([{ source: 'config', destination: 'other' }]));
-    const revision = await play.revision();
-    const next = { ...release, number: 2, phase: 'Progressing', revision } as const;
-    await play.roll({ ...next, admitted: canaries });
-    await untilFollows(pod, 'stable');
-    assert.deepEqual(await pod.files(), files);
-    await agent.stop();
-    await empty(pod);
-    await play.roll({ ...next, admitted: canaries, stableRef: 'emptied' });
-    await pod.start(env);
-    await untilFollows(pod, 'emptied');
-    assert.deepEqual(await pod.files(), files);
-
-    await play.roll({ ...next, admitted: allWaves });
-    await untilFollows(pod, 'next');
-    assert.deepEqual(await pod.files(), { 'other/a': '1' });
-    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY } });
-    await untilFollows(pod, 'stable');
-    assert.deepEqual(await pod.files(), files);
-  });
-
   test('an agent waits for a revision that is missing, is foreign, or has other content', slow, async (t) => {
     const { repository, first, pod, play, env, agent, next } = await startRollout(t, 'revisions');
     await agent.stop();
