@@ -21,6 +21,10 @@ import { chart, environmentOf, helm, parse, pick, type Rendered } from './suppor
 
 const NAMESPACE = 'stoker-system';
 const withoutCertManager = { certManager: { enabled: false } };
+const CLUSTER_WIDE = [
+  ...['clusterrole', 'clusterrolebinding', 'mutatingwebhookconfiguration'],
+  ...['validatingadmissionpolicy', 'validatingadmissionpolicybinding'],
+];
 const applied = ['apply', '--server-side', '--filename=-'];
 
 let cluster: ControlPlane;
@@ -38,7 +42,11 @@ after(() => cluster?.stop());
 
 function installationOf(t: TestContext, release: string, namespace = release): Installation {
   const installation = new Installation(cluster, { release, namespace });
-  t.after(() => installation.remove());
+  t.after(async () => {
+    await installation.remove();
+    // Those that kubectl has applied remain.
+    await cluster.kubectl('delete', CLUSTER_WIDE.join(), `--selector=app.kubernetes.io/instance=${release}`);
+  });
   return installation;
 }
 

@@ -23,6 +23,14 @@ export function inFirst(kind: string, suffix: string, read: (object: Rendered) =
   };
 }
 
+/** Reads a field of the first object of a kind whose name ends as given, by its dotted path; -1 is the last of a list. */
+export function at(kind: string, suffix: string, path: string): Effect['in'] {
+  return inFirst(kind, suffix, (object) =>
+    // biome-ignore lint/suspicious/noExplicitAny: of any kind
+    path.split('.').reduce<any>((value, key) => (key === '-1' ? value?.at(-1) : value?.[key]), object),
+  );
+}
+
 /** Counts the objects of a kind. */
 export const count =
   (kind: string): Effect['in'] =>
@@ -31,21 +39,24 @@ export const count =
 
 /** Effects that the programs' Deployments show. */
 export function onDeployment(suffix: string) {
-  const read = (reading: (object: Rendered) => unknown) => inFirst('Deployment', suffix, reading);
+  const field = (path: string) => at('Deployment', suffix, path);
   return {
-    annotation: (key: string) => read(({ metadata }) => metadata.annotations?.[key]),
-    spec: (name: string) => read(({ spec }) => spec[name]),
-    metadata: (name: string, key: string) => read(({ spec }) => spec.template.metadata[name][key]),
-    pod: (name: string) => read(({ spec }) => spec.template.spec[name]),
-    lastOf: (name: string) => read(({ spec }) => spec.template.spec[name]?.at(-1)),
-    lastOfContainer: (name: string) => read(({ spec }) => spec.template.spec.containers[0][name]?.at(-1)),
-    container: (name: string) => read(({ spec }) => spec.template.spec.containers[0][name]),
-    env: (name: string) => read(({ spec }) => variableOf(spec.template.spec.containers[0].env, name)),
+    field,
+    pod: (path: string) => field(`spec.template.spec.${path}`),
+    container: (path: string) => field(`spec.template.spec.containers.0.${path}`),
+    env: (name: string) =>
+      inFirst('Deployment', suffix, ({ spec }) => variableOf(spec.template.spec.containers[0].env, name)),
   };
 }
 
-/** Effects of the values that each program's pods have. */
-export function podEffects(deployment: ReturnType<typeof onDeployment>, repository: string): Effects {
+/** Effects of the values that each program has: `suffix` ends the names of its objects, and `prefix` begins its values. */
+export function programEffects(repository: string, { suffix, prefix }: { suffix: string; prefix: string }): Effects {
+  const deployment = onDeployment(suffix);
+  const budget = (name: string) => at('PodDisruptionBudget', suffix, `spec.${name}`);
+  const two = { [`${prefix}replicaCount`]: 2 };
+  const toleration = { key: 'dedicated', operator: 'Exists' };
+  const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
+  const spread = { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} };
   const volume = { name: 'ca', configMap: { name: 'ca' } };
   const mount = { name: 'ca', mountPath: '/etc/ca' };
   const registry = repository.slice(0, repository.indexOf('/'));
@@ -59,15 +70,39 @@ export function podEffects(deployment: ReturnType<typeof onDeployment>, reposito
     'image.pullPolicy': { to: 'Always', in: deployment.container('imagePullPolicy'), is: 'Always' },
     dnsPolicy: { to: 'Default', in: deployment.pod('dnsPolicy'), is: 'Default' },
     dnsConfig: { to: { searches: ['x'] }, in: deployment.pod('dnsConfig'), is: { searches: ['x'] } },
-    deploymentAnnotations: { to: { note: 'x' }, in: deployment.annotation('note'), is: 'x' },
-    revisionHistoryLimit: { to: 3, in: deployment.spec('revisionHistoryLimit'), is: 3 },
-    podAnnotations: { to: { note: 'x' }, in: deployment.metadata('annotations', 'note'), is: 'x' },
-    podLabels: { to: { team: 'x' }, in: deployment.metadata('labels', 'team'), is: 'x' },
+    deploymentAnnotations: { to: { note: 'x' }, in: deployment.field('metadata.annotations.note'), is: 'x' },
+    revisionHistoryLimit: { to: 3, in: deployment.field('spec.revisionHistoryLimit'), is: 3 },
+    podAnnotations: { to: { note: 'x' }, in: deployment.field('spec.template.metadata.annotations.note'), is: 'x' },
+    podLabels: { to: { team: 'x' }, in: deployment.field('spec.template.metadata.labels.team'), is: 'x' },
     priorityClassName: { to: 'critical', in: deployment.pod('priorityClassName'), is: 'critical' },
     nodeSelector: { to: { disk: 'fast' }, in: deployment.pod('nodeSelector'), is: { disk: 'fast' } },
     extraEnv: { to: [{ name: 'TZ', value: 'UTC' }], in: deployment.env('TZ'), is: 'UTC' },
-    extraVolumes: { to: [volume], in: deployment.lastOf('volumes'), is: volume },
-    extraVolumeMounts: { to: [mount], in: deployment.lastOfContainer('volumeMounts'), is: mount },
+    extraVolumes: { to: [volume], in: deployment.pod('volumes.-1'), is: volume },
+    extraVolumeMounts: { to: [mount], in: deployment.container('volumeMounts.-1'), is: mount },
+    'resources.requests.cpu': { to: '20m', in: deployment.container('resources.requests.cpu'), is: '20m' },
+    'resources.requests.memory': { to: '96Mi', in: deployment.container('resources.requests.memory'), is: '96Mi' },
+    'resources.limits.cpu': { to: '1', in: deployment.container('resources.limits.cpu'), is: '1' },
+    'resources.limits.memory': { to: '256Mi', in: deployment.container('resources.limits.memory'), is: '256Mi' },
+    tolerations: { to: [toleration], in: deployment.pod('tolerations'), is: [toleration] },
+    topologySpreadConstraints: { to: [spread], in: deployment.pod('topologySpreadConstraints'), is: [spread] },
+    affinity: { to: affinity, in: deployment.pod('affinity'), is: affinity },
+    podSecurityContext: { to: { fsGroup: 1 }, in: deployment.pod('securityContext.fsGroup'), is: 1 },
+    securityContext: { to: { runAsUser: 1 }, in: deployment.container('securityContext.runAsUser'), is: 1 },
+    'podDisruptionBudget.enabled': { to: false, in: budget('selector'), is: undefined, given: two },
+    'podDisruptionBudget.maxUnavailable': { to: '20%', in: budget('maxUnavailable'), is: '20%', given: two },
+    'podDisruptionBudget.minAvailable': { to: 1, in: budget('minAvailable'), is: 1, given: two },
+    'serviceAccount.create': {
+      to: false,
+      in: at('ServiceAccount', 'mine', 'metadata.name'),
+      is: undefined,
+      given: { [`${prefix}serviceAccount.name`]: 'mine' },
+    },
+    'serviceAccount.name': { to: 'mine', in: deployment.pod('serviceAccountName'), is: 'mine' },
+    'serviceAccount.annotations': {
+      to: { role: 'x' },
+      in: at('ServiceAccount', suffix, 'metadata.annotations'),
+      is: { role: 'x' },
+    },
   };
 }
 

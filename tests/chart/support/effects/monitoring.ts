@@ -1,16 +1,14 @@
-import { count, type Effects, inFirst, onDeployment } from './effect.ts';
+import { at, count, type Effects, inFirst, onDeployment } from './effect.ts';
 
 const labelsOf = (kind: string, suffix: string, key: string) =>
   inFirst(kind, suffix, ({ metadata }) => metadata.labels?.[key]);
-const metricsService = (
-  read: (spec: { type: string; ipFamilyPolicy?: string; ports: { port: number }[] }) => unknown,
-) => inFirst('Service', '-metrics', ({ spec }) => read(spec));
-const endpoint = (name: string) => inFirst('ServiceMonitor', '', ({ spec }) => spec.endpoints[0][name]);
-const podEndpoint = (name: string) => inFirst('PodMonitor', '', ({ spec }) => spec.podMetricsEndpoints[0][name]);
+const metricsService = (path: string) => at('Service', '-metrics', `spec.${path}`);
+const endpoint = (name: string) => at('ServiceMonitor', '', `spec.endpoints.0.${name}`);
+const podEndpoint = (name: string) => at('PodMonitor', '', `spec.podMetricsEndpoints.0.${name}`);
 const alert = { alert: 'Mine', expr: 'vector(1)' };
 const peers = [{ podSelector: {} }];
 
-const placeOf = (kind: string) => inFirst(kind, '', ({ metadata }) => metadata.namespace);
+const placeOf = (kind: string) => at(kind, '', 'metadata.namespace');
 const alertNames = (read: (names: string[]) => unknown) =>
   inFirst('PrometheusRule', '', ({ spec }) => read(spec.groups[0].rules.map(({ alert }: { alert: string }) => alert)));
 
@@ -31,22 +29,14 @@ function monitored(value: string, kind: string, read: (name: string) => Effects[
 export const monitoringEffects: Effects = {
   'metrics.enabled': {
     to: false,
-    in: metricsService(({ type }) => type),
+    in: metricsService('type'),
     is: undefined,
     given: { 'serviceMonitor.enabled': false },
   },
-  'metrics.port': {
-    to: 18443,
-    in: onDeployment('stoker-operator').env('METRICS_PORT'),
-    is: '18443',
-  },
-  'metrics.service.type': { to: 'NodePort', in: metricsService(({ type }) => type), is: 'NodePort' },
-  'metrics.service.port': { to: 9090, in: metricsService(({ ports }) => ports[0]?.port), is: 9090 },
-  'metrics.service.ipFamilyPolicy': {
-    to: 'SingleStack',
-    in: metricsService(({ ipFamilyPolicy }) => ipFamilyPolicy),
-    is: 'SingleStack',
-  },
+  'metrics.port': { to: 18443, in: onDeployment('stoker-operator').env('METRICS_PORT'), is: '18443' },
+  'metrics.service.type': { to: 'NodePort', in: metricsService('type'), is: 'NodePort' },
+  'metrics.service.port': { to: 9090, in: metricsService('ports.0.port'), is: 9090 },
+  'metrics.service.ipFamilyPolicy': { to: 'SingleStack', in: metricsService('ipFamilyPolicy'), is: 'SingleStack' },
   'serviceMonitor.enabled': { to: false, in: count('ServiceMonitor'), is: 0 },
   'serviceMonitor.labels': { to: { release: 'x' }, in: labelsOf('ServiceMonitor', '', 'release'), is: 'x' },
   'serviceMonitor.interval': { to: '30s', in: endpoint('interval'), is: '30s' },
@@ -90,36 +80,20 @@ export const monitoringEffects: Effects = {
   },
   'prometheusRule.runbookBaseUrl': {
     to: 'https://runbooks.test',
-    in: inFirst('PrometheusRule', '', ({ spec }) => spec.groups[0].rules[0].annotations.runbook_url),
+    in: at('PrometheusRule', '', 'spec.groups.0.rules.0.annotations.runbook_url'),
     is: 'https://runbooks.test#synccontrollerhasnoleader',
   },
   'prometheusRule.labels': { to: { release: 'x' }, in: labelsOf('PrometheusRule', '', 'release'), is: 'x' },
-  'prometheusRule.additionalRules': {
-    to: [alert],
-    in: inFirst('PrometheusRule', '', ({ spec }) => spec.groups.at(-1).rules.at(-1)),
-    is: alert,
-  },
+  'prometheusRule.additionalRules': { to: [alert], in: at('PrometheusRule', '', 'spec.groups.-1.rules.-1'), is: alert },
   'grafanaDashboard.enabled': { to: false, in: count('ConfigMap'), is: 0 },
-  'grafanaDashboard.namespace': {
-    to: 'grafana',
-    in: inFirst('ConfigMap', '', ({ metadata }) => metadata.namespace),
-    is: 'grafana',
-  },
+  'grafanaDashboard.namespace': { to: 'grafana', in: at('ConfigMap', '', 'metadata.namespace'), is: 'grafana' },
   'grafanaDashboard.labels': { to: { dashboards: 'x' }, in: labelsOf('ConfigMap', '', 'dashboards'), is: 'x' },
   'grafanaDashboard.annotations': {
     to: { folder: 'x' },
-    in: inFirst('ConfigMap', '', ({ metadata }) => metadata.annotations?.folder),
+    in: at('ConfigMap', '', 'metadata.annotations.folder'),
     is: 'x',
   },
   'networkPolicy.enabled': { to: false, in: count('NetworkPolicy'), is: 0 },
-  'networkPolicy.metricsFrom': {
-    to: peers,
-    in: inFirst('NetworkPolicy', '', ({ spec }) => spec.ingress[0].from),
-    is: peers,
-  },
-  'networkPolicy.webhookFrom': {
-    to: peers,
-    in: inFirst('NetworkPolicy', '', ({ spec }) => spec.ingress[1].from),
-    is: peers,
-  },
+  'networkPolicy.metricsFrom': { to: peers, in: at('NetworkPolicy', '', 'spec.ingress.0.from'), is: peers },
+  'networkPolicy.webhookFrom': { to: peers, in: at('NetworkPolicy', '', 'spec.ingress.1.from'), is: peers },
 };

@@ -1,15 +1,11 @@
-import { count, type Effects, inFirst, onDeployment, podEffects } from './effect.ts';
+import { at, count, type Effects, inFirst, onDeployment, programEffects } from './effect.ts';
 
 const receiver = onDeployment('-receiver');
-const toleration = { key: 'dedicated', operator: 'Exists' };
-const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } };
-const spread = { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} };
 const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
 const tls = [{ secretName: 'hooks-tls', hosts: ['hooks.test'] }];
-const budget = (name: string) => inFirst('PodDisruptionBudget', '-receiver', ({ spec }) => spec[name]);
-const scaler = (name: string) => inFirst('HorizontalPodAutoscaler', '-receiver', ({ spec }) => spec[name]);
-const service = (name: string) => inFirst('Service', '-receiver', ({ spec }) => spec[name]);
-const ingress = (name: string) => inFirst('Ingress', '-receiver', ({ spec }) => spec[name]);
+const scaler = (name: string) => at('HorizontalPodAutoscaler', '-receiver', `spec.${name}`);
+const service = (name: string) => at('Service', '-receiver', `spec.${name}`);
+const ingress = (name: string) => at('Ingress', '-receiver', `spec.${name}`);
 const volume = (name: string) =>
   inFirst('Deployment', '-receiver', ({ spec }) => {
     const volumes: { name: string; secret: { secretName: string } }[] = spec.template.spec.volumes ?? [];
@@ -18,19 +14,19 @@ const volume = (name: string) =>
 const name = 'test-stoker-operator-receiver';
 const parents = { 'webhookReceiver.httpRoute.parentRefs': [{ name: 'public' }] };
 const routed = { 'webhookReceiver.httpRoute.enabled': true, ...parents };
-const route = (key: string) => inFirst('HTTPRoute', '-receiver', ({ spec }) => spec[key]);
+const route = (key: string) => at('HTTPRoute', '-receiver', `spec.${key}`);
 const peers = [{ podSelector: {} }];
 const walled = { 'webhookReceiver.networkPolicy.enabled': true };
 const policy = (read: (spec: { ingress: { from?: object[] }[]; egress?: object[] }) => unknown) =>
   inFirst('NetworkPolicy', '-receiver', ({ spec }) => read(spec));
-const secret = (suffix: string) => inFirst('Secret', suffix, ({ data }) => data);
+const secret = (suffix: string) => at('Secret', suffix, 'data');
 const roomy = { 'webhookReceiver.resources.requests.cpu': '100m' };
 const scaled = { 'webhookReceiver.autoscaling.enabled': true, ...roomy };
 
 /** Effects of the values of the receiver, which is enabled. */
 export const receiverEffects: Effects = prefixed('webhookReceiver', {
-  ...podEffects(receiver, 'ghcr.io/stoker-operator/receiver'),
-  enabled: { to: false, in: receiver.spec('replicas'), is: undefined },
+  ...programEffects('ghcr.io/stoker-operator/receiver', { suffix: '-receiver', prefix: 'webhookReceiver.' }),
+  enabled: { to: false, in: receiver.field('spec.replicas'), is: undefined },
   port: { to: 9999, in: receiver.env('RECEIVER_PORT'), is: '9999' },
   'hmac.secret': { to: 'x', in: secret('-hmac'), is: { 'webhook-secret': 'eA==' } },
   'hmac.secretRef.name': { to: 'mine', in: volume('hmac'), is: 'mine' },
@@ -52,7 +48,7 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'ingress.ingressClassName': { to: 'nginx', in: ingress('ingressClassName'), is: 'nginx' },
   'ingress.annotations': {
     to: { issuer: 'x' },
-    in: inFirst('Ingress', '-receiver', ({ metadata }) => metadata.annotations),
+    in: at('Ingress', '-receiver', 'metadata.annotations'),
     is: { issuer: 'x' },
   },
   'ingress.hosts': {
@@ -66,15 +62,11 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'httpRoute.hostnames': { to: ['hooks.test'], in: route('hostnames'), is: ['hooks.test'], given: routed },
   'httpRoute.annotations': {
     to: { note: 'x' },
-    in: inFirst('HTTPRoute', '-receiver', ({ metadata }) => metadata.annotations),
+    in: at('HTTPRoute', '-receiver', 'metadata.annotations'),
     is: { note: 'x' },
     given: routed,
   },
-  'networkPolicy.enabled': {
-    to: true,
-    in: inFirst('NetworkPolicy', '-receiver', ({ metadata }) => metadata.name),
-    is: name,
-  },
+  'networkPolicy.enabled': { to: true, in: at('NetworkPolicy', '-receiver', 'metadata.name'), is: name },
   'networkPolicy.from': { to: peers, in: policy(({ ingress }) => ingress[0]?.from), is: peers, given: walled },
   'networkPolicy.egress': {
     to: [{ to: peers }],
@@ -84,14 +76,10 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   },
   'tls.secretName': { to: 'receiver-tls', in: volume('tls'), is: 'receiver-tls' },
   'service.type': { to: 'NodePort', in: service('type'), is: 'NodePort' },
-  'service.port': {
-    to: 443,
-    in: inFirst('Service', '-receiver', ({ spec }) => spec.ports[0].port),
-    is: 443,
-  },
+  'service.port': { to: 443, in: at('Service', '-receiver', 'spec.ports.0.port'), is: 443 },
   'service.annotations': {
     to: { scheme: 'x' },
-    in: inFirst('Service', '-receiver', ({ metadata }) => metadata.annotations),
+    in: at('Service', '-receiver', 'metadata.annotations'),
     is: { scheme: 'x' },
   },
   'service.loadBalancerSourceRanges': {
@@ -106,58 +94,18 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   maxConnectionsPerAddress: { to: 40, in: receiver.env('MAX_CONNECTIONS_PER_ADDRESS'), is: '40' },
   maxAuthFailuresPerMinute: { to: 0, in: receiver.env('MAX_AUTH_FAILURES_PER_MINUTE'), is: '0' },
   trustedProxyHops: { to: 2, in: receiver.env('TRUSTED_PROXY_HOPS'), is: '2' },
-  replicaCount: { to: 3, in: receiver.spec('replicas'), is: 3 },
-  'autoscaling.enabled': { to: true, in: receiver.spec('replicas'), is: undefined, given: roomy },
+  replicaCount: { to: 3, in: receiver.field('spec.replicas'), is: 3 },
+  'autoscaling.enabled': { to: true, in: receiver.field('spec.replicas'), is: undefined, given: roomy },
   'autoscaling.minReplicas': { to: 3, in: scaler('minReplicas'), is: 3, given: scaled },
   'autoscaling.maxReplicas': { to: 4, in: scaler('maxReplicas'), is: 4, given: scaled },
   'autoscaling.targetCPUUtilizationPercentage': {
     to: 50,
-    in: inFirst(
-      'HorizontalPodAutoscaler',
-      '-receiver',
-      ({ spec }) => spec.metrics[0].resource.target.averageUtilization,
-    ),
+    in: at('HorizontalPodAutoscaler', '-receiver', 'spec.metrics.0.resource.target.averageUtilization'),
     is: 50,
     given: scaled,
   },
-  'podDisruptionBudget.enabled': { to: false, in: budget('selector'), is: undefined },
-  'podDisruptionBudget.maxUnavailable': { to: '20%', in: budget('maxUnavailable'), is: '20%' },
-  'podDisruptionBudget.minAvailable': { to: 1, in: budget('minAvailable'), is: 1 },
-  'resources.requests.cpu': { to: '20m', in: resources('requests', 'cpu'), is: '20m' },
-  'resources.requests.memory': { to: '96Mi', in: resources('requests', 'memory'), is: '96Mi' },
-  'resources.limits.cpu': { to: '1', in: resources('limits', 'cpu'), is: '1' },
-  'resources.limits.memory': { to: '256Mi', in: resources('limits', 'memory'), is: '256Mi' },
-  tolerations: { to: [toleration], in: receiver.pod('tolerations'), is: [toleration] },
-  affinity: { to: affinity, in: receiver.pod('affinity'), is: affinity },
-  topologySpreadConstraints: { to: [spread], in: receiver.pod('topologySpreadConstraints'), is: [spread] },
   terminationGracePeriodSeconds: { to: 60, in: receiver.pod('terminationGracePeriodSeconds'), is: 60 },
-  'serviceAccount.create': {
-    to: false,
-    in: inFirst('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
-    is: undefined,
-    given: { 'webhookReceiver.serviceAccount.name': 'mine' },
-  },
-  'serviceAccount.name': { to: 'mine', in: receiver.pod('serviceAccountName'), is: 'mine' },
-  'serviceAccount.annotations': {
-    to: { role: 'x' },
-    in: inFirst('ServiceAccount', '-receiver', ({ metadata }) => metadata.annotations),
-    is: { role: 'x' },
-  },
-  podSecurityContext: {
-    to: { fsGroup: 1 },
-    in: inFirst('Deployment', '-receiver', ({ spec }) => spec.template.spec.securityContext.fsGroup),
-    is: 1,
-  },
-  securityContext: {
-    to: { runAsUser: 1 },
-    in: inFirst('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser),
-    is: 1,
-  },
 });
-
-function resources(kind: 'requests' | 'limits', name: string) {
-  return inFirst('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
-}
 
 function prefixed(prefix: string, effects: Effects): Effects {
   return Object.fromEntries(Object.entries(effects).map(([name, effect]) => [`${prefix}.${name}`, effect]));
