@@ -40,6 +40,12 @@ function checkStructure(dashboard: Dashboard): void {
       }
     });
 
+    test('queries only the chosen data source', () => {
+      const sources = JSON.stringify([panels, templating]).matchAll(/"datasource":(\{[^}]*\})/g);
+      const chosen = '{"type":"prometheus","uid":"$datasource"}';
+      assert.deepEqual([...new Set([...sources].map(([, source]) => source))], [chosen]);
+    });
+
     test('defines all variables that it uses, and no others', () => {
       const text = JSON.stringify(dashboard);
       const used = new Set(variablesIn(text).filter((name) => !name.startsWith('__')));

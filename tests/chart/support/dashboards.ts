@@ -15,13 +15,10 @@ export interface Panel {
   id: number;
   type: string;
   title: string;
-  description?: string;
-  datasource?: { type: string; uid: string };
   gridPos: { x: number; y: number; w: number; h: number };
   targets?: Target[];
   fieldConfig?: {
     defaults: {
-      unit?: string;
       thresholds?: { steps: { color: string; value: number | null }[] };
       mappings?: Mapping[];
     };
@@ -29,14 +26,9 @@ export interface Panel {
   transformations?: { id: string; options: { include?: { names: string[] } } }[];
 }
 
-/** Words for a value, by the value, or for a missing one. */
+/** The word for a value, or for a missing one. */
 interface Mapping {
-  options: { match?: string; result?: Word; '0'?: Word };
-}
-
-interface Word {
-  text: string;
-  color: string;
+  options: { match?: string; result?: { text: string } };
 }
 
 interface Target {
