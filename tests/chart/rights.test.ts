@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, suite, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { apply, createNamespace } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -154,78 +154,81 @@ const namespace = await createNamespace({ after });
 const watched = await createNamespace({ after });
 const elsewhere = await createNamespace({ after });
 
-suite('permissions', { concurrency: true }, () => {
-  for (const [who, { values, expect }] of Object.entries(cases))
-    for (const isConfined of [false, true])
-      test(`${who} has exactly the permissions that it needs${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
-        const release = `op-${randomUUID().slice(0, 8)}`;
-        const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
-        await installRights(t, { namespace, values: { fullnameOverride: release, ...values, ...confinement } });
-        const { account, expected } = expect(release);
-        const client = await clientFor({ namespace, serviceAccount: account });
-        const { there, own, cluster } = expected;
-        const inEveryNamespace = isConfined ? cluster : [...there, ...cluster];
-        await checkPermissions(
-          { account: { namespace, name: account }, client },
-          {
-            [namespace]: [...inEveryNamespace, ...own],
-            [watched]: [...there, ...cluster],
-            [elsewhere]: inEveryNamespace,
-          },
-        );
-      });
+/** Installs the permissions of a case in the first namespace, next to those of the others. */
+async function install([who, { values, expect }]: [string, Case], isConfined: boolean) {
+  const release = `op-${randomUUID().slice(0, 8)}`;
+  const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
+  await installRights({ after }, { namespace, values: { fullnameOverride: release, ...values, ...confinement } });
+  return { who, isConfined, ...expect(release) };
+}
 
-  /** Gives a new account a role in the first namespace. */
-  async function bind(name: string, role: string) {
-    const account = { namespace, name };
-    await apply([
-      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+const installations = Object.entries(cases).flatMap((each) => [install(each, false), install(each, true)]);
+
+for (const { who, isConfined, account, expected } of await Promise.all(installations)) {
+  const where = isConfined ? ', in the namespaces that it watches' : '';
+  test(`${who} has exactly the permissions that it needs${where}`, async () => {
+    const client = await clientFor({ namespace, serviceAccount: account });
+    const { there, own, cluster } = expected;
+    const inEveryNamespace = isConfined ? cluster : [...there, ...cluster];
+    await checkPermissions(
+      { account: { namespace, name: account }, client },
       {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'RoleBinding',
-        metadata: { namespace, name: `sync-agent-${name}` },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-        subjects: [{ kind: 'ServiceAccount', ...account }],
+        [namespace]: [...inEveryNamespace, ...own],
+        [watched]: [...there, ...cluster],
+        [elsewhere]: inEveryNamespace,
       },
-    ]);
-    return account;
+    );
+  });
+}
+
+/** Gives a new account a role in the first namespace. */
+async function bind(name: string, role: string) {
+  const account = { namespace, name };
+  await apply([
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { namespace, name: `sync-agent-${name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'ServiceAccount', ...account }],
+    },
+  ]);
+  return account;
+}
+
+test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async () => {
+  const account = await bind('gateway', 'sync-agent');
+  const client = await clientFor({ namespace, serviceAccount: account.name });
+  const rights = [
+    ...all('get list watch', 'gatewaysyncs.sync.io'),
+    ...all('get create patch', 'syncreports.sync.io'),
+    'get controllerrevisions.apps',
+  ];
+  await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
+});
+
+test('users with the roles view, edit, and admin can read resources, and all but viewers can write them', async () => {
+  const administrator = await connectAdministrator();
+  const reading = ['gatewaysyncs.sync.io', 'syncreports.sync.io'].flatMap((kind) => all('get list watch', kind));
+  const writing = all('create update patch delete deletecollection', 'gatewaysyncs.sync.io');
+  /** Only programs write these. */
+  const reserved = ['patch gatewaysyncs.sync.io/status', ...all('create patch', 'syncreports.sync.io')];
+  const every = [...reading, ...writing, ...reserved];
+  for (const [role, expected] of Object.entries({
+    view: reading,
+    edit: [...reading, ...writing],
+    admin: [...reading, ...writing],
+  })) {
+    const account = await bind(role, role);
+    const allowedIn = (where: string) =>
+      filter(every, (right) => isAllowed(administrator, account, { right, namespace: where }));
+    await until(() => allowedIn(namespace), {
+      describe: `exactly the permissions of ${role}`,
+      accept: (found) => found.join() === expected.join(),
+    });
+    assert.deepEqual(await allowedIn(elsewhere), []);
   }
-
-  test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async (t) => {
-    await installRights(t, { namespace, values: { fullnameOverride: `op-${randomUUID().slice(0, 8)}` } });
-    const account = await bind('gateway', 'sync-agent');
-    const client = await clientFor({ namespace, serviceAccount: account.name });
-    const rights = [
-      ...all('get list watch', 'gatewaysyncs.sync.io'),
-      ...all('get create patch', 'syncreports.sync.io'),
-      'get controllerrevisions.apps',
-    ];
-    await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
-  });
-
-  test('users with the roles view, edit, and admin can read resources, and all but viewers can write them', async (t) => {
-    await installRights(t, { namespace, values: { fullnameOverride: `op-${randomUUID().slice(0, 8)}` } });
-    const administrator = await connectAdministrator();
-    const reading = ['gatewaysyncs.sync.io', 'syncreports.sync.io'].flatMap((kind) => all('get list watch', kind));
-    const writing = all('create update patch delete deletecollection', 'gatewaysyncs.sync.io');
-    /** Only programs write these. */
-    const reserved = ['patch gatewaysyncs.sync.io/status', ...all('create patch', 'syncreports.sync.io')];
-    const every = [...reading, ...writing, ...reserved];
-    for (const [role, expected] of Object.entries({
-      view: reading,
-      edit: [...reading, ...writing],
-      admin: [...reading, ...writing],
-    })) {
-      const account = await bind(role, role);
-      const allowedIn = (where: string) =>
-        filter(every, (right) => isAllowed(administrator, account, { right, namespace: where }));
-      await until(() => allowedIn(namespace), {
-        describe: `exactly the permissions of ${role}`,
-        accept: (found) => found.join() === expected.join(),
-      });
-      assert.deepEqual(await allowedIn(elsewhere), []);
-    }
-  });
 });
 
 interface Subject {
