@@ -133,8 +133,9 @@ class Sandbox {
   }
 
   async #filesOf(glob: string): Promise<string[]> {
-    const args = ['ls-files', ...glob.split(' ').filter(Boolean).map((part) => `:(glob)${part}`)];
-    return (await runCommand('git', args, { cwd: this.#directory })).split('\n').filter(Boolean);
+    const globs = glob.match(/\S+/g) ?? [];
+    const args = ['ls-files', ...globs.map((part) => `:(glob)${part}`)];
+    return (await runCommand('git', args, { cwd: this.#directory })).trim().split('\n');
   }
 
   #at(name: string): string {
