@@ -91,12 +91,12 @@ const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boole
 const FOREIGN = 'remove the webhook from that repository, or add the repository to spec.webhook.repositories';
 
 /** Returns the remedy. The hub of a follower accepts repositories and requests, and the follower doesn't. */
-function remedyOf(kind: 'request' | 'push', { outcome, repo }: Echo, { webhook, git }: GatewaySync['spec']): string {
+function remedyOf(kind: 'request' | 'push', { outcome, repo }: Echo, { metadata, spec }: GatewaySync): string {
+  const { webhook, git } = spec;
   const from = kind === 'request' ? webhook.from : undefined;
   if (repo !== undefined && !isAcceptedRepository(repo, { webhook, git }))
     return from ? `${FOREIGN} of ${from}` : FOREIGN;
-  const { todo } = OUTCOMES[outcome as Unfinished];
-  return from ? todo.replace('NAME', from) : todo;
+  return OUTCOMES[outcome as Unfinished].todo.replace('NAME', webhook.from ?? metadata.name);
 }
 
 function checkIntents(gatewaySync: GatewaySync, now: number): Findings {
@@ -110,7 +110,7 @@ function checkIntents(gatewaySync: GatewaySync, now: number): Findings {
 
 type Echo = NonNullable<NonNullable<GatewaySync['status']>['lastPush']>;
 
-function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: GatewaySync): Findings {
+function outcome(kind: 'request' | 'push', echo: Echo | undefined, gatewaySync: GatewaySync): Findings {
   if (!echo) return [];
   const check = `gatewaysync/${kind}`;
   const says = `the last ${kind}, for ${echo.ref},`;
@@ -125,7 +125,7 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
     });
   const { words, isFault } = OUTCOMES[echo.outcome];
   const make = isFault ? failed : warning;
-  return make(check, `${says} ${words}${message}`, { todo: remedyOf(kind, echo, spec), page: REQUESTS });
+  return make(check, `${says} ${words}${message}`, { todo: remedyOf(kind, echo, gatewaySync), page: REQUESTS });
 }
 
 /** Checks for a request in the annotations that isn't in the status yet. */

@@ -1,8 +1,6 @@
 /** Names, numbers, and commands that a finding must contain, by name of the change. */
 export const FACTS: Record<string, readonly string[]> = {
   'a CRD without the newest field 1': ['spec.rollout.waves'],
-  'a CRD without the newest field 2': ['spec.git.commitStatus'],
-  'a CRD without the newest field 3': ['spec.gateway.verify'],
   'a CRD without the newest field 4': ['status.rollout.waitsFor'],
   'a ClusterRole of agents without revisions': ['does not allow get syncreports, get controllerrevisions'],
   'an installation with more policies': ['stoker-controller-approvers', 'stoker-controller-secrets', 'stoker-webhook'],
@@ -18,6 +16,7 @@ export const FACTS: Record<string, readonly string[]> = {
   'a push about another repository': ['webhook.repositories'],
   'a request that is Ignored': ['webhook.allowedRefs'],
   'a request about another repository, for a hub': ['webhook.repositories of hub'],
+  'a request that is Failed': ['kubectl stoker sync line --ref'],
   'a request for a hub that is Failed': ['kubectl stoker sync hub'],
   'a commit that waits for approval': ['c0ffee11', 'kubectl stoker approve'],
   'a commit that waits for a window': ['the window'],
