@@ -91,31 +91,16 @@ export function statusOf(
   };
 }
 
-/**
- * Writes a GatewaySync of two gateways that were rolled back; unless it is done, one of them still has the rejected
- * commit. Returns the rejected and the current commit.
- */
-export async function writeRolledBack({
-  namespace,
-  name,
-  isDone = true,
-}: {
-  namespace: string;
-  name: string;
-  isDone?: boolean;
-}) {
-  const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway, index) =>
-    isDone || index === 0 ? { ...gateway, syncedCommit: OLD } : { ...gateway, syncStatus: 'Skewed' as const },
-  );
+/** Writes a GatewaySync of two gateways that were rolled back. Returns the rejected and the current commit. */
+export async function writeRolledBack({ namespace, name }: { namespace: string; name: string }) {
+  const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway) => ({ ...gateway, syncedCommit: OLD }));
   const plan = [{ name: 'canary', gateways: 1 }];
   const [first = ''] = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
-  const message = isDone
-    ? `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`
-    : `rolling back all gateways to commit ${OLD}; waiting for ${name}-2 since ${minutesAgo(3)}`;
+  const message = `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`;
   const rollout: RolloutStatus = {
     number: 5,
-    phase: isDone ? 'RolledBack' : 'RollingBack',
-    summary: isDone ? 'rolled back' : 'rolling back 1/2',
+    phase: 'RolledBack',
+    summary: 'rolled back',
     message,
     startedAt: minutesAgo(3),
     commit: NEW,
@@ -125,7 +110,7 @@ export async function writeRolledBack({
     stableRef: 'v1.3.0',
     stableRevision: revision,
     admitted: 0,
-    verified: isDone ? 2 : 1,
+    verified: 2,
     failed: 0,
     total: 2,
     plan: planOf(plan),
@@ -140,8 +125,7 @@ export async function writeRolledBack({
     { commit: NEW, ref: 'main', revision, time: minutesAgo(9) },
     { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(90) },
   ];
-  const reason = isDone ? 'RolloutRolledBack' : 'RolloutRollingBack';
-  const status = { ...statusOf(gateways, ['False', reason, message]), rollout, history };
+  const status = { ...statusOf(gateways, ['False', 'RolloutRolledBack', message]), rollout, history };
   await writeResource({ namespace, name }, { status, spec: { rollout: { waves: plan } } });
   return [NEW, OLD] as const;
 }

@@ -7,7 +7,6 @@ import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
 import { startUi } from '../support/start-ui.ts';
 import { until } from '../support/until.ts';
-import { viewerOf } from '../support/viewer-of.ts';
 import { faultsOf } from './accessibility.ts';
 import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
 import { writeLargeFleet } from './large-fleet.ts';
@@ -139,18 +138,5 @@ suite('the page of a fleet', { skip: skipWithoutChromium }, () => {
     await page.locator('#gateway').getByText('wave main, which follows early').waitFor();
     await page.keyboard.press('Escape');
     assert.equal(await hasFocus(rows.getByRole('button', { name: 'plant-499', exact: true })), true);
-  });
-
-  test('shows the status alone to users who can read nothing else, and says so', async (t) => {
-    const { namespace } = await arrange(t, 500);
-    const { address } = await startUi(t, await viewerOf(namespace, []), '-n', namespace);
-    const page = await openPage(t, address);
-    await page.getByRole('alert').getByText('not allowed to list SyncReports').waitFor();
-    await page.locator('.card').getByRole('img', { name: '500 gateways: ' }).waitFor();
-    await page.getByRole('link', { name }).click();
-    const source =
-      'Source: the status alone, which lists 200 of 500 gateways; not allowed to list SyncReports and pods.';
-    await page.getByText(source).waitFor();
-    await page.locator('.wave', { hasText: 'early' }).getByText('gateways unknown').waitFor();
   });
 });

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { rolloutStatusOf } from '../../support/objects.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
@@ -93,14 +94,7 @@ suite('kubectl completes', { concurrency: 3 }, () => {
     await writeFile(helper, '#!/bin/sh\nexec sleep 60\n', { mode: 0o700 });
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };
     for (const user of [{ token: 'x' }, { exec }]) {
-      const kubeconfig = path.join(directory, 'silent');
-      const config = {
-        'current-context': 'silent',
-        clusters: [{ name: 'silent', cluster: { server: `http://127.0.0.1:${port}` } }],
-        users: [{ name: 'silent', user }],
-        contexts: [{ name: 'silent', context: { cluster: 'silent', user: 'silent' } }],
-      };
-      await writeFile(kubeconfig, JSON.stringify(config));
+      const kubeconfig = await kubeconfigWith(t, { server: `http://127.0.0.1:${port}` }, user);
       const asked = askKubectl(
         { ...env, PATH: `${env.PATH}:${store}/completion`, KUBECONFIG: kubeconfig },
         'status',

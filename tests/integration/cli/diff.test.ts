@@ -135,16 +135,4 @@ suite('kubectl stoker diff and drift', () => {
     const unknown = await stoker('diff', 'gw', '--gateway', 'other');
     assert.match(unknown.notes, /gw has no gateway other/);
   });
-
-  test('show why gateways would refuse a commit', slow, async (t) => {
-    const { repository, stoker, commit } = await arrange(t, server, 'refused');
-    await repository.branch('bad', commit);
-    await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });
-    const { status, output } = await stoker('diff', 'gw', '--ref', 'bad');
-    assert.equal(status, 1);
-    assert.match(output, /gateway-0: .*Vars\.missing/);
-    const missing = await stoker('diff', 'gw', '--ref', 'nowhere');
-    assert.equal(missing.status, 1);
-    assert.match(missing.output, /gateway-0: the repository has no nowhere/);
-  });
 });

