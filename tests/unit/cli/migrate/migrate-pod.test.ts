@@ -479,7 +479,7 @@ suite('a manifest', () => {
       place[last] = value;
       const { workloads, problems } = readManifest([given]);
       assert.equal(workloads.length, 0);
-      assert.ok(problems[0]?.startsWith(`Pod site does not contain a valid pod: ${path}:`), problems[0]);
+      assert.ok(problems[0]?.startsWith(`Pod site does not contain a valid pod: ${path}:`), `${problems}`);
     });
   }
 
