@@ -76,17 +76,6 @@ async function arrangeFleet(t: TestContext, names: readonly string[]) {
   };
 }
 
-test('a plan queries one of a few gateways of a profile, unless the user asks for all', async (t) => {
-  const { stoker } = await arrangeFleet(t, ['pump-0', 'till-0', 'till-1']);
-  const sample = await stoker('plan', '--ref', 'x');
-  assert.equal(sample.status, 2);
-  assert.match(sample.notes, /^querying 2 of 3 gateways, one per profile and wave; use --gateway for another one/);
-  assert.match(sample.output, /x may change 2 of 2 gateways without a plan; 2 of 3 gateways were queried\n/);
-  const all = await stoker('plan', '--ref', 'x', '--all');
-  assert.match(all.output, /may change 3 of 3 gateways without a plan\n/);
-  assert.equal(all.notes, '');
-});
-
 test('a sample of many gateways is queried, and all of them only in batches', async (t) => {
   const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);
   const { namespace, stoker } = await arrangeFleet(t, names);

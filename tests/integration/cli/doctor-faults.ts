@@ -133,31 +133,10 @@ export const FAULTS: readonly Fault[] = [
     level: 'warning',
   },
   {
-    name: 'a missing ClusterRole of the agents',
-    change: [{ remove: `${at.clusterRoles}/sync-agent` }],
-    check: 'rights/cluster-role',
-    level: 'failed',
-  },
-  {
     name: 'a missing namespace',
     change: [],
     line: ['-n', 'nowhere'],
     check: 'namespace/there',
-    level: 'failed',
-  },
-  {
-    name: 'an annotated pod in a namespace that injection excludes by its name',
-    change: [
-      {
-        add: at.pods('skipped'),
-        object: {
-          metadata: { name: 'late', annotations: ANNOTATIONS },
-          spec: { containers: [{ name: 'gateway', image: 'x' }] },
-        },
-      },
-    ],
-    line: ['-n', 'skipped'],
-    check: 'namespace/injection',
     level: 'failed',
   },
   {

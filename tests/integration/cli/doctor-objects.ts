@@ -166,9 +166,7 @@ export const webhookConfiguration = (caBundle: string, namespace = SYSTEM) => ({
       rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
       matchConditions: [{ name: 'never', expression: 'false' }],
       namespaceSelector: {
-        matchExpressions: [
-          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system', 'skipped'] },
-        ],
+        matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system'] }],
       },
       failurePolicy: 'Ignore',
       sideEffects: 'None',

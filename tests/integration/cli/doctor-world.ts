@@ -37,7 +37,7 @@ export class World {
 
   /** Creates a healthy installation. */
   async build(): Promise<void> {
-    for (const name of [SYSTEM, GATEWAYS, 'skipped']) await this.#addNamespace(name);
+    for (const name of [SYSTEM, GATEWAYS]) await this.#addNamespace(name);
     const objects = [...operatorObjects(await readFile(this.#server.caFile, 'base64')), ...gatewayObjects()];
     for (const [collection, object] of objects) await this.add(collection, object);
     const { metadata } = await this.#call<Stored>({ path: `${at.pods()}/${POD_NAME}` });

@@ -110,15 +110,6 @@ suite('the answer to a query', () => {
     return { cli, ended };
   }
 
-  test("isn't waited for after an interrupt", slow, async (t) => {
-    const { pod, agent } = await arrange(t, server, 'interrupted');
-    await agent.stop();
-    const { cli, ended } = await askInVain(t, pod);
-    cli.kill('SIGINT');
-    assert.deepEqual(await ended, [130, null]);
-    assert.equal(await annotationOf(pod), undefined);
-  });
-
   test("isn't waited for after several interrupts", slow, async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted-again');
     await agent.stop();

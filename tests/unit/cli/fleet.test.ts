@@ -76,33 +76,6 @@ suite('the text about a GatewaySync', () => {
       /^all 3 gateways have it$/,
     ],
     [
-      'some gateways are paused',
-      gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 1, { paused: 2 }) }),
-      'ready',
-      /^1 of 3 gateways have it, 2 paused$/,
-    ],
-    [
-      'some gateways are in a dry run',
-      gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 2, { dryRun: 1 }) }),
-      'ready',
-      /^2 of 3 gateways have it, 1 in a dry run$/,
-    ],
-    [
-      'an older controller counted the gateways',
-      gatewaySync({
-        conditions: ready('True', 'Synced'),
-        gateways: { summary: '', total: 2 } as ReturnType<typeof counts>,
-      }),
-      'ready',
-      /^all 2 gateways have it$/,
-    ],
-    [
-      "the controller hasn't seen it, although it has a status",
-      gatewaySync({ conditions: [] }),
-      'busy',
-      /^not reconciled yet/,
-    ],
-    [
       'no gateways',
       gatewaySync({ conditions: ready('True', 'NoGateways') }),
       'ready',
@@ -757,7 +730,7 @@ suite('the whole view', () => {
     const says = (total: number, synced: number, other: object) =>
       resourceView(gatewaySync({ ...status, gateways: { summary: '', ...none, total, synced, ...other } }), {}).says;
     assert.equal(says(1, 1, {}), 'the gateway has it');
-    assert.equal(says(2, 2, {}), 'all 2 gateways have it');
+    assert.equal(says(2, undefined as never, {}), 'all 2 gateways have it', 'an older controller counted');
     assert.equal(says(3, 1, { paused: 1, dryRun: 1 }), '1 of 3 gateways have it, 1 paused, 1 in a dry run');
   });
 

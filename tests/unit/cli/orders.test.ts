@@ -54,18 +54,12 @@ const resource = ({ rollout: given = rollout, annotations = {}, labels = {}, spe
     status: { rollout: given, gateways: gatewayCountsOf({ total }), ...status },
   });
 
-/** An effect without functions, which can't be compared. */
-const shown = (effect: OrderEffect) => {
-  if (effect.kind === 'done') return effect;
-  const { before, ...rest } = effect;
-  return { ...rest, ...(before && { removesFirst: before.annotation }) };
-};
-const change = (says: string, annotations: Record<string, string>, about: string[]) => ({
-  kind: 'change',
-  says: `gateways/plant: ${says}`,
-  change: { annotations },
-  about,
-});
+/** Checks an order by its annotations, by what a confirmation is about, and by a fact in its description. */
+function isOrder(effect: OrderEffect, annotations: Record<string, string>, about: string[], fact: RegExp) {
+  assert.ok(effect.kind === 'change');
+  assert.deepEqual([effect.change, effect.about, effect.before], [{ annotations }, about, undefined]);
+  assert.match(effect.says, fact);
+}
 const isWrong = (effectOf: () => OrderEffect, message: RegExp, status = 1) =>
   assert.throws(effectOf, { name: 'Problem', message, status });
 
@@ -73,21 +67,12 @@ suite('an approval', () => {
   const approve = { 'sync.io/approve': `${NEW}/${revision}` };
 
   test('admits the commit in progress to the waves that wait for it', () => {
-    const unknown = 'No gateway has a preview of it: its changes are unknown.';
-    const plural = `${NEW} (v2) goes to waves east, west as soon as the previous waves are done. ${unknown}`;
-    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
-      assert.deepEqual(
-        shown(effectOfApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
-        change(plural, approve, ['east', 'west', 'no plan']),
-      );
+    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const) {
+      const effect = effectOfApproval(resource({ rollout: { ...rollout, phase } }), NEW);
+      isOrder(effect, approve, ['east', 'west', 'no plan'], /^gateways\/plant: b{40} \(v2\) goes to waves east, west /);
+    }
     const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
-    assert.deepEqual(
-      shown(effectOfApproval(resource(one), undefined)),
-      change(`${NEW} goes to wave east as soon as the previous waves are done. ${unknown}`, approve, [
-        'east',
-        'no plan',
-      ]),
-    );
+    isOrder(effectOfApproval(resource(one), undefined), approve, ['east', 'no plan'], /: b{40} goes to wave east /);
     const off = { rollout: { waves, previewTimeout: '0s' } };
     const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER, nextRevision: revision };
     const next = effectOfApproval(resource({ rollout: stopped, spec: off }), undefined);
@@ -122,17 +107,14 @@ suite('an approval', () => {
     const counts = { total: 40, reported: 40, unchanged: 37, failing: 0, files: 5 };
     const preview = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z', ...counts };
     const { says } = effectOfApproval(resource({ rollout: { ...rollout, preview } }), NEW);
-    assert.match(says, / According to the previews, it would change 3 of 40 gateways \(5 files in total\)\.$/);
+    assert.match(says, /would change 3 of 40 gateways \(5 files in total\)\.$/);
     const other = effectOfApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
-    assert.match(other.says, / No gateway has a preview of it: its changes are unknown\.$/);
+    assert.match(other.says, /unknown\.$/);
     const late = { ...preview, reported: 39, endedAt: '2026-01-01T00:03:00Z' };
     const partial = effectOfApproval(resource({ rollout: { ...rollout, preview: late } }), NEW);
-    assert.match(partial.says, / Only 39 of 40 gateways have reported their changes\.$/);
+    assert.match(partial.says, / Only 39 of 40 gateways /);
     const none = { ...preview, reported: 0, unchanged: 0, files: 0, endedAt: '2026-01-01T00:03:00Z' };
-    assert.match(
-      effectOfApproval(resource({ rollout: { ...rollout, preview: none } }), NEW).says,
-      / No gateway has reported its changes, so the approval covers every change of this commit\.$/,
-    );
+    assert.match(effectOfApproval(resource({ rollout: { ...rollout, preview: none } }), NEW).says, /every change/);
     const paused = { name: 'a', report: {}, preview: { failure: 'no label' }, state: 'Paused' as const };
     const onlyPaused = planned([paused], {
       spec: { rollout: { waves: [{ name: 'shops', approval: true }] } },
@@ -144,10 +126,7 @@ suite('an approval', () => {
       'the approval covers its change only',
     );
     const off = { rollout: { waves, previewTimeout: '0s' } };
-    assert.match(
-      effectOfApproval(resource({ spec: off }), NEW).says,
-      / because previews are off: its changes are unknown\.$/,
-    );
+    assert.match(effectOfApproval(resource({ spec: off }), NEW).says, /previews are off/);
   });
 
   test('warns of a commit that stops at once, and takes an unfinished one from its gateways', () => {
@@ -157,10 +136,7 @@ suite('an approval', () => {
       rollout: { phase: 'Stopped', admittedAt: endedAt, commit: OLDER },
       preview: { failing: 1, endedAt },
     });
-    assert.match(
-      effectOfApproval(gatewaySync, undefined, beyond).says,
-      /wave shops as soon as the previous waves are done and a window is open\. .* stops as soon as it begins, and all gateways return to a+\.$/,
-    );
+    assert.match(effectOfApproval(gatewaySync, undefined, beyond).says, /window is open\. .* stops .* return to a+\.$/);
   });
 
   test('needs a new confirmation if gateways report other changes, or only some have reported', () => {
@@ -266,21 +242,17 @@ suite('a retry', () => {
   const stopped: RolloutStatus = { ...rollout, phase: 'Stopped' };
 
   test('starts a stopped or rolled back commit with its previous ref', () => {
-    const says = 'bbbbbbbb (v2) restarts at the first wave.';
-    assert.deepEqual(shown(effectOfRetry(resource({ rollout: stopped }))), change(says, retry, []));
+    isOrder(effectOfRetry(resource({ rollout: stopped })), retry, [], /bbbbbbbb \(v2\) restarts/);
   });
 
   test('of an earlier commit warns that it starts only if the ref leads to it', () => {
     const earlier = { rollout: { ...rollout, givenUp: [`${OLDER} ${revision}`] } };
-    assert.equal(
-      effectOfRetry(resource(earlier)).says,
-      'gateways/plant: cccccccc will be accepted again: it starts at the first wave when the ref resolves to it.',
-    );
+    assert.match(effectOfRetry(resource(earlier)).says, /cccccccc .* when the ref resolves to it\.$/);
     const followed: RolloutStatus = { ...earlier.rollout, phase: 'Complete' };
     const { says } = effectOfRetry(
       resource({ rollout: followed, status: { rollout: followed, lastSyncCommit: OLDER } }),
     );
-    assert.equal(says, 'gateways/plant: cccccccc restarts at the first wave.');
+    assert.match(says, /cccccccc restarts/);
   });
 
   test('counts once, because the handled annotation is removed first', () => {
@@ -303,34 +275,26 @@ suite('a retry', () => {
 suite('a rollback', () => {
   const history = [entry(NEW, 'v2'), entry(OLD, 'v1'), entry(`${'c'.repeat(39)}d`, 'v0'), entry(OLDER, OLDER)];
   const complete = { rollout: done, status: { rollout: done, history } };
-  const end = '. Waves, soak, approval, and windows do not apply.';
 
   test('goes to the previous commit, or to the one with the given first characters', () => {
-    const { says, about } = effectOfRollback(resource({ ...complete }), 'previous') as OrderChange;
-    assert.equal(
-      says,
-      `gateways/plant: its 2 gateways roll back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`,
+    const previous = effectOfRollback(resource({ ...complete }), 'previous');
+    const order = { 'sync.io/rollback': 'previous' };
+    isOrder(
+      previous,
+      order,
+      [NEW, OLD],
+      /its 2 gateways roll back from bbbbbbbb \(v2\) to aaaaaaaa \(v1\), all at once/,
     );
-    assert.deepEqual(about, [NEW, OLD]);
     const one = resource({ status: { ...complete.status, gateways: gatewayCountsOf({ total: 1 }) } });
-    assert.deepEqual(
-      shown(effectOfRollback(one, OLDER)),
-      change(`its gateway rolls back from bbbbbbbb (v2) to cccccccc, at once${end}`, { 'sync.io/rollback': OLDER }, [
-        NEW,
-        OLDER,
-      ]),
-    );
+    isOrder(effectOfRollback(one, OLDER), { 'sync.io/rollback': OLDER }, [NEW, OLDER], /its gateway .* to cccccccc,/);
     const none = resource({ status: { ...complete.status, gateways: undefined } });
-    assert.match(
-      effectOfRollback(none, 'a').says,
-      /plant: it has no gateways to roll back from b+ \(v2\) to a+ \(v1\)\./,
-    );
+    assert.match(effectOfRollback(none, 'a').says, /no gateways to roll back from b+ \(v2\) to a+ \(v1\)\./);
   });
 
   test('leaves the stable commit if another one was rolled back already', () => {
     const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
     const { says, about } = effectOfRollback(resource({ status: { rollout: back, history } }), OLDER) as OrderChange;
-    assert.match(says, /^gateways\/plant: its 2 gateways roll back from aaaaaaaa to cccccccc, all at once\./);
+    assert.match(says, /back from aaaaaaaa to cccccccc,/);
     assert.deepEqual(about, [OLD, OLDER]);
   });
 
@@ -340,60 +304,41 @@ suite('a rollback', () => {
       resource({ status: { rollout: back, history } }),
       'bbb',
     ) as OrderChange;
-    assert.match(says, /^gateways\/plant: its 2 gateways roll forward from aaaaaaaa to bbbbbbbb \(v2\), all at once\./);
+    assert.match(says, /forward from aaaaaaaa to bbbbbbbb \(v2\),/);
     assert.deepEqual(asked, { annotations: { 'sync.io/rollback': NEW } });
   });
 
   const usage = 64;
-  const others = 'choose one of aaaaaaaa (v1), cccccccc (v0), cccccccc';
-  const refusals: [to: string, message: string, status: number, given: Given][] = [
-    [NEW, `bbbbbbbb is already the commit of the gateways: ${others}`, usage, complete],
-    ['c', `several commits begin with c: ${others}`, usage, complete],
-    ['v1', `v1 not found in the history: ${others}`, usage, complete],
-    ['previous', 'the history has no earlier commit', 1, { rollout: done }],
-    [
-      'previous',
-      'no gateway has bbbbbbbb (v2): all keep aaaaaaaa',
-      1,
-      { rollout: { ...rollout, phase: 'Stopped', previewFailure: 'x' } },
-    ],
-    [
-      'previous',
-      'the history has no earlier commit; for a newer one, use --to: bbbbbbbb (v2)',
-      1,
-      {
-        status: {
-          history: [entry(NEW, 'v2'), entry(OLD, 'v1')],
-          rollout: { ...rollout, phase: 'RolledBack' },
-        },
-      },
-    ],
+  const others = 'choose one of aaaaaaaa \\(v1\\), cccccccc \\(v0\\), cccccccc';
+  const stopped: Given = { rollout: { ...rollout, phase: 'Stopped', previewFailure: 'x' } };
+  const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
+  const oldest: Given = { status: { history: [entry(NEW, 'v2'), entry(OLD, 'v1')], rollout: back } };
+  const refusals: [to: string, fact: RegExp, status: number, given: Given][] = [
+    [NEW, new RegExp(`^bbbbbbbb is already .*: ${others}$`), usage, complete],
+    ['c', /^several commits begin with c: /, usage, complete],
+    ['v1', /^v1 not found in the history: /, usage, complete],
+    ['previous', /no earlier commit$/, 1, { rollout: done }],
+    ['previous', /^no gateway has bbbbbbbb \(v2\): all keep aaaaaaaa$/, 1, stopped],
+    ['previous', /no earlier commit; .* --to: bbbbbbbb \(v2\)$/, 1, oldest],
   ];
   for (const [to, message, status, given] of refusals)
-    test(`is rejected with the message "${message.slice(0, 40)}"`, () => {
-      assert.throws(() => effectOfRollback(resource(given), to), { name: 'Problem', message, status });
+    test(`is rejected with a message that matches ${message.source}`, () => {
+      isWrong(() => effectOfRollback(resource(given), to), message, status);
     });
 });
 
 suite('a pause', () => {
   test('keeps the files unchanged, and its end delivers the current commit of the ref', () => {
-    const pauses = 'gateways/plant will be paused: its 2 gateways keep their files, and requests wait.';
-    assert.deepEqual(effectOfPause(resource()), {
-      kind: 'change',
-      says: pauses,
-      change: { spec: { paused: true } },
-      about: [],
-    });
+    const { says, ...pause } = effectOfPause(resource());
+    assert.match(says, /: its 2 gateways keep their files, and requests wait\.$/);
+    assert.deepEqual(pause, { kind: 'change', change: { spec: { paused: true } }, about: [] });
     assert.match(effectOfPause(resource({ total: 1 })).says, /: its gateway keeps its files, and/);
     assert.match(effectOfPause(resource({ total: 0 })).says, /: it has no gateways, and requests wait\.$/);
     const paused = { spec: { paused: true } };
-    assert.deepEqual(effectOfPause(resource(paused)), { kind: 'done', says: 'gateways/plant is already paused.' });
-    assert.deepEqual(effectOfResume(resource(paused)), {
-      kind: 'change',
-      says: 'gateways/plant will be resumed: its 2 gateways get the current commit of main.',
-      change: { spec: { paused: false } },
-      about: ['main'],
-    });
+    assert.equal(effectOfPause(resource(paused)).kind, 'done');
+    const { says: resumes, ...resume } = effectOfResume(resource(paused));
+    assert.match(resumes, /its 2 gateways get the current commit of main\.$/);
+    assert.deepEqual(resume, { kind: 'change', change: { spec: { paused: false } }, about: ['main'] });
     const target: GatewaySyncStatus = {
       target: { ref: 'v2', source: 'Request' },
       gateways: gatewayCountsOf({ total: 1 }),
@@ -406,7 +351,7 @@ suite('a pause', () => {
       effectOfResume(resource({ ...paused, total: 0 })).says,
       /: it has no gateways yet, and follows main\.$/,
     );
-    assert.deepEqual(effectOfResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });
+    assert.equal(effectOfResume(resource()).kind, 'done');
   });
 
   test('warns about a tool that resets the spec', () => {
@@ -417,9 +362,9 @@ suite('a pause', () => {
       [{ annotations: { 'argocd.argoproj.io/tracking-id': 'x' } }, 'Argo CD'],
     ];
     for (const [given, keeper] of keepers) {
-      const words = ` ${keeper} manages this resource and may revert spec.paused: for a permanent change, edit it in git.`;
-      assert.ok(effectOfPause(resource(given)).says.endsWith(words));
-      assert.ok(effectOfResume(resource({ ...given, spec: { paused: true } })).says.endsWith(words));
+      const fact = new RegExp(` ${keeper} manages this resource and may revert spec\\.paused`);
+      assert.match(effectOfPause(resource(given)).says, fact);
+      assert.match(effectOfResume(resource({ ...given, spec: { paused: true } })).says, fact);
     }
   });
 });
@@ -434,7 +379,7 @@ suite('a sync', () => {
 
   test('requests the followed ref, as a webhook would', () => {
     const { says, change: asked, about } = effectOfSync(resource());
-    assert.equal(says, 'gateways/plant: main is resolved again now, and its gateways get this commit.');
+    assert.match(says, /main is resolved again now/);
     assert.deepEqual(about, ['main', 'null']);
     assert.ok(typeof asked === 'function');
     const { annotations = {} } = asked(0);
@@ -448,19 +393,15 @@ suite('a sync', () => {
   });
 
   test('is refused for a resource that handles the requests for another one, which it names', () => {
-    assert.throws(() => effectOfSync(resource({ spec: { webhook: { from: 'hub' } } })), {
-      name: 'Problem',
-      status: 1,
-      message:
-        /^plant handles the requests for hub .*; to move all of them, run kubectl stoker sync hub --ref REF --namespace gateways$/,
-    });
+    isWrong(
+      () => effectOfSync(resource({ spec: { webhook: { from: 'hub' } } })),
+      /^plant handles the requests for hub .* kubectl stoker sync hub --ref REF --namespace gateways$/,
+    );
   });
 
   test('shows the request that it replaces', () => {
     const { says, about } = effectOfSync(resource({ annotations: open }));
-    const who =
-      'gateways/plant: the open request for v9 by ci at 2026-01-01T00:00:00Z will be replaced by a request for main.';
-    assert.equal(says, who);
+    assert.match(says, /request for v9 by ci at 2026-01-01T00:00:00Z will be replaced by a request for main\.$/);
     assert.deepEqual(JSON.parse(about[1] ?? ''), { ref: 'v9', by: 'ci', at: '2026-01-01T00:00:00Z', id: 'r1' });
     const bare = resource({ annotations: { 'sync.io/requested-ref': 'v9' } });
     assert.match(effectOfSync(bare).says, /: the open request for v9 will be replaced/);

@@ -59,130 +59,96 @@ const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false, from
   });
 
 suite('the progress of a request', () => {
-  const rows: [string, GatewaySync, kind: string, says: RegExp, { by?: Asked; hub?: GatewaySync }?][] = [
-    [
-      "the controller hasn't seen it",
-      gatewaySync(ready('True', 'from before')),
-      'waiting',
-      /waiting for the controller/,
-    ],
-    [
-      'its hub is unsuitable',
-      gatewaySync(
-        {
-          conditions: [
-            { type: 'WebhookSource', status: 'False', reason: 'x', message: 'from', lastTransitionTime: asked.at },
-          ],
-        },
-        { from: 'hub' },
-      ),
-      'failed',
-      /v2 is not handled: from/,
-      { hub: hubOf() },
-    ],
+  const follower = (status: GatewaySyncStatus, from = 'hub') => gatewaySync(status, { from });
+  const unsuitable = { ...ready('False', 'from').conditions[0], type: 'WebhookSource' } as Condition;
+  const synced = { ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } };
+  const hub = hubOf();
+  const waiting = 'waiting for the controller';
+  const rows: [string, GatewaySync, kind: string, fact: RegExp | string, { by?: Asked; hub?: GatewaySync }?][] = [
+    ["the controller hasn't seen it", gatewaySync(ready('True', 'from before')), 'waiting', waiting],
+    ['its hub is unsuitable', follower({ conditions: [unsuitable] }), 'failed', /: from$/, { hub }],
     [
       'the request for its hub is older than spec.webhook.from',
-      gatewaySync(follows(LATER), { from: 'hub' }),
+      follower(follows(LATER)),
       'failed',
-      /v2 is not handled: the request is older .* to move hub and all others, run kubectl stoker sync hub --ref v2 --namespace /,
-      { hub: hubOf() },
+      /older .* kubectl stoker sync hub --ref v2 --namespace /,
+      { hub },
     ],
     [
       'the request is older than its hub',
-      gatewaySync(follows(asked.at), { from: 'hub' }),
+      follower(follows(asked.at)),
       'failed',
-      /older than GatewaySync hub, which was restored .* \(2026-01-01T00:00:00.001Z\); to move hub .* sync hub --ref v2/,
+      /older than GatewaySync hub, .* sync hub --ref v2/,
       { hub: hubOf({ created: LATER }) },
     ],
     [
       'the request is older than spec.webhook.from of its hub was removed',
-      gatewaySync(follows(asked.at), { from: 'hub' }),
+      follower(follows(asked.at)),
       'failed',
-      /older than the last edit of spec\.webhook\.from of hub \(2026-01-01T00:00:00.001Z\)/,
+      /older than the last edit of spec\.webhook\.from of hub/,
       { hub: hubOf({ observedWebhookFromTime: LATER }) },
     ],
     [
       'the request is older than the removal of spec.webhook.from',
       gatewaySync({ observedWebhookFromTime: LATER }),
       'failed',
-      /older than the last edit of spec\.webhook\.from .*; to move to it, run kubectl stoker sync plant --ref v2/,
+      /older than the last edit .* sync plant --ref v2/,
     ],
     [
       'the request is newer than the removal of spec.webhook.from',
       gatewaySync({ observedWebhookFromTime: asked.at }),
       'waiting',
-      /waiting for the controller/,
+      waiting,
     ],
-    [
-      'the controller has not seen that spec.webhook.from was removed',
-      gatewaySync(follows(LATER)),
-      'waiting',
-      /waiting for the controller/,
-    ],
+    ['the controller has not seen that spec.webhook.from was removed', gatewaySync(follows(LATER)), 'waiting', waiting],
     [
       'that older request is for a ref that a shell would interpret',
-      gatewaySync(follows(LATER), { from: 'hub' }),
+      follower(follows(LATER)),
       'failed',
-      /run kubectl stoker sync hub --ref 'f\$\(id\);x' --namespace /,
-      { by: { ...asked, ref: 'f$(id);x' }, hub: hubOf() },
+      /sync hub --ref 'f\$\(id\);x' /,
+      { by: { ...asked, ref: 'f$(id);x' }, hub },
     ],
     [
       'the request for its hub is newer than spec.webhook.from',
-      gatewaySync(follows(asked.at), { from: 'hub' }),
+      follower(follows(asked.at)),
       'waiting',
-      /waiting for the controller/,
-      { hub: hubOf() },
+      waiting,
+      { hub },
     ],
     [
       'the request for its hub is older than a hub that the controller has not seen',
-      gatewaySync(follows(LATER), { from: 'other' }),
+      follower(follows(LATER), 'other'),
       'waiting',
-      /waiting for the controller/,
-      { hub: hubOf() },
+      waiting,
+      { hub },
     ],
     [
       'it handled a request for its hub before spec.webhook.from was edited',
-      gatewaySync({ ...follows(LATER), ...request('Pending') }, { from: 'hub' }),
+      follower({ ...follows(LATER), ...request('Pending') }),
       'waiting',
-      /querying the git server/,
-      { hub: hubOf() },
+      /the git server/,
+      { hub },
     ],
     [
       'the ref of its hub was only refreshed',
-      gatewaySync({}, { from: 'hub' }),
+      follower({}),
       'failed',
-      /v2 is not handled: a sync of hub without --ref .* run kubectl stoker sync hub --ref REF --namespace /,
+      /sync hub --ref REF /,
       { hub: hubOf({ by: 'kubectl-stoker-refresh' }) },
     ],
-    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /querying the git server: why/],
-    ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
+    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /the git server: why/],
+    ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /^v2 .*\(Ignored\): why/],
     [
       "a ref that isn't allowed was only refreshed",
-      gatewaySync({ ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } }),
+      gatewaySync({ ...request('Ignored'), ...synced }),
       'done',
-      /v2 is c0ffee11: its 2 gateways have it/,
+      /^v2 is c0ffee11/,
       { by: { ...asked, isRefresh: true } },
     ],
-    [
-      'another request for its hub replaced it',
-      gatewaySync({}, { from: 'hub' }),
-      'failed',
-      /replaced by a newer request for v3/,
-      { hub: hubOf({ id: '2' }) },
-    ],
-    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /replaced by a newer request for v3/],
-    [
-      'the resource is paused',
-      gatewaySync(request('Pending'), { paused: true }),
-      'failed',
-      /paused: the request waits/,
-    ],
-    [
-      'gateways are still syncing',
-      gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }),
-      'waiting',
-      /: 1\/2$/,
-    ],
+    ['another request for its hub replaced it', follower({}), 'failed', /newer .* v3/, { hub: hubOf({ id: '2' }) }],
+    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /newer .* v3/],
+    ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /^paused/],
+    ['gateways are syncing', gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }), 'waiting', /: 1\/2$/],
     [
       'all gateways have the commit',
       gatewaySync({ ...request('Applied'), ...ready('True', '') }),
@@ -190,11 +156,11 @@ suite('the progress of a request', () => {
       /no gateways/,
     ],
   ];
-  for (const [what, given, kind, says, { by = asked, hub } = {}] of rows) {
+  for (const [what, given, kind, fact, { by = asked, hub } = {}] of rows) {
     test(`is "${kind}" if ${what}`, () => {
       const progress = judgeProgress(given, by, hub);
       assert.equal(progress.kind, kind);
-      assert.match(progress.says, says);
+      assert.match(progress.says, new RegExp(fact));
     });
   }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { totalsOf } from '../../../cli/fleet/fleet.ts';
 import { cardOf, detailOf } from '../../../cli/ui/views.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../../shared/api/gateway-sync-status.ts';
@@ -161,21 +160,5 @@ suite('the data for the page', () => {
     const { gatewaySync: given, beyond } = planned([failing, unchanged('b')], { rollout: stopped });
     const { plan } = detailIn(given, beyond);
     assert.deepEqual(plan?.failing, [{ who: '1 gateway (shops 1): a', why: 'no label' }]);
-  });
-
-  test('has totals of exactly its cards', () => {
-    const counts = { ...cardOf(gatewaySync([gateway('a')]), {}).counts, total: 3, synced: 2 };
-    assert.deepEqual(
-      totalsOf([
-        { state: 'ready', counts },
-        { state: 'failed', counts },
-      ]),
-      {
-        resources: 2,
-        ready: 1,
-        gateways: 6,
-        synced: 4,
-      },
-    );
   });
 });

@@ -32,9 +32,9 @@ function without(lines: readonly string[], others: readonly string[]): string[] 
 }
 
 const HEALTHY = findingsOf(inOrder());
-const SCENARIOS = Object.entries(CHANGES).flatMap(([expected, changes]) =>
-  Object.entries(changes).map(([what, change]) => ({ what, expected, findings: changed(change) })),
-);
+const SCENARIOS = Object.entries(CHANGES).map(([what, [expected, change]]) => {
+  return { what, expected, findings: changed(change) };
+});
 
 /** Differences to the findings in a healthy installation. */
 function newsOf(findings: readonly Finding[]): string {
