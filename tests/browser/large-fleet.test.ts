@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { after, suite, type TestContext, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -11,17 +10,9 @@ import { faultsOf } from './accessibility.ts';
 import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
 import { writeLargeFleet } from './large-fleet.ts';
 
-/** UI_PICTURES=DIRECTORY saves a picture of each page for review. */
-const pictures = process.env.UI_PICTURES;
 /** Maximum CPU time of the page and its server until all gateways are drawn (ms). */
 const MAX_BUSY_MS = 2_000;
 const name = 'plant';
-
-async function savePicture(page: Page, file: string, fullPage: boolean): Promise<void> {
-  if (!pictures || pictures.endsWith('docs/images')) return;
-  await mkdir(pictures, { recursive: true });
-  await page.screenshot({ path: path.join(pictures, `${file}.png`), fullPage });
-}
 
 const hasFocus = (element: Locator) => element.evaluate((each) => each === each.ownerDocument.activeElement);
 
@@ -84,27 +75,23 @@ suite('the page of a fleet', { skip: skipWithoutChromium }, () => {
       const { address, failed, program } = await arrange(t, count);
       for (const colorScheme of ['light', 'dark'] as const)
         for (const width of [1_280, 390]) {
-          const file = `fleet-${count}-${width}-${colorScheme}`;
           const viewport = { width, height: width > 500 ? 900 : 844 };
           const page = await openPage(t, address, { colorScheme, viewport, reducedMotion: 'reduce' });
           const card = page.locator('.card');
           const label = `${count.toLocaleString('en')} gateways: ${failed.length > 0 ? `${failed.length} failed · ` : ''}`;
           await card.getByRole('img', { name: label }).waitFor();
-          await savePicture(page, file, true);
           const used = await measure(page, program.pid);
           const took = await openResource(page, count);
           const busyMs = await used();
           t.diagnostic(`${count} gateways, ${width} px, ${colorScheme}: ${took} ms, CPU ${busyMs} ms`);
           assert.ok(busyMs < MAX_BUSY_MS, `${busyMs} ms`);
           await page.getByText(`Source: the reports of all ${count.toLocaleString('en')} gateways.`).waitFor();
-          await savePicture(page, `${file}-waves`, true);
           const room = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
           assert.deepEqual(room, [width, width]);
           const look = failed.length > 0 ? 'failed' : 'old';
           const dot = page.locator(`.waves .dot[data-look=${look}]`).last();
           await checkPanel(page, dot);
           await dot.click();
-          await savePicture(page, `${file}-panel`, false);
           if (count === 500) assert.deepEqual(await faultsOf(page), []);
           await page.context().close();
         }

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
 import { after, suite, type TestContext, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
 import { digestFor } from '../support/planned-fleet.ts';
@@ -11,15 +8,7 @@ import { faultsOf } from './accessibility.ts';
 import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
 import { writePlannedRelease } from './planned-release.ts';
 
-/** UI_PICTURES=DIRECTORY saves a picture of each page for review. */
-const pictures = process.env.UI_PICTURES;
 const name = 'plant';
-
-async function savePicture(page: Page, file: string): Promise<void> {
-  if (!pictures || pictures.endsWith('docs/images')) return;
-  await mkdir(pictures, { recursive: true });
-  await page.screenshot({ path: path.join(pictures, `${file}.png`), fullPage: true });
-}
 
 async function arrange(
   t: TestContext,
@@ -62,7 +51,6 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
         await groups.first().getByText('config/lines/line-6.json').waitFor();
         await groups.nth(1).locator('summary').click();
         await groups.nth(1).getByText('config/old.json').waitFor();
-        await savePicture(page, `plan-${width}-${colorScheme}`);
         const room = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
         assert.deepEqual(room, [width, width]);
         assert.deepEqual(await faultsOf(page), []);
@@ -73,7 +61,6 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
         await dialog.getByText(/^7 gateways \(/).waitFor();
         await dialog.getByText(/^2 gateways \(.*with 2 different contents/).waitFor();
         assert.deepEqual(await faultsOf(page), []);
-        await savePicture(page, `plan-approve-${width}-${colorScheme}`);
         await dialog.getByRole('button', { name: 'Approve' }).scrollIntoViewIfNeeded();
         await dialog.getByRole('button', { name: 'Cancel' }).click();
         await page.context().close();

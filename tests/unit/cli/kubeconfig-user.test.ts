@@ -288,14 +288,6 @@ suite('a credential plugin', () => {
     assert.deepEqual([headers, tls], [{}, { cert: 'CERTIFICATE', key: 'KEY' }]);
   });
 
-  test('does not run if the kubeconfig or an option has a token', async (t) => {
-    const { server, requests } = await startServer(t);
-    const { file, infos } = await installPlugin(t, server);
-    await status(file, ['--token', 'mine']);
-    assert.deepEqual(await infos(), []);
-    assert.deepEqual(valuesOf(requests[0], 'Authorization'), ['Bearer mine']);
-  });
-
   test('that is missing is reported with its installHint', async (t) => {
     const { server } = await startServer(t);
     const hint = 'Install it:\n  brew install login\u001b[1m';

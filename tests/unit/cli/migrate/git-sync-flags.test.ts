@@ -62,13 +62,6 @@ suite('the notes of kubectl stoker migrate', () => {
     assert.doesNotMatch(notes, /hunter2/);
   });
 
-  test('mention the attempts of the first sync, and the configuration of git', () => {
-    const notes = notesOf({ args: [REPO, '--init-max-failures=10', '--init-period=1s', '--git-config-add=a.b:c'] });
-    assert.match(notes, /^dropped: --init-max-failures 10: /m);
-    assert.match(notes, /^dropped: --init-period: /m);
-    assert.match(notes, /^todo: --git-config-add has no counterpart/m);
-  });
-
   test('list unknown options as unknown, instead of as meaningless', () => {
     const env = [{ name: 'GITSYNC_TELEPORT', value: 'x' }];
     const notes = notesOf({ args: [REPO, '--warp-speed=9'], env });
@@ -129,10 +122,5 @@ suite('credentials of git-sync', () => {
       assert.match(linesOf(found.notes).join('\n'), several);
       assert.doesNotMatch(linesOf(found.notes).join('\n'), /private key/);
     }
-  });
-
-  test("with a subPathExpr don't count as missing", () => {
-    const volumeMounts = [{ name: 'html', mountPath: '/git', subPathExpr: '$(POD_NAME)' }];
-    assert.match(notesOf({ args: [REPO], volumeMounts }), /^stays: .*subPathExpr/);
   });
 });

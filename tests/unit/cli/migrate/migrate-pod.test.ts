@@ -230,17 +230,6 @@ suite('the pod of an application', () => {
   const pods: [what: string, Given, changes: object][] = [
     ['its files where they were', {}, {}],
     [
-      'all unrelated fields',
-      { volumes: [emptyDir, { name: 'own', emptyDir: {} }], securityContext: { runAsUser: 5 } },
-      {
-        pod: {
-          containers: [app],
-          volumes: [emptyDir, { name: 'own', emptyDir: {} }],
-          securityContext: { runAsUser: 5 },
-        },
-      },
-    ],
-    [
       'no volume that only git-sync mounted',
       {
         containers: [app, { ...sync, volumeMounts: [html, { name: 'key', mountPath: '/key' }] }],
@@ -255,27 +244,11 @@ suite('the pod of an application', () => {
       { notes: ['same', 'differs spec.git.ref'] },
     ],
     [
-      'the commit of a one-time git-sync',
-      { initContainers: [{ ...init, args: [...init.args, `--ref=${'c'.repeat(40)}`] }], containers: [app] },
-      { spec: { ...spec(), git: { ...git, ref: 'c'.repeat(40) } } },
-    ],
-    [
       'a user that the sidecar can run as',
       { securityContext: { runAsUser: 0 } },
       {
         notes: ['same', 'todo'],
         pod: { ...moved.pod, securityContext: { runAsUser: 0 } },
-      },
-    ],
-    [
-      'the user of its container',
-      { containers: [{ ...app, securityContext: { runAsUser: 7 } }, sync], securityContext: { runAsUser: 0 } },
-      {
-        pod: {
-          ...moved.pod,
-          securityContext: { runAsUser: 0 },
-          containers: [{ ...app, securityContext: { runAsUser: 7 } }],
-        },
       },
     ],
     [
@@ -292,26 +265,12 @@ suite('the pod of an application', () => {
       { notes: ['same', 'todo'], pod: { containers: [app], volumes: [{ name: 'html', hostPath: {} }] } },
     ],
     [
-      'a volume with the same lifetime as the pod',
-      { volumes: [{ name: 'html', ephemeral: {} }] },
-      { pod: { containers: [app], volumes: [{ name: 'html', ephemeral: {} }] } },
-    ],
-    [
       'the part of the files that it sees',
       { containers: [part('site.git/public'), sync] },
       {
         spec: spec({ source: 'public', destination: '.' }),
         notes: ['same', 'differs'],
         pod: { ...moved.pod, containers: [part('site.git/public')] },
-      },
-    ],
-    [
-      'the directory of the volume that it sees',
-      { containers: [part('deep'), { ...sync, args: [...sync.args, '--root=/git/deep', '--touch-file=now'] }] },
-      {
-        spec: spec(undefined, { gateway: { reload: { touchFile: 'now' } } }),
-        notes: ['same', 'differs --touch-file'],
-        pod: { ...moved.pod, containers: [part('deep')] },
       },
     ],
     [
