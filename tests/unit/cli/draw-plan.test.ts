@@ -7,22 +7,15 @@ import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { withoutValues } from '../../../cli/fleet/plan-paths.ts';
 import type { PlanView } from '../../../cli/fleet/plan-view.ts';
-import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { slow } from '../../support/depth.ts';
 import type { SpecInput } from '../../support/objects.ts';
 import { changing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+import { hostOf } from './host-of.ts';
 
-const host = (columns?: number, hasColours = false): Host => ({
-  print: () => {},
-  note: () => {},
-  columns,
-  hasColours,
-  confirm: undefined,
-  now: () => 0,
-});
+const host = (columns?: number, hasColours = false) => hostOf(columns, { hasColours });
 
 function planFor(gateways: readonly PreviewingGateway[], options?: Parameters<typeof planned>[1]) {
   const { gatewaySync, preview, beyond } = planned(gateways, options);

@@ -4,9 +4,9 @@ import { drawFleet, drawResource } from '../../../cli/commands/draw-status.ts';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import type { GatewayView } from '../../../cli/fleet/gateway.ts';
 import type { Look } from '../../../cli/terminal/bars.ts';
-import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
+import { hostOf as terminalOf } from './host-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const gateways = (count: number, look: Look) =>
@@ -56,14 +56,7 @@ const view: ResourceView = {
   ],
 };
 
-const hostOf = (columns: number | undefined): Host => ({
-  print: () => {},
-  note: () => {},
-  columns,
-  hasColours: false,
-  confirm: undefined,
-  now: () => Date.parse('2026-01-01T00:05:00Z'),
-});
+const hostOf = (columns: number | undefined) => terminalOf(columns, { now: () => Date.parse('2026-01-01T00:05:00Z') });
 
 test('a rollout of a thousand gateways fits into every terminal, with the same text in each', () => {
   for (const columns of [40, 60, 80, 200]) {

@@ -14,12 +14,23 @@ import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { rollbackTarget } from '../../../shared/domain/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
-import { gatewaySyncOf, rolloutStatusOf, type SpecInput, syncReportOf } from '../../support/objects.ts';
+import {
+  gatewayCountsOf,
+  gatewaySyncOf,
+  rolloutStatusOf,
+  type SpecInput,
+  syncReportOf,
+} from '../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
 const revision = '1'.repeat(32);
 const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
+
+/** The status of a rollout of `NEW`, whose gateways had `OLD` before. */
+const release = (changes: Partial<RolloutStatus> = {}) =>
+  rolloutStatusOf({ number: 7, phase: 'Progressing', commit: NEW, stableCommit: OLD, ...changes });
+const admissionOf = (admitted: string, ...names: string[]) => names.map((wave) => ({ wave, members: 'all', admitted }));
 
 const ready = (status: Condition['status'], reason: string, message = reason): Condition[] => [
   { type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
@@ -49,18 +60,7 @@ const words = (given: DiscoveredGateway, status: GatewaySyncStatus = {}, beyond:
   ).gateways[0]?.waitsFor;
 
 suite('the text about a GatewaySync', () => {
-  const counts = (total: number, synced: number, other: object = {}) => ({
-    summary: '',
-    total,
-    synced,
-    pending: 0,
-    error: 0,
-    missingSidecar: 0,
-    paused: 0,
-    dryRun: 0,
-    skewed: 0,
-    ...other,
-  });
+  const counts = (total: number, synced: number, other: object = {}) => gatewayCountsOf({ total, synced, ...other });
   const rows: [string, GatewaySync, state: string, says: RegExp][] = [
     ["the controller hasn't seen it", gatewaySync(undefined), 'busy', /^not reconciled yet/],
     [
@@ -161,28 +161,8 @@ suite('the text about a waiting gateway', () => {
     assert.equal(words(gateway('a', { syncStatus: 'Skewed' })), 'updating to its commit');
   });
 
-  const rollout: RolloutStatus = {
-    number: 7,
-    phase: 'Progressing',
-    wave: 'canary',
-    summary: 'canary 0/1',
-    startedAt: '2026-01-01T00:00:00Z',
-    commit: NEW,
-    ref: 'main',
-    revision,
-    stableCommit: OLD,
-    stableRef: 'main',
-    stableRevision: revision,
-    admitted: 1,
-    verified: 0,
-    failed: 0,
-    total: 2,
-    plan: planOf(waves),
-    admission: [
-      { wave: 'canary', members: 'all', admitted: 'all' },
-      { wave: 'rest', members: 'all', admitted: '' },
-    ],
-  };
+  const admission = [...admissionOf('all', 'canary'), ...admissionOf('', 'rest')];
+  const rollout = release({ wave: 'canary', admitted: 1, total: 2, plan: planOf(waves), admission });
   const pods = (tier?: string) => [
     { metadata: { name: 'a', namespace: 'gateways', uid: 'u', labels: tier ? { tier } : {} } },
   ];
@@ -289,16 +269,7 @@ suite('the text about a waiting gateway', () => {
 });
 
 suite('the picture of a rollout', () => {
-  const rollout = {
-    number: 7,
-    phase: 'Progressing',
-    wave: 'b',
-    commit: NEW,
-    revision,
-    stableCommit: OLD,
-    stableRevision: 'r0',
-    admission: ['a', 'b', 'c'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
-  } as RolloutStatus;
+  const rollout = release({ wave: 'b', stableRevision: 'r0', admission: admissionOf('all', 'a', 'b', 'c') });
   const newest = { rollout: 7, commit: NEW, revision, state: 'Synced' as const };
   const stable = { rollout: 7, commit: OLD, revision: 'r0', state: 'Synced' as const };
 
@@ -376,22 +347,12 @@ suite('a fleet with more gateways than fit into a status', () => {
       metadata: { name },
       status: { podUID: name, commit: NEW, revision, rollout: 7, crName: 'plant', ...status },
     });
-  const rollout = rolloutStatusOf({
-    number: 7,
-    phase: 'Progressing',
-    wave: 'rest',
-    commit: NEW,
-    revision,
-    stableCommit: OLD,
-    plan: planOf(waves),
-    admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
-  });
-  const counts = { summary: '', total, synced: total, pending: 0, error: 0, missingSidecar: 0 };
+  const rollout = release({ wave: 'rest', plan: planOf(waves), admission: admissionOf('all', 'canary', 'rest') });
   const status = {
     rollout,
     conditions: ready('Unknown', 'RolloutProgressing'),
     lastSyncCommit: NEW,
-    gateways: { ...counts, paused: 0, dryRun: 0, skewed: 0 },
+    gateways: gatewayCountsOf({ total, synced: total }),
     // The gateways of the canary are last.
     discoveredGateways: names.slice(300).map((name) => gateway(name, { syncedCommit: NEW })),
   };
@@ -529,20 +490,12 @@ suite('a fleet with more gateways than fit into a status', () => {
 });
 
 suite('a gateway without a readable report', () => {
-  const release = { number: 7, commit: NEW, revision, stableCommit: OLD, stableRevision: revision };
   const lookIn = (
     given: Partial<DiscoveredGateway>,
     changes: Partial<RolloutStatus>,
     spec: Partial<SpecInput> = {},
   ) => {
-    const rollout = rolloutStatusOf({
-      ...release,
-      phase: 'Progressing',
-      wave: 'rest',
-      plan: planOf([]),
-      admission: [{ wave: 'rest', members: 'all', admitted: 'all' }],
-      ...changes,
-    });
+    const rollout = release({ wave: 'rest', plan: planOf([]), admission: admissionOf('all', 'rest'), ...changes });
     const status = { rollout, lastSyncCommit: NEW, discoveredGateways: [gateway('a', given)] };
     const [wave] = resourceView(gatewaySync(status, spec), {}).rollout?.waves ?? [];
     return wave?.gateways?.[0]?.look;
@@ -597,25 +550,13 @@ suite('the parts of an object that are kept', () => {
 });
 
 suite('after a rollback', () => {
-  const rollout = rolloutStatusOf({
-    number: 7,
-    phase: 'RolledBack',
-    commit: NEW,
-    revision,
-    stableCommit: OLD,
-    stableRevision: revision,
-    verified: 1,
-    total: 1,
-    plan: planOf([]),
-    message: 'm',
-    admission: [{ wave: 'rest', members: 'all', admitted: '' }],
-  });
-  const counts = { summary: '', total: 1, synced: 1, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0 };
+  const all = { verified: 1, total: 1, plan: planOf([]), admission: admissionOf('', 'rest') };
+  const rollout = release({ phase: 'RolledBack', message: 'm', ...all });
   const status = {
     rollout,
     conditions: ready('False', 'RolloutRolledBack', 'm'),
     lastSyncCommit: NEW,
-    gateways: { ...counts, skewed: 0 },
+    gateways: gatewayCountsOf({ total: 1, synced: 1 }),
     discoveredGateways: [gateway('a')],
   };
   const reports = [syncReportOf({ metadata: { name: 'a' }, status: { commit: OLD, revision, rollout: 7 } })];
@@ -638,7 +579,7 @@ suite('after a rollback', () => {
 });
 
 test('a commit that its preview stopped is not the one that the gateways have', () => {
-  const stopped = rolloutStatusOf({ phase: 'Stopped', previewFailure: 'x', commit: NEW, stableCommit: OLD });
+  const stopped = release({ phase: 'Stopped', previewFailure: 'x' });
   const status = { conditions: ready('False', 'PreviewFailed'), lastSyncCommit: NEW };
   const { commit, keeps, backOn } = resourceView(gatewaySync({ ...status, rollout: stopped }), {});
   assert.deepEqual([commit, keeps, backOn], [NEW, OLD, undefined]);
@@ -697,53 +638,25 @@ suite('the whole view', () => {
   });
 
   test('of a rollout has its position, and explains the resource while that waits for it', () => {
-    const rollout = rolloutStatusOf({
-      number: 7,
-      phase: 'Stopped',
-      summary: 's',
-      commit: NEW,
-      stableCommit: OLD,
-      startedAt: 'then',
-      nextCommit: 'c',
-      message: 'm',
-      plan: 'other',
-      admission: [],
-    });
+    const told = { summary: 's', startedAt: 'then', nextCommit: 'c', message: 'm' };
+    const rollout = release({ phase: 'Stopped', ...told, plan: 'other' });
     const given = { ...status, rollout, conditions: ready('False', 'RolloutStopped', 'short') };
     const { rollout: view, says, state } = resourceView(gatewaySync(given), {});
     assert.deepEqual([says, state], ['m', 'failed']);
-    assert.deepEqual(view, {
-      number: 7,
-      phase: 'Stopped',
-      summary: 's',
-      commit: NEW,
-      stableCommit: OLD,
-      startedAt: 'then',
-      nextCommit: 'c',
-      message: 'm',
-      waves: [],
-    });
+    assert.deepEqual(view, { number: 7, phase: 'Stopped', commit: NEW, stableCommit: OLD, ...told, waves: [] });
     assert.equal(resourceView(gatewaySync({ ...given, conditions: ready('False', 'X', 'own') }), {}).says, 'own');
   });
 
   test('counts paused gateways and dry runs', () => {
     const says = (total: number, synced: number, other: object) =>
-      resourceView(gatewaySync({ ...status, gateways: { summary: '', ...none, total, synced, ...other } }), {}).says;
+      resourceView(gatewaySync({ ...status, gateways: gatewayCountsOf({ total, synced, ...other }) }), {}).says;
     assert.equal(says(1, 1, {}), 'the gateway has it');
     assert.equal(says(2, undefined as never, {}), 'all 2 gateways have it', 'an older controller counted');
     assert.equal(says(3, 1, { paused: 1, dryRun: 1 }), '1 of 3 gateways have it, 1 paused, 1 in a dry run');
   });
 
   test('of a gateway uses the labels of its pod in its own namespace', () => {
-    const rollout = rolloutStatusOf({
-      number: 7,
-      phase: 'Progressing',
-      wave: 'canary',
-      commit: NEW,
-      stableCommit: OLD,
-      plan: planOf(waves),
-      admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })),
-    });
+    const rollout = release({ wave: 'canary', plan: planOf(waves), admission: admissionOf('', 'canary', 'rest') });
     const pods = ['other', 'gateways'].map((namespace) => ({
       metadata: { name: 'a', namespace, uid: namespace, labels: { tier: namespace === 'gateways' ? 'canary' : 'x' } },
     }));
@@ -757,15 +670,7 @@ suite('the whole view', () => {
 
   test('of a wave has its gateways in the order of admission', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
-    const rollout = rolloutStatusOf({
-      number: 7,
-      phase: 'Progressing',
-      wave: 'rest',
-      commit: NEW,
-      stableCommit: OLD,
-      plan: planOf([]),
-      admission: [{ wave: 'rest', members: 'all', admitted: '' }],
-    });
+    const rollout = release({ wave: 'rest', plan: planOf([]), admission: admissionOf('', 'rest') });
     const given = { ...status, rollout, discoveredGateways: names.map((name) => gateway(name)) };
     const [wave] = resourceView(gatewaySync(given), {}).rollout?.waves ?? [];
     const inOrder = names.toSorted((a, b) => (rolloutKey(a, a) < rolloutKey(b, b) ? -1 : 1));
@@ -782,16 +687,9 @@ suite('the whole view', () => {
 suite('a command of kubectl stoker', () => {
   const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: 'then' });
   const history = [entry(OLD, 'v1'), entry(`c1${OLD}`, 'v0'), entry(`c2${OLD}`, 'c2')];
-  const rollout = {
-    commit: OLD,
-    revision,
-    stableCommit: OLD,
-    stableRef: 'v1',
-    stableRevision: revision,
-    phase: 'Complete',
-  };
+  const rollout = release({ phase: 'Complete', commit: OLD, stableRef: 'v1' });
   const resource = (changes: Partial<RolloutStatus> = {}) =>
-    gatewaySync({ rollout: { ...rollout, ...changes } as RolloutStatus, history });
+    gatewaySync({ rollout: { ...rollout, ...changes }, history });
   const inProgress = resource({ commit: NEW, phase: 'Progressing' });
 
   test('to roll back leads to a commit of the history, and to the stable one only during a rollout', () => {
@@ -847,7 +745,7 @@ suite('a command of kubectl stoker', () => {
 
   test('names the revision if its commit is in the history with several revisions of spec.sync', () => {
     const other = { ...entry(OLD, 'v1'), revision: 'other' };
-    const status = { rollout: { ...rollout, stableCommit: `c1${OLD}` } as RolloutStatus };
+    const status = { rollout: { ...rollout, stableCommit: `c1${OLD}` } };
     const both = gatewaySync({ ...status, history: [entry(OLD, 'v1'), other, entry(`c1${OLD}`, 'v0')] });
     const ways = historyView(both).map(({ to }) => to);
     assert.deepEqual(ways, [OLD, `${OLD}/other`, `c1${OLD}`]);
@@ -861,7 +759,7 @@ suite('a command of kubectl stoker', () => {
   });
 
   test('to approve names the release that waits or is in progress', () => {
-    const approved = (changes: Partial<RolloutStatus>) => toApprove({ ...rollout, ...changes } as RolloutStatus);
+    const approved = (changes: Partial<RolloutStatus>) => toApprove({ ...rollout, ...changes });
     assert.equal(approved({}), undefined);
     assert.deepEqual(approved({ nextCommit: NEW, nextRevision: 'r2' }), { commit: NEW, revision: 'r2' });
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
@@ -870,7 +768,7 @@ suite('a command of kubectl stoker', () => {
   });
 
   test('to retry names the commit that was given up', () => {
-    const retried = (changes: Partial<RolloutStatus>) => toRetry({ ...rollout, ...changes } as RolloutStatus);
+    const retried = (changes: Partial<RolloutStatus>) => toRetry({ ...rollout, ...changes });
     assert.equal(retried({}), undefined);
     assert.equal(retried({ phase: 'Stopped' }), OLD);
     assert.equal(retried({ nextCommit: NEW, givenUp: [`x r`, `${NEW} r`] }), NEW);

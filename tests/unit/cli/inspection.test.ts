@@ -11,12 +11,12 @@ import {
   repositoryPatch,
   SharedAnswers,
 } from '../../../cli/fleet/inspection.ts';
-import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { Answer, InspectedChange } from '../../../shared/api/inspection.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { omit } from '../../../shared/domain/objects.ts';
 import { gatewaySyncOf, syncReportOf } from '../../support/objects.ts';
+import { hostOf } from './host-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 
@@ -261,15 +261,6 @@ suite('a patch for the repository', () => {
       { path, source, kind, reason, leftOut: why },
     ]);
   });
-});
-
-const hostOf = (columns: number | undefined): Host => ({
-  print: () => {},
-  note: () => {},
-  columns,
-  hasColours: false,
-  confirm: undefined,
-  now: () => 0,
 });
 
 const viewOf = (answers: Record<string, Answer>): InspectionView => ({

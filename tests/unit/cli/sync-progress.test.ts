@@ -5,7 +5,7 @@ import { type Asked, barsIn, judgeProgress, missingIn } from '../../../cli/fleet
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
-import { gatewaySyncOf, rolloutStatusOf } from '../../support/objects.ts';
+import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const REVISION = syncRevision(gatewaySyncOf().spec.sync);
@@ -16,17 +16,7 @@ const request = (outcome: 'Pending' | 'Applied' | 'Ignored' | 'Superseded', mess
 const ready = (status: Condition['status'], message: string) => ({
   conditions: [{ type: 'Ready', status, reason: 'x', message, lastTransitionTime: asked.at }],
 });
-const counts = {
-  summary: '',
-  total: 2,
-  synced: 1,
-  pending: 0,
-  error: 1,
-  missingSidecar: 0,
-  paused: 0,
-  dryRun: 0,
-  skewed: 0,
-};
+const counts = gatewayCountsOf({ total: 2, synced: 1, error: 1 });
 
 interface Given {
   id?: string;

@@ -36,17 +36,7 @@ function gatewaySync(gateways: DiscoveredGateway[], spec: Partial<SpecInput> = {
       observedGeneration: 1,
       lastSyncCommit: COMMIT,
       discoveredGateways: gateways,
-      gateways: {
-        summary: '',
-        total,
-        synced,
-        pending: 0,
-        error: 0,
-        missingSidecar: 0,
-        paused: 0,
-        dryRun: 0,
-        skewed: 0,
-      },
+      gateways: gatewayCountsOf({ total, synced }),
       conditions: [
         { type: 'Ready', status: 'True', reason: 'Synced', message: 'x', lastTransitionTime: '2026-01-01T00:00:00Z' },
       ],
