@@ -7,18 +7,28 @@ import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi } from '../support/cluster.ts';
 import { applyGatewaySync, SYNC } from '../support/gateway-syncs.ts';
-import { gatewaySyncOf } from '../support/objects.ts';
+import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf } from '../support/objects.ts';
 import { digestFor } from '../support/planned-fleet.ts';
 
 export const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
 export const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
-const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
 /** Of the spec as it is stored, with its defaults. */
 export const revision = syncRevision(gatewaySyncOf({ spec: { sync: SYNC } }).spec.sync);
 
 type Gateway = NonNullable<GatewaySyncStatus['discoveredGateways']>[number];
 
 export const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+
+/** Makes the status of a rollout from `OLD` to `NEW`. */
+export const releaseOf = (changes: Partial<RolloutStatus>): RolloutStatus =>
+  rolloutStatusOf({
+    commit: NEW,
+    revision,
+    stableCommit: OLD,
+    stableRef: 'v1.3.0',
+    stableRevision: revision,
+    ...changes,
+  });
 
 /** Writes a GatewaySync and its status as if the controller had already reconciled it. */
 export async function writeResource(
@@ -74,11 +84,8 @@ export function statusOf(
   const counts = {
     total: gateways.length,
     synced: count('Synced'),
-    pending: count('Pending'),
     error: count('Error'),
     missingSidecar: count('MissingSidecar'),
-    paused: count('Paused'),
-    dryRun: count('DryRun'),
     skewed: count('Skewed'),
   };
   return {
@@ -86,7 +93,7 @@ export function statusOf(
     lastSyncCommit: NEW,
     lastSyncTime: minutesAgo(9),
     discoveredGateways: gateways,
-    gateways: { ...NONE, ...counts, summary: `${counts.synced}/${counts.total} synced` },
+    gateways: gatewayCountsOf({ ...counts, summary: `${counts.synced}/${counts.total} synced` }),
     conditions: [{ type: 'Ready', status: ready, reason, message, lastTransitionTime: minutesAgo(9) }],
   };
 }
@@ -97,28 +104,20 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
   const plan = [{ name: 'canary', gateways: 1 }];
   const [first = ''] = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
   const message = `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`;
-  const rollout: RolloutStatus = {
+  const rollout = releaseOf({
     number: 5,
     phase: 'RolledBack',
     summary: 'rolled back',
     message,
     startedAt: minutesAgo(3),
-    commit: NEW,
-    ref: 'main',
-    revision,
-    stableCommit: OLD,
-    stableRef: 'v1.3.0',
-    stableRevision: revision,
-    admitted: 0,
     verified: 2,
-    failed: 0,
     total: 2,
     plan: planOf(plan),
     admission: [
       { wave: 'canary', members: first, admitted: '' },
       { wave: 'rest', members: 'all', admitted: '' },
     ],
-  };
+  });
   for (const { podName, syncedCommit } of gateways)
     await writeReport(namespace, podName, { commit: syncedCommit, rollout: 5 });
   const history = [
@@ -142,33 +141,17 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   const keys = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
   const upTo = (count: number) => keys[count - 1] ?? '';
   const admitted = 8;
-  const rollout: RolloutStatus = {
+  const counts = { total: 26, reported: 26, unchanged: 5, failing: 0, files: 21 };
+  const rollout = releaseOf({
     number: 4,
     phase: 'Progressing',
     wave: 'early',
     summary: 'early 4/10',
     startedAt: minutesAgo(16),
-    commit: NEW,
-    ref: 'main',
-    revision,
-    stableCommit: OLD,
-    stableRef: 'v1.3.0',
-    stableRevision: revision,
     admitted,
     verified: 6,
-    failed: 0,
     total: 26,
-    preview: {
-      commit: NEW,
-      ref: 'main',
-      revision,
-      startedAt: minutesAgo(16),
-      total: 26,
-      reported: 26,
-      unchanged: 5,
-      failing: 0,
-      files: 21,
-    },
+    preview: { commit: NEW, ref: 'main', revision, startedAt: minutesAgo(16), ...counts },
     plan: planOf(waves),
     admission: [
       { wave: 'canary', members: upTo(2), admitted: upTo(2) },
@@ -176,7 +159,7 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
       { wave: 'main', members: upTo(24), admitted: '' },
       { wave: 'rest', members: 'all', admitted: '' },
     ],
-  };
+  });
   const keyOf = (gateway: Gateway) => rolloutKey(gateway.name, gateway.podName);
   const isIn = (gateway: Gateway, count: number) => keyOf(gateway) <= upTo(count);
   const placed = gateways.map((gateway) => {
@@ -243,6 +226,7 @@ export async function writeExampleFleet(namespace: string): Promise<void> {
     message:
       'the pod was created while injection was not available; delete it so that its replacement gets the sidecar',
   } as const;
+  const behind = { syncStatus: 'Skewed', syncedCommit: OLD } as const;
   await Promise.all([
     writeRollout(namespace, 'plant-north'),
     writeResource(
@@ -277,13 +261,7 @@ export async function writeExampleFleet(namespace: string): Promise<void> {
     writeResource(
       { namespace, name: 'laboratory' },
       {
-        status: statusOf(
-          many('bench', 6, {
-            2: { syncStatus: 'Skewed', syncedCommit: OLD },
-            5: { syncStatus: 'Skewed', syncedCommit: OLD },
-          }),
-          ['Unknown', 'Syncing', '4/6 synced'],
-        ),
+        status: statusOf(many('bench', 6, { 2: behind, 5: behind }), ['Unknown', 'Syncing', '4/6 synced']),
       },
     ),
   ]);

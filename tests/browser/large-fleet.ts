@@ -5,8 +5,7 @@ import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { corePath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../support/cluster.ts';
 import { injectedPod } from '../support/gateway-pods.ts';
-import { rolloutStatusOf } from '../support/objects.ts';
-import { gatewaysOf, minutesAgo, NEW, OLD, revision, statusOf, writeResource } from './example-fleet.ts';
+import { gatewaysOf, minutesAgo, OLD, releaseOf, revision, statusOf, writeResource } from './example-fleet.ts';
 
 const LISTED = 200;
 const waves = [
@@ -49,18 +48,13 @@ export async function writeLargeFleet({ namespace, name, count }: { namespace: s
   const failed = gateways.filter(({ syncStatus }) => syncStatus === 'Error');
   const summary = `early ${admitted - failed.length}/${Math.round(count * 0.19)}`;
   const message = `waiting for ${failed[0]?.name ?? 'a gateway'} in wave early since ${minutesAgo(2)}`;
-  const rollout = rolloutStatusOf({
+  const rollout = releaseOf({
     number: 4,
     phase: 'Progressing',
     wave: 'early',
     summary,
     message,
     startedAt: minutesAgo(16),
-    commit: NEW,
-    revision,
-    stableCommit: OLD,
-    stableRef: 'v1.3.0',
-    stableRevision: revision,
     admitted,
     verified: admitted - failed.length,
     total: count,

@@ -120,13 +120,6 @@ suite('kubectl stoker check', () => {
     for (const each of directories) assert.equal((await stat(each)).mode & 0o777, 0o755, each);
   });
 
-  test('names the quotes that a mode needs', async (t) => {
-    const { check } = await startRepository(t);
-    const number = 600 as unknown as string;
-    const { status, notes } = await check([], { mappings: [mapping('shared', 'config', { mode: number })] });
-    assert.deepEqual([status, /\.mode: must be four octal digits in quotes/.test(notes)], [1, true], notes);
-  });
-
   test('lists the files with their sources', async (t) => {
     const { check } = await startRepository(t);
     const labels = ['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge'];

@@ -7,6 +7,7 @@ import { isWaitOver, plannableCommit } from '../../../cli/fleet/plan-candidate.t
 import { detailOf } from '../../../cli/ui/views.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { changing, NEW, OLD, planned, unchanged } from '../../support/planned-fleet.ts';
+import { hostOf } from './host-of.ts';
 
 const LATER = { phase: 'Rehearsing', waitsFor: 'Rehearsal', commit: NEW, nextCommit: undefined };
 const later = (rollout: object = {}) => {
@@ -33,8 +34,7 @@ suite('a phase and a reason of a newer version', () => {
     const { gatewaySync, beyond } = later();
     const view = resourceView(gatewaySync, beyond);
     assert.deepEqual([view.reason, view.rollout?.phase, view.gateways.length], ['Rehearsed', 'Rehearsing', 2]);
-    const host = { print: () => {}, note: () => {}, columns: 100, hasColours: false, confirm: undefined, now: () => 0 };
-    assert.match(drawResource(view, host).join('\n'), /it rehearses/);
+    assert.match(drawResource(view, hostOf(100)).join('\n'), /it rehearses/);
     const { detail, gateways } = detailOf(gatewaySync, beyond);
     assert.deepEqual([detail.rollout?.phase, gateways.length], ['Rehearsing', 2]);
     assert.match(detail.plan?.says ?? '', /would change 1 of 2 gateways/);

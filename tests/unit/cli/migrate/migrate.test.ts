@@ -22,7 +22,7 @@ suite('kubectl stoker migrate', () => {
   test('converts manifests as expected, each with a valid spec', slow, async () => {
     const files = await readdir(manifests);
     assert.deepEqual(files, await readdir(expected));
-    assert.ok(files.length >= 4);
+    assert.ok(files.length >= 3);
     for (const file of files) {
       const options = OPTIONS[file] ?? [];
       const { status, output, notes } = await runCli(['migrate', '--file', path.join(manifests, file), ...options]);
