@@ -169,12 +169,6 @@ export const FAULTS: readonly Fault[] = [
     level: 'warning',
   },
   {
-    name: 'an empty value in a Secret',
-    change: [{ patch: `${at.secrets()}/git`, with: { data: { token: '' } } }],
-    check: 'gatewaysync/secret',
-    level: 'failed',
-  },
-  {
     name: 'an event about an unavailable volume',
     change: [
       event({ kind: 'Pod', name: POD_NAME }, 'FailedAttachVolume', 'Multi-Attach error'),

@@ -255,15 +255,4 @@ suite('kubectl stoker status shows one resource', () => {
     assert.match(bare, /\n\n {2}▶ canary/);
     assert.doesNotMatch(bare, /▒/);
   });
-
-  test('in lines that continue below their own label', () => {
-    const lines = textOf(drawResource({ ...plain, source: 'Spec', says: 'a b '.repeat(20) }, hostOf(40)));
-    assert.match(lines[0] ?? '', /^✔ gateways\/press: a b/);
-    assert.match(lines[1] ?? '', /^ {2}\w \w/);
-    assert.ok(lines.includes('  follows    main, set in spec.git.ref'), lines.join('\n'));
-    const narrow = textOf(drawResource({ ...plain, source: 'Spec' }, hostOf(33)));
-    assert.deepEqual(narrow.slice(narrow.indexOf('  follows    main, set in')).slice(0, 2), [
-      ...['  follows    main, set in', '             spec.git.ref'],
-    ]);
-  });
 });

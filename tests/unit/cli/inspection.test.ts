@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawDiff, drawInspection } from '../../../cli/commands/draw-inspection.ts';
+import { drawInspection } from '../../../cli/commands/draw-inspection.ts';
 import type { AgentPod } from '../../../cli/fleet/agent-state.ts';
 import {
   type Askable,
@@ -11,7 +11,6 @@ import {
   repositoryPatch,
   SharedAnswers,
 } from '../../../cli/fleet/inspection.ts';
-import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { Answer, InspectedChange } from '../../../shared/api/inspection.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { omit } from '../../../shared/domain/objects.ts';
@@ -364,13 +363,5 @@ suite('the output of diff and drift', () => {
     assert.equal(said('diff', { problem: 'no disk' }), 'a: no disk');
     const unknown = omit(answer(), 'commit', 'ref');
     assert.equal(drawInspection(viewOf({ a: unknown as Answer }), hostOf(undefined))[0], 'a: it would change nothing');
-  });
-
-  test('has the same colors as git', () => {
-    const ink = inkFor(true);
-    const lines = drawDiff('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- a\n+diff --git\n y\n', ink);
-    const bold = ['diff --git a/x b/x', '--- a/x', '+++ b/x'].map((line) => ink('bold', line));
-    const body = [ink('cyan', '@@ -1 +1 @@'), ink('red', '--- a'), ink('green', '+diff --git'), ' y'];
-    assert.deepEqual(lines, [...bold, ...body]);
   });
 });

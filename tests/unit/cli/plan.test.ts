@@ -46,24 +46,10 @@ suite('the plan of a preview', () => {
       ],
     );
     assert.deepEqual(podsOf(view.unchanged), ['d']);
-    assert.deepEqual(view.counts, {
-      gateways: 4,
-      changed: 3,
-      failing: 0,
-      silent: 0,
-      unchanged: 1,
-      done: 0,
-      skipped: 0,
-      files: 5,
-    });
-    assert.deepEqual(
-      view.waves?.map(({ name, gateways, changed }) => [name, gateways, changed]),
-      [
-        ['canary', 1, 1],
-        ['shops', 3, 2],
-        ['rest', 0, 0],
-      ],
-    );
+    const others = { failing: 0, silent: 0, done: 0, skipped: 0 };
+    assert.deepEqual(view.counts, { gateways: 4, changed: 3, unchanged: 1, files: 5, ...others });
+    const waves = view.waves?.map(({ name, gateways, changed }) => `${name} ${gateways} ${changed}`);
+    assert.deepEqual(waves, ['canary 1 1', 'shops 3 2', 'rest 0 0']);
     assert.equal(view.groups[0]?.gateways[0]?.wave, 'canary');
   });
 
@@ -543,13 +529,9 @@ suite('the plan of a ref', () => {
   });
 
   test('groups gateways whose responses are identical', () => {
-    const gateways = ['a', 'b', 'c', 'd', 'e', 'f'].map((pod, index) => ({
-      name: pod,
-      pod,
-      status: 'Synced',
-      profile: 'p',
-      wave: index ? 'rest' : 'canary',
-    }));
+    const gateways = [...'abcdef'].map((pod) => {
+      return { name: pod, pod, status: 'Synced', profile: 'p', wave: pod === 'a' ? 'canary' : 'rest' };
+    });
     const plan = planOfAnswers(
       {
         ...view,
@@ -573,17 +555,10 @@ suite('the plan of a ref', () => {
       ],
     );
     assert.deepEqual([plan.ref, plan.commit, plan.sampledFrom], ['next', NEW, 9]);
-    assert.deepEqual(
-      plan.waves?.map(({ name, gateways: number }) => [name, number]),
-      [
-        ['canary', 1],
-        ['rest', 5],
-      ],
-    );
-    assert.deepEqual(
-      [plan.failing[0]?.why, plan.silent[0]?.why, podsOf(plan.unchanged)],
-      ['no label', 'no response', ['d']],
-    );
+    const waves = plan.waves?.map(({ name, gateways: number }) => `${name} ${number}`);
+    assert.deepEqual(waves, ['canary 1', 'rest 5']);
+    const others = [plan.failing[0]?.why, plan.silent[0]?.why, podsOf(plan.unchanged)];
+    assert.deepEqual(others, ['no label', 'no response', ['d']]);
   });
 
   test('groups identical contents from different sources, and omits completed pods', () => {

@@ -79,15 +79,6 @@ suite('the output of kubectl stoker trace', () => {
     ]);
   });
 
-  test('lists gateways without the commit, and the reason', () => {
-    const discoveredGateways = [
-      gateway('a', { lastSyncTime: at('10.900') }),
-      gateway('b', { syncStatus: 'Error', syncedCommit: 'old', message: 'the volume is full' }),
-    ];
-    const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('10'), discoveredGateways }), [applied, resolved]);
-    assert.deepEqual(view?.missing, ['b does not have c0ffee11 (Error): the volume is full']);
-  });
-
   test('has the times of the gateways that the status only counts, from their reports', () => {
     const status = {
       ...pushed,
@@ -247,10 +238,10 @@ suite('the delivery of a trace', () => {
     const discoveredGateways = [
       gateway('a', { lastSyncTime: at('09.999') }),
       gateway('b', { lastSyncTime: at('10.000') }),
-      gateway('c', {}),
+      gateway('c', { syncStatus: 'Error', message: 'the volume is full' }),
     ];
     const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10'), discoveredGateways }), []);
-    assert.deepEqual(view?.missing, ['a already had c0ffee11', 'c does not have c0ffee11 (Synced)']);
+    assert.deepEqual(view?.missing, ['a already had c0ffee11', 'c does not have c0ffee11 (Error): the volume is full']);
     assert.deepEqual(view?.moments.map(({ what, gateway: name }) => [what, name]).at(-1), ['b has it on disk', 'b']);
   });
 

@@ -64,31 +64,15 @@ suite('the data for the page', () => {
     const large = cardOf(gatewaySync(names.map((name) => gateway(name))), {});
     assert.deepEqual([large.looks, large.lookCounts], [[], { new: 201 }]);
     const unknown = gatewaySync([gateway('a')]);
-    const counts = gatewayCountsOf({
-      total: 1_000,
-      synced: 990,
-      error: 2,
-      missingSidecar: 1,
-      skewed: 3,
-      pending: 3,
-      paused: 1,
-    });
-    const status = { ...unknown.status, gateways: counts };
-    const countsOf = (rollout?: RolloutStatus) =>
-      cardOf({ ...unknown, status: { ...status, ...(rollout && { rollout }) } }, {}).lookCounts;
+    const parts = { error: 2, missingSidecar: 1, skewed: 3, pending: 3, paused: 1 };
+    const status = { ...unknown.status, gateways: gatewayCountsOf({ total: 1_000, synced: 990, ...parts }) };
+    const countsOf = (phase?: RolloutStatus['phase']) => {
+      const rollout = phase && rolloutStatusOf({ phase, total: 1_000, admitted: 100, verified: 60, failed: 2 });
+      return cardOf({ ...unknown, status: { ...status, ...(rollout && { rollout }) } }, {}).lookCounts;
+    };
     assert.deepEqual(countsOf(), { failed: 3, onItsWay: 6, new: 990, old: 1 });
-    const numbers = { total: 1_000, admitted: 100, verified: 60, failed: 2 };
-    assert.deepEqual(countsOf(rolloutStatusOf({ ...numbers, phase: 'Progressing' })), {
-      failed: 2,
-      onItsWay: 38,
-      new: 60,
-      old: 900,
-    });
-    assert.deepEqual(countsOf(rolloutStatusOf({ ...numbers, phase: 'RollingBack' })), {
-      failed: 3,
-      onItsWay: 6,
-      old: 991,
-    });
+    assert.deepEqual(countsOf('Progressing'), { failed: 2, onItsWay: 38, new: 60, old: 900 });
+    assert.deepEqual(countsOf('RollingBack'), { failed: 3, onItsWay: 6, old: 991 });
   });
 
   test('names the first gateways of a group, and lists the differences of a few', () => {
