@@ -61,15 +61,8 @@ suite('kubectl stoker plan shows', () => {
     ]);
   });
 
-  test('one line if nothing changes, or no commit waits', () => {
-    const { view, gatewaySync } = planFor([unchanged('a')]);
-    assert.equal(drawPlan(view, host())[0], '✔ gateways/plant: main (bbbbbbbb) would change nothing on 1 gateway');
-    assert.deepEqual(drawPlan(emptyPlan(gatewaySync, { says: 'no commit waits' }), host()), [
-      '✔ gateways/plant: no commit waits',
-    ]);
-  });
-
   test('a short hash if the ref is a commit', () => {
+    assert.match(drawPlan(planFor([unchanged('a')]).view, host())[0] ?? '', /: main \(bbbbbbbb\) would change nothing/);
     const { view, gatewaySync, beyond } = planFor([unchanged('a')], { preview: { ref: NEW } });
     assert.equal(drawPlan(view, host())[0], '✔ gateways/plant: bbbbbbbb would change nothing on 1 gateway');
     assert.match(drawPlanMarkdown(withoutValues(view, gatewaySync, beyond)), /\n`bbbbbbbb` would change nothing/);
@@ -219,11 +212,6 @@ suite('the Markdown of a plan', () => {
     assert.match(
       drawPlanMarkdown(view),
       /\n1 of 9 gateways were queried: `` a`b\|<i> \(bbbbbbbb\) `` would change nothing on 1 gateway\.\n/,
-    );
-    const { gatewaySync } = planFor([]);
-    assert.equal(
-      drawPlanMarkdown(emptyPlan(gatewaySync, { says: 'no commit waits' })),
-      '### Plan of `gateways/plant`\n\nno commit waits.\n',
     );
   });
 
