@@ -36,16 +36,25 @@ const SCENARIOS = Object.entries(CHANGES).map(([what, [expected, change]]) => {
   return { what, expected, findings: changed(change) };
 });
 
-/** Differences to the findings in a healthy installation. */
+/** Differences to the findings in a healthy installation. A problem usually replaces a success of the same check. */
 function newsOf(findings: readonly Finding[]): string {
-  const checksOf = (each: readonly Finding[]) => each.map(({ check }) => check);
   const added = without(findings.map(line), HEALTHY.map(line));
-  const missing = without(checksOf(HEALTHY), checksOf(findings));
+  const problems = added.map((each) => each.split(' ')).flatMap(([level, check = '']) => (level === 'ok' ? [] : check));
+  const gone = without(HEALTHY.map(line), findings.map(line)).map((each) => each.replace('ok ', ''));
+  const missing = without(gone, problems);
+  const isHealthy = (check: string) => HEALTHY.some((each) => each.check === check);
+  const still = new Set(problems.filter((check) => isHealthy(check) && !gone.includes(check)));
   const counted = [...new Set(added)].map((each) => {
     const count = added.filter((other) => other === each).length;
     return count > 1 ? `${count} × ${each}` : each;
   });
-  return [...counted, ...(missing.length > 0 ? [`without ${missing.join(' ')}`] : [])].join(', ') || 'nothing';
+  return (
+    [
+      ...counted,
+      ...(missing.length > 0 ? [`without ${missing.join(' ')}`] : []),
+      ...(still.size > 0 ? [`besides ok ${[...still].join(' ')}`] : []),
+    ].join(', ') || 'nothing'
+  );
 }
 
 /** Checks that a page and its anchor exist. */
