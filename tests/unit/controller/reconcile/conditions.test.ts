@@ -401,7 +401,7 @@ suite('the conditions of a resource', () => {
       const verdicts = judge(given);
       assert.deepEqual(codesOf(verdicts), { ...healthy, ...codes });
       const [first = 'Ready'] = Object.keys(codes) as (keyof Verdicts)[];
-      assert.ok(verdicts[first]?.message.includes(fact), verdicts[first]?.message);
+      assert.ok(verdicts[first]?.message.includes(fact), fact);
     });
 
   test('keep their message and generation while the host is queried', () => {

@@ -13,6 +13,18 @@ import { gatewaySpecOf } from '../../../support/objects.ts';
 const commit = 'a'.repeat(40);
 const now = Date.parse('2026-01-01T00:00:00Z');
 
+const pod = {
+  namespace: 'ns',
+  name: 'gateway-0',
+  uid: 'pod',
+  crName: 'app',
+  gatewayName: 'edge',
+  profile: 'default',
+  serviceAccountName: 'default',
+  sidecar: 'present' as const,
+  live: true,
+};
+
 /** A resource at rest on a commit, with or without polling. */
 function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatewaySync {
   return {
@@ -40,6 +52,12 @@ function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatew
       ],
     },
   };
+}
+
+/** The status and reason of a condition. */
+function stateIn({ conditions }: GatewaySyncStatus, type: string): string | undefined {
+  const condition = conditions?.find((candidate) => candidate.type === type);
+  return condition && `${condition.status} ${condition.reason}`;
 }
 
 function decideFor(
@@ -109,24 +127,9 @@ suite('a git server that is unavailable', () => {
 
 suite('while the git server is queried', () => {
   const asking = (forMs: number) => ({ kind: 'querying' as const, forMs });
-  const pod = {
-    namespace: 'ns',
-    name: 'gateway-0',
-    uid: 'pod',
-    crName: 'app',
-    gatewayName: 'edge',
-    profile: 'default',
-    serviceAccountName: 'default',
-    sidecar: 'present' as const,
-    live: true,
-  };
   const request = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
   const asked = () => ({ ...observed(), request });
   const fresh = () => ({ ...observed(), status: {} });
-  const find = (status: GatewaySyncStatus, type: string) => {
-    const condition = status.conditions?.find((candidate) => candidate.type === type);
-    return condition && `${condition.status} ${condition.reason}`;
-  };
 
   test('a quick response is awaited, so that one write is enough', () => {
     for (const [gatewaySync, patience] of [
@@ -142,20 +145,15 @@ suite('while the git server is queried', () => {
 
   test('a pod without its sidecar can be in a namespace without the label', () => {
     const { status } = decideFor(observed(), refs, { missing: [pod], isLabelRequired: true });
-    assert.match(
-      status.discoveredGateways?.[0]?.message ?? '',
-      /or its namespace lacks the label sync\.io\/injection=enabled/,
-    );
-    const injected = status.conditions?.find(({ type }) => type === 'SidecarInjected');
-    assert.match(injected?.message ?? '', /or the namespace lacks the label sync\.io\/injection=enabled/);
+    assert.match(status.discoveredGateways?.[0]?.message ?? '', /lacks the label sync\.io\/injection=enabled/);
   });
 
   test('a request waits, and Ready is Unknown', () => {
     const { status } = decideFor(asked(), asking(1_000));
     assert.equal(status.lastRequest?.outcome, 'Pending');
     assert.equal(status.refResolutionStatus, 'Resolving');
-    assert.equal(find(status, 'Ready'), 'Unknown Resolving');
-    assert.equal(find(status, 'RefResolved'), 'True Resolved');
+    assert.equal(stateIn(status, 'Ready'), 'Unknown Resolving');
+    assert.equal(stateIn(status, 'RefResolved'), 'True Resolved');
     assert.equal(status.lastSyncCommit, commit);
     const again = decideFor({ ...asked(), status }, asking(2_000));
     assert.deepEqual([again.holdForMs, again.status], [0, status], 'nothing more is written');
@@ -171,10 +169,10 @@ suite('while the git server is queried', () => {
       ],
     );
     assert.equal(status.gateways?.total, 2);
-    assert.equal(find(status, 'SidecarInjected'), 'False MissingSidecar');
-    assert.equal(find(status, 'AllGatewaysSynced'), 'False MissingSidecar');
+    assert.equal(stateIn(status, 'SidecarInjected'), 'False MissingSidecar');
+    assert.equal(stateIn(status, 'AllGatewaysSynced'), 'False MissingSidecar');
     assert.doesNotMatch(JSON.stringify(status), /label/);
-    assert.equal(find(status, 'RefResolved'), 'Unknown Resolving');
+    assert.equal(stateIn(status, 'RefResolved'), 'Unknown Resolving');
     assert.equal(status.observedGeneration, undefined, 'agents wait');
     const byDefault = { ...fresh(), status: { observedGeneration: -1 } };
     assert.equal(decideFor(byDefault, asking(5_000)).status.observedGeneration, -1, 'and so does kstatus');
@@ -186,7 +184,7 @@ suite('while the git server is queried', () => {
     const { status } = decideFor(edited, asking(1_000), { pods: [pod], accessProblems });
     assert.equal(status.observedGeneration, 1);
     assert.equal(status.gateways?.total, 1);
-    assert.equal(find(status, 'AgentAccess'), 'False ForeignRoleBinding');
+    assert.equal(stateIn(status, 'AgentAccess'), 'False ForeignRoleBinding');
   });
 
   test('again after a failure, the failure stays, and the fleet continues', () => {
@@ -196,8 +194,8 @@ suite('while the git server is queried', () => {
     assert.deepEqual([holdForMs, status], [0, waiting], 'a retry writes nothing');
     const grown = decideFor(failed, asking(0), { pods: [pod] }).status;
     assert.equal(grown.gateways?.total, 1);
-    assert.equal(find(grown, 'Ready'), 'False GitUnreachable');
-    assert.equal(find(grown, 'AllGatewaysSynced'), 'Unknown Syncing');
+    assert.equal(stateIn(grown, 'Ready'), 'False GitUnreachable');
+    assert.equal(stateIn(grown, 'AllGatewaysSynced'), 'Unknown Syncing');
   });
 });
 
@@ -242,46 +240,31 @@ suite("a ref that the git server doesn't show yet", () => {
 
 suite('agents that lack Secrets or permissions', () => {
   const accessProblems = [{ reason: 'ForeignRoleBinding' as const, message: 'it was made by somebody else' }];
-  const pod = {
-    namespace: 'ns',
-    name: 'gateway-0',
-    uid: 'pod',
-    crName: 'app',
-    gatewayName: 'edge',
-    profile: 'default',
-    serviceAccountName: 'default',
-    sidecar: 'present' as const,
-    live: true,
-  };
   const reasonsOf = (rest: Partial<Observation>) => {
     const { status, transitions } = decideFor(observed(), refs, rest);
-    const find = (type: string) => status.conditions?.find((condition) => condition.type === type);
-    return {
-      access: find('AgentAccess')?.reason,
-      ready: `${find('Ready')?.status} ${find('Ready')?.reason}`,
-      events: transitions.map(({ reason }) => reason),
-    };
+    const events = transitions.map(({ reason }) => reason);
+    return [stateIn(status, 'AgentAccess'), stateIn(status, 'Ready'), ...events];
   };
 
   test("cause one condition and one event, and gateways that wait for them aren't ready", () => {
-    assert.deepEqual(reasonsOf({ accessProblems, pods: [pod] }), {
-      access: 'ForeignRoleBinding',
-      ready: 'False ForeignRoleBinding',
-      events: ['ForeignRoleBinding'],
-    });
+    assert.deepEqual(reasonsOf({ accessProblems, pods: [pod] }), [
+      'False ForeignRoleBinding',
+      'False ForeignRoleBinding',
+      'ForeignRoleBinding',
+    ]);
   });
 
   test("don't affect gateways that are ready all the same", () => {
     const report = { podUID: 'pod', status: { state: 'Synced' as const, commit } };
-    assert.deepEqual(reasonsOf({ accessProblems, pods: [pod], reportOf: () => report }), {
-      access: 'ForeignRoleBinding',
-      ready: 'True Synced',
-      events: ['ForeignRoleBinding', 'Synced'],
-    });
+    assert.deepEqual(reasonsOf({ accessProblems, pods: [pod], reportOf: () => report }), [
+      'False ForeignRoleBinding',
+      'True Synced',
+      ...['ForeignRoleBinding', 'Synced'],
+    ]);
   });
 
   test('leave no condition once they have all, without an event', () => {
-    assert.deepEqual(reasonsOf({ pods: [pod] }), { access: 'Granted', ready: 'Unknown Syncing', events: [] });
+    assert.deepEqual(reasonsOf({ pods: [pod] }), ['True Granted', 'Unknown Syncing']);
   });
 });
 
@@ -292,24 +275,11 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   const rollout = { ...first, admission: first.admission.map((entry) => ({ ...entry, gateways: 1 })) };
   const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const { status } = decideFor({ ...observed(), spec, status: { ...observed().status, rollout } }, newer);
-  const stateOf = (type: string) => status.conditions?.find((condition) => condition.type === type);
-  assert.deepEqual([stateOf('Ready')?.status, stateOf('Ready')?.reason], ['True', 'NoGateways']);
-  assert.deepEqual([stateOf('RolledOut')?.status, stateOf('RolledOut')?.reason], ['Unknown', 'Progressing']);
-  assert.match(stateOf('RolledOut')?.message ?? '', /waiting for a gateway/);
+  assert.equal(stateIn(status, 'Ready'), 'True NoGateways');
+  assert.equal(stateIn(status, 'RolledOut'), 'Unknown Progressing');
 });
 
 suite("while the revision of spec.sync can't be stored, so that no rollout begins,", () => {
-  const pod = {
-    namespace: 'ns',
-    name: 'gateway-0',
-    uid: 'pod',
-    crName: 'app',
-    gatewayName: 'edge',
-    profile: 'default',
-    serviceAccountName: 'default',
-    sidecar: 'present' as const,
-    live: true,
-  };
   const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' } as const;
@@ -416,48 +386,18 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   });
 });
 
-suite("an ssh server whose host key isn't checked", () => {
-  const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
-  const spec = gatewaySpecOf({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
-
-  test("causes a condition and one event, and doesn't prevent Ready", () => {
-    const first = decideFor({ ...observed(), spec }, refs);
-    const stateOf = (type: string) => {
-      const { status, reason } = first.status.conditions?.find((condition) => condition.type === type) ?? {};
-      return `${status} ${reason}`;
-    };
-    assert.equal(stateOf('SSHHostKeyVerification'), 'False InsecureIgnoreHostKey');
-    assert.equal(stateOf('Ready'), 'True NoGateways');
-    assert.deepEqual(
-      first.transitions.map(({ type, reason }) => `${type} ${reason}`),
-      ['Warning InsecureIgnoreHostKey'],
-    );
-    assert.deepEqual(decideFor({ ...observed(), spec, status: first.status }, refs).transitions, []);
-  });
-});
-
 suite('the status of a resource', () => {
   const seenAt = '2026-01-01T00:00:05.000Z';
   const followed = { lastSyncRef: 'main', lastSyncCommit: commit, lastSyncCommitShort: commit.slice(0, 8) };
   const target = { ref: 'main', source: 'Spec' as const };
-  const plain = (status: GatewaySyncStatus) => {
-    const rest = omit(status, 'conditions', 'discoveredGateways', 'gateways');
-    return rest;
-  };
+  const plain = (status: GatewaySyncStatus) => omit(status, 'conditions', 'discoveredGateways', 'gateways');
   const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };
+  const known = { profileCount: 1, target, ...seen, ...followed, lastSyncTime: '2026-01-01T00:00:00Z' };
   const decided = (status: GatewaySyncStatus, answer: QueryResult | PendingQuery | undefined, fields: object = {}) =>
     decideFor({ ...observed(), generation: 4, status, ...fields }, answer as QueryResult).status;
 
   test('lists the followed commit of a new resource, with its time', () => {
-    assert.deepEqual(plain(decided({}, refs)), {
-      observedGeneration: 4,
-      profileCount: 1,
-      refResolutionStatus: 'Resolved',
-      target,
-      ...seen,
-      ...followed,
-      lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z'),
-    });
+    assert.deepEqual(plain(decided({}, refs)), { ...known, observedGeneration: 4, refResolutionStatus: 'Resolved' });
   });
 
   test('keeps the time while the commit stays, and changes it with the commit', () => {
@@ -467,37 +407,25 @@ suite('the status of a resource', () => {
   });
 
   test('lists the desired ref if the git server was never reached', () => {
-    assert.deepEqual(plain(decided({}, unreachable)), {
-      observedGeneration: 4,
-      profileCount: 1,
-      refResolutionStatus: 'Error',
-      pendingRef: 'main',
-    });
-    const asked = plain(decided({}, { kind: 'querying', forMs: 0 }));
-    assert.deepEqual(asked, { profileCount: 1, refResolutionStatus: 'Resolving', pendingRef: 'main' });
-    const paused = plain(decided({}, undefined));
-    assert.deepEqual(paused, {
-      observedGeneration: 4,
-      profileCount: 1,
-      refResolutionStatus: 'NotResolved',
-      pendingRef: 'main',
-    });
-    const known = { ...seen, target, ...followed, refResolutionStatus: 'Resolved' as const };
-    assert.equal(decided(known, undefined).refResolutionStatus, 'Resolved');
-    assert.equal(decided(known, undefined).pendingRef, undefined);
+    const desired = { profileCount: 1, pendingRef: 'main' };
+    for (const [answer, refResolutionStatus, observedGeneration] of [
+      [unreachable, 'Error', 4],
+      [{ kind: 'querying', forMs: 0 }, 'Resolving', undefined],
+      [undefined, 'NotResolved', 4],
+    ] as const)
+      assert.deepEqual(plain(decided({}, answer)), {
+        ...desired,
+        refResolutionStatus,
+        ...(observedGeneration && { observedGeneration }),
+      });
+    const status = decided({ ...known, refResolutionStatus: 'Resolved' as const }, undefined);
+    assert.deepEqual([status.refResolutionStatus, status.pendingRef], ['Resolved', undefined]);
   });
 
   test('follows the last response of a git server that is now unavailable', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
-    assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as QueryResult)), {
-      observedGeneration: 4,
-      profileCount: 1,
-      refResolutionStatus: 'Error',
-      target,
-      ...seen,
-      ...followed,
-      lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z'),
-    });
+    const status = decided({}, { ...unreachable, lastGood } as QueryResult);
+    assert.deepEqual(plain(status), { ...known, observedGeneration: 4, refResolutionStatus: 'Error' });
   });
 
   test('rolls out the last response of a git server that is now unavailable, even after an edit', () => {
@@ -519,18 +447,7 @@ suite('the status of a resource', () => {
   });
 
   test('lists the first three failed gateways, and waiting pods', () => {
-    const pods = ['d', 'c', 'b', 'a'].map((name) => ({
-      namespace: 'ns',
-      name,
-      uid: name,
-      crName: 'app',
-      gatewayName: name,
-      profile: 'default',
-      serviceAccountName: 'default',
-      sidecar: 'present' as const,
-      live: true,
-      waiting: 'no node',
-    }));
+    const pods = ['d', 'c', 'b', 'a'].map((name) => ({ ...pod, name, uid: name, waiting: 'no node' }));
     const messageOf = (state: 'Error' | 'Pending', message?: string) =>
       decideFor(observed(), refs, {
         pods: [...pods, { ...pods[0]!, name: '0', live: false }],
@@ -538,21 +455,18 @@ suite('the status of a resource', () => {
       }).status.conditions?.find(({ type }) => type === 'AllGatewaysSynced')?.message;
     assert.equal(messageOf('Error', 'full'), '0/4 synced; a: full; no node; b: full; no node; c: full; no node');
     assert.equal(messageOf('Pending'), '0/4 synced; a: no node; b: no node; c: no node');
-    for (const pod of pods) pod.waiting = '';
+    for (const each of pods) each.waiting = '';
     const inUse = 'the volume is in use by x';
     assert.equal(messageOf('Pending', inUse), `0/4 synced; a: ${inUse}; b: ${inUse}; c: ${inUse}`);
     assert.equal(messageOf('Error'), '0/4 synced; a: failed; b: failed; c: failed');
   });
 
   test('names the author of a command only if that is certain', () => {
-    const { rollout } = decideFor(
-      { ...observed(), spec: { ...gatewaySpecOf(), rollout: {}, revision: 'r' } },
-      refs,
-    ).status;
+    const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
+    const { rollout } = decideFor({ ...observed(), spec }, refs).status;
     assert.ok(rollout);
     const orders = { approve: `${commit}/r` };
     const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
-    const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
     const eventFor = (areAuthorsChecked: boolean) =>
       decideFor({ ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } }, refs, {
         areAuthorsChecked,

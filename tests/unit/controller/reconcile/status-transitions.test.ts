@@ -89,14 +89,10 @@ suite('events report', () => {
       lastTransitionTime: '2026-01-01T00:00:00Z',
     })),
   });
-  const unready = (reason: string, message: string) => {
-    const ready = { type: 'Ready', status: 'False' as const, reason, message };
+  const unready = (message: string) => {
+    const ready = { type: 'Ready', status: 'False' as const, reason: 'GatewaysFailed', message };
     return { conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] };
   };
-  const unanswered = (message: string): GatewaySyncStatus => ({
-    refResolutionStatus: 'Error',
-    ...unready('GitUnreachable', message),
-  });
   const rollout = (fields: Partial<RolloutStatus>): GatewaySyncStatus => ({
     rollout: { number: 1, phase: 'Progressing', wave: 'a', summary: 's', message: 'm', ...fields } as RolloutStatus,
   });
@@ -137,7 +133,6 @@ suite('events report', () => {
     ['nothing of a rollout that is there for the first time', {}, rollout({}), []],
     ['nothing of a rollout that goes on', rollout({}), rollout({ message: 'other', verified: 3 }), []],
     ['of a rollout in its next wave', rollout({}), rollout({ wave: 'b' }), ['Normal RolloutProgressing m']],
-    ['of a rollout in its next phase', rollout({}), rollout({ phase: 'Soaking' }), ['Normal RolloutSoaking m']],
     ['of the next rollout', rollout({}), rollout({ number: 2 }), ['Normal RolloutProgressing m']],
     ['of a commit that waits', rollout({}), rollout({ nextCommit: 'c' }), ['Normal RolloutWaiting m']],
     [
@@ -233,14 +228,7 @@ suite('events report', () => {
       conditions(['Ready', 'False', 'Syncing']),
       ['Warning Syncing of Syncing'],
     ],
-    ['nothing of other words under the same reason', unanswered('at 12:00:01'), unanswered('at 12:05:59'), []],
-    [
-      'nothing of other words about gateways under the same reason',
-      unready('GatewaysFailed', 'a failed'),
-      unready('GatewaysFailed', 'b failed'),
-      [],
-    ],
-    ['nothing while that stays', conditions(['Ready', 'False', 'X']), conditions(['Ready', 'False', 'X']), []],
+    ['nothing of another message about the same reason', unready('a failed'), unready('b failed'), []],
     ['nothing while nobody knows', {}, conditions(['Ready', 'Unknown', 'Syncing']), []],
     [
       'of what is synced',

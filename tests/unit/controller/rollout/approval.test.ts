@@ -3,12 +3,11 @@ import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { Fleet } from './fleet.ts';
+import { Fleet, shut } from './fleet.ts';
 
 const PREVIEW = { previewMs: 30_000 };
 const approved = { ...PREVIEW, approved: 'B/r' };
 
-const shut = { window: { isOpen: false, message: 'no window is open' } };
 const gated: RolloutSpec = {
   waves: [{ name: 'canary' }, { name: 'two', approval: true }, { name: 'three', approval: true }],
 };
@@ -45,7 +44,7 @@ function deliver(fleet: Fleet, index: number): void {
 }
 
 function silence(fleet: Fleet, index: number): void {
-  fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), preview: undefined };
+  fleet.change(index, { preview: undefined });
 }
 
 suite('an approval is not asked for again', () => {
@@ -53,8 +52,7 @@ suite('an approval is not asked for again', () => {
     const fleet = previewed('aabb', approved);
     deliver(fleet, 0);
     for (const letter of 'cde') {
-      fleet.preview('B', [3], digest(letter));
-      fleet.look();
+      fleet.preview('B', [3], digest(letter)).look();
       assert.equal(phaseOf(fleet), 'Progressing two');
     }
     deliver(fleet, 1);
@@ -89,10 +87,9 @@ suite('an approval covers the changes of the preview', () => {
     const fleet = previewed('aabb');
     const paused = fleet.gateways.length;
     fleet.gateways.push({ ...(fleet.gateways[1] as RolloutGateway), name: 'paused', key: '99', isResting: true });
-    fleet.preview('B', [paused], digest('c'));
-    fleet.look('B', approved);
+    fleet.preview('B', [paused], digest('c')).look('B', approved);
     assert.deepEqual(approvedIn(fleet), short('a', 'b', 'c'));
-    fleet.gateways[paused] = { ...(fleet.gateways[paused] as RolloutGateway), isResting: false };
+    fleet.change(paused, { isResting: false });
     fleet.more = approved;
     deliver(fleet, 0);
     assert.equal(phaseOf(fleet), 'Progressing two');
@@ -121,7 +118,7 @@ suite('an approval covers the changes of the preview', () => {
   test('of a paused gateway, and no others, if only this one has reported', () => {
     const fleet = new Fleet(gated, fits);
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: true };
+    fleet.change(1, { isResting: true });
     fleet.more = approved;
     fleet.look();
     fleet.preview('B', [1], digest('c'));
@@ -150,10 +147,8 @@ suite('an approval covers the changes of the preview', () => {
   test('when it ended, and the ones that gateways report now, but no others', () => {
     const fleet = previewed('abbb');
     deliver(fleet, 0);
-    fleet.preview('B', [1], digest('c'));
-    fleet.look();
-    fleet.preview('B', [1], digest('d'));
-    fleet.look('B', approved);
+    fleet.preview('B', [1], digest('c')).look();
+    fleet.preview('B', [1], digest('d')).look('B', approved);
     assert.deepEqual(approvedIn(fleet), short('a', 'b', 'd'));
   });
 
@@ -214,8 +209,7 @@ suite('an approval while no gateway has reported a change', () => {
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     assert.match(fleet.rollout.message ?? '', /^commit B is approved, and waits for the first report of a gateway/);
-    fleet.preview('B', [0, 1], digest('b'));
-    fleet.look();
+    fleet.preview('B', [0, 1], digest('b')).look();
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', short('b')]);
   });
 
@@ -272,8 +266,7 @@ suite('an approval covers no more than what was shown', () => {
       const fleet = previewed(when === 'after it' ? 'abbb' : '', more);
       fleet.more = { approved: 'B/r' };
       for (let turn = 0; turn < 3; turn += 1) {
-        fleet.well(0);
-        fleet.look();
+        fleet.well(0).look();
       }
       assert.equal(phaseOf(fleet), 'AwaitingApproval two');
       assert.equal(fleet.rollout.waitsFor, 'Approval');
@@ -292,11 +285,9 @@ suite('an approval covers no more than what was shown', () => {
 
   test('if a newer commit took the place of its preview for a while', () => {
     const fleet = previewed('abbb', approved);
-    fleet.well(0);
-    fleet.look('C');
+    fleet.well(0).look('C');
     fleet.look();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'AwaitingApproval two');
   });
 
@@ -308,13 +299,11 @@ suite('an approval covers no more than what was shown', () => {
     const tryCommit = (commit: string, failure?: string) => {
       fleet.look(commit);
       fleet.preview(commit, [0], { digest: commit.repeat(64), failure });
-      fleet.pass(2).look(commit);
-      fleet.look(commit);
+      fleet.pass(2).look(commit).look(commit);
     };
     tryCommit('B');
     assert.equal(phaseOf(fleet), 'Progressing all');
-    fleet.fail(0);
-    fleet.look();
+    fleet.fail(0).look();
     const { number: rollout, stableCommit: commit } = fleet.rollout;
     const [gateway] = fleet.gateways as [RolloutGateway];
     fleet.gateways = [{ ...gateway, report: { rollout, commit, revision: 'r', state: 'healthy' } }];

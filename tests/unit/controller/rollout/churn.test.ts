@@ -22,8 +22,7 @@ test("a new gateway whose clock is ahead of the controller's doesn't end the ste
 
 suite('maxConcurrent', () => {
   test('holds when all gateways are recreated at once', () => {
-    const fleet = new Fleet(one, twenty);
-    fleet.look();
+    const fleet = new Fleet(one, twenty).look();
     for (const index of all) fleet.replace(index);
     for (let second = 0; second < 60; second++) fleet.look();
     assert.equal(fleet.letIn.length, 1);
@@ -47,8 +46,7 @@ suite('maxConcurrent', () => {
   });
 
   test('releases the place of a late gateway that hangs after the deadline, and names it until then', () => {
-    const fleet = new Fleet(one, [[true], [true]]);
-    fleet.look();
+    const fleet = new Fleet(one, [[true], [true]]).look();
     fleet.well(0);
     const hangs = { name: 'm', key: '105', fits: [true], createdAt: fleet.now + 500, report: undefined };
     fleet.gateways.push({ ...hangs, notReadySince: undefined, isResting: false, isOutdated: false });
@@ -64,28 +62,23 @@ suite('maxConcurrent', () => {
 
 suite('a fleet whose pods are replaced one by one', () => {
   test('completes a soak', () => {
-    const fleet = new Fleet({ waves: [{ name: 'all', soak: '30m' }] }, twenty);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'all', soak: '30m' }] }, twenty).look();
     fleet.well(...all);
     for (let round = 0; round < 5 && fleet.rollout.phase !== 'Complete'; round++) {
       fleet.look();
-      fleet.replace(round);
-      fleet.look();
+      fleet.replace(round).look();
       fleet.pass(1);
-      fleet.well(round);
-      fleet.look();
+      fleet.well(round).look();
       fleet.pass(9);
     }
     assert.equal(fleet.rollout.phase, 'Complete');
   });
 
   test("doesn't fail for new pods", () => {
-    const fleet = new Fleet(canary, twenty);
-    fleet.look();
+    const fleet = new Fleet(canary, twenty).look();
     fleet.well(...all.slice(1));
     for (const index of all) {
-      fleet.replace(index);
-      fleet.look();
+      fleet.replace(index).look();
       fleet.pass(2);
       fleet.well(index);
     }
@@ -94,12 +87,9 @@ suite('a fleet whose pods are replaced one by one', () => {
   });
 
   test("fails for pods that don't become healthy, even during a soak", () => {
-    const fleet = new Fleet({ waves: [{ name: 'all', soak: '60m' }] }, [[true], [true], [true]]);
-    fleet.look();
-    fleet.well(0, 1, 2);
-    fleet.look();
-    fleet.replace(1, 'broken');
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'all', soak: '60m' }] }, [[true], [true], [true]]).look();
+    fleet.well(0, 1, 2).look();
+    fleet.replace(1, 'broken').look();
     assert.equal(fleet.rollout.phase, 'Soaking');
     for (let minute = 0; minute < 40; minute++) fleet.pass(1).look();
     assert.deepEqual(fleet.rollout.failures, ['broken']);
@@ -125,8 +115,7 @@ suite('the canary of a rollout', () => {
     const fleet = new Fleet(canary, [[true], [false]]);
     fleet.more = { window: { isOpen: true, message: '' } };
     fleet.look();
-    fleet.well(0);
-    fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+    fleet.well(0).look('B', { window: { isOpen: false, message: 'no window is open' } });
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.admission[1]?.admitted, '');
@@ -139,13 +128,11 @@ suite('the canary of a rollout', () => {
       ...Array.from({ length: 4 }, () => [false, true]),
     ]);
     fleet.look();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(fleet.rollout.wave, 'others');
     const [first] = fleet.gateways;
     fleet.gateways[0] = { ...(first as RolloutGateway), notReadySince: fleet.now };
-    fleet.well(1);
-    fleet.look();
+    fleet.well(1).look();
     const { admission, message = '' } = fleet.rollout;
     assert.deepEqual([admission[0]?.admitted, admission[1]?.admitted], [ALL, '11']);
     assert.match(message, /waiting for g0 in wave canary/);
@@ -165,8 +152,7 @@ test('waves that are edited while the fleet is scaled to zero wait for it', () =
 });
 
 test('a window that opens is waited for even while the newest commit is unknown', () => {
-  const fleet = new Fleet(canary, [[true], [false]]);
-  fleet.look();
+  const fleet = new Fleet(canary, [[true], [false]]).look();
   fleet.well(0);
   const changesAt = fleet.now + 300_000;
   fleet.look('B', { wanted: undefined, window: { isOpen: false, message: 'no window is open', changesAt } });
@@ -174,8 +160,7 @@ test('a window that opens is waited for even while the newest commit is unknown'
 });
 
 test("a failed commit that shows up again doesn't stop the current rollout", () => {
-  const fleet = new Fleet(canary, [[true], [false]]);
-  fleet.look();
+  const fleet = new Fleet(canary, [[true], [false]]).look();
   const { number: rollout } = fleet.rollout;
   const [first] = fleet.gateways;
   const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
@@ -185,21 +170,17 @@ test("a failed commit that shows up again doesn't stop the current rollout", () 
   fleet.look('C');
   fleet.look('B');
   assert.deepEqual([fleet.rollout.commit, fleet.rollout.phase], ['C', 'Progressing']);
-  fleet.well(0, 1);
-  fleet.look('B');
-  fleet.well(0, 1);
-  fleet.look('B');
+  fleet.well(0, 1).look('B');
+  fleet.well(0, 1).look('B');
   assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Complete', 'C']);
 });
 
 test('a wave whose only healthy gateway is gone waits for another one, and tolerates allowed failures', () => {
-  const fleet = new Fleet({ waves: [{ name: 'canary' }], maxFailures: 1 }, [[true], [true], [false]]);
-  fleet.look();
+  const fleet = new Fleet({ waves: [{ name: 'canary' }], maxFailures: 1 }, [[true], [true], [false]]).look();
   const { number: rollout } = fleet.rollout;
   fleet.well(0);
   const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
-  fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
-  fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+  fleet.change(1, { report }).look('B', { window: { isOpen: false, message: 'no window is open' } });
   fleet.gateways.shift();
   fleet.look();
   assert.equal(fleet.rollout.phase, 'Progressing');

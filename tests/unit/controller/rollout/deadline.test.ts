@@ -16,8 +16,7 @@ function makeFleet(soak?: string) {
     [false, false],
   ]);
   fleet.look();
-  fleet.well(1, 2);
-  fleet.look();
+  fleet.well(1, 2).look();
   assert.equal(fleet.rollout.wave, 'canary');
   return fleet;
 }
@@ -63,7 +62,7 @@ suite('a canary fails at its own deadline', () => {
     [
       'while another gateway is paused and resumed',
       (fleet, minute) => {
-        fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: minute % 2 === 0 };
+        fleet.change(1, { isResting: minute % 2 === 0 });
       },
     ],
   ];
@@ -98,8 +97,7 @@ suite('a canary fails at its own deadline', () => {
 
 test('a gateway fails at its own deadline while maxConcurrent keeps admitting others', () => {
   const waves = [{ name: 'all', maxConcurrent: 2 }];
-  const fleet = new Fleet({ waves, onFailure: 'Rollback' }, Array(8).fill([true]));
-  fleet.look();
+  const fleet = new Fleet({ waves, onFailure: 'Rollback' }, Array(8).fill([true])).look();
   const [stuck] = fleet.letIn;
   passMinutes(fleet, minutes + 1, (minute) => {
     const others = fleet.gateways.flatMap(({ name }, index) =>
@@ -241,8 +239,7 @@ test('if more gateways than the status lists are unready for a moment in a long 
   );
   const every = fleet.gateways.map((_, index) => index);
   fleet.look();
-  fleet.well(...every);
-  fleet.look();
+  fleet.well(...every).look();
   passMinutes(fleet, 2 * minutes);
   for (const index of every) fleet.blink(index);
   passMinutes(fleet, minutes - 1);

@@ -1,4 +1,5 @@
 import type {
+  GatewayReport,
   ReportedPreview,
   RolloutGateway,
   RolloutInput,
@@ -38,7 +39,8 @@ export class Fleet {
     return this.gateways.flatMap(({ name, key, fits }) => (fits[0] && isWithin(key, admitted) ? name : []));
   }
 
-  look(commit = 'B', more: Partial<RolloutInput> = this.more): void {
+  /** Reconciles a second later. */
+  look(commit = 'B', more: Partial<RolloutInput> = this.more): this {
     this.now += 1_000;
     const { waves = [] } = this.#spec;
     const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
@@ -60,7 +62,7 @@ export class Fleet {
       previewMs: 0,
       ...more,
     }) as ReturnType<typeof step> & RolloutState;
-    Object.assign(this, { state: structuredClone(state), wakeInMs });
+    return Object.assign(this, { state: structuredClone(state), wakeInMs });
   }
 
   pass(minutes: number): this {
@@ -68,22 +70,32 @@ export class Fleet {
     return this;
   }
 
-  /** Replaces a gateway with an unready one, until {@link well}. */
-  replace(index: number, name = `n${this.now}`): void {
-    const { fits } = this.gateways[index] as RolloutGateway;
-    this.gateways[index] = { ...this.#gateway(name, fits, index), createdAt: this.now, notReadySince: this.now };
+  change(index: number, changes: Partial<RolloutGateway>): this {
+    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), ...changes };
+    return this;
   }
 
-  well(...indexes: number[]): void {
-    for (const index of indexes) {
-      const { number: rollout, commit, revision } = this.rollout;
-      const report = { rollout, commit, revision, state: 'healthy' as const };
-      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: undefined, report };
-    }
+  /** Makes gateways report the release of the rollout in this state. */
+  report(indexes: Iterable<number>, state: GatewayReport['state'], changes: Partial<GatewayReport> = {}): this {
+    const { number: rollout, commit, revision } = this.rollout;
+    for (const index of indexes) this.change(index, { report: { rollout, commit, revision, state, ...changes } });
+    return this;
+  }
+
+  /** Replaces a gateway with an unready one, until {@link well}. */
+  replace(index: number, name = `n${this.now}`): this {
+    const { fits } = this.gateways[index] as RolloutGateway;
+    this.gateways[index] = { ...this.#gateway(name, fits, index), createdAt: this.now, notReadySince: this.now };
+    return this;
+  }
+
+  well(...indexes: number[]): this {
+    for (const index of indexes) this.change(index, { notReadySince: undefined });
+    return this.report(indexes, 'healthy');
   }
 
   /** Makes gateways report a preview of this commit; without `change`, it leaves them unchanged. */
-  preview(commit: string, indexes: readonly number[], change?: Partial<ReportedPreview>): void {
+  preview(commit: string, indexes: Iterable<number>, change?: Partial<ReportedPreview>): this {
     const preview = {
       commit,
       revision: 'r',
@@ -92,45 +104,38 @@ export class Fleet {
       files: change ? 1 : 0,
       ...change,
     };
-    for (const index of indexes)
-      this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), previews: true, preview };
+    for (const index of indexes) this.change(index, { previews: true, preview });
+    return this;
   }
 
   /** Makes it unready, possibly for a moment. */
-  blink(index: number): void {
-    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: this.now };
+  blink(index: number): this {
+    return this.change(index, { notReadySince: this.now });
   }
 
   /** Makes it ready again, and keeps its report. */
-  recover(index: number): void {
-    const ready = { notReadySince: undefined, readySince: this.now };
-    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), ...ready };
+  recover(index: number): this {
+    return this.change(index, { notReadySince: undefined, readySince: this.now });
   }
 
   /** Makes one of its containers exit with an error. */
-  crash(index: number): void {
-    this.blink(index);
-    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), crashedAt: this.now };
+  crash(index: number): this {
+    return this.blink(index).change(index, { crashedAt: this.now });
   }
 
   /** Makes one of its containers exit without an error, and start again. */
-  restart(index: number): void {
-    const restarted = { restartedAt: this.now, runsSince: this.now, readySince: this.now, notReadySince: undefined };
-    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), ...restarted };
+  restart(index: number): this {
+    return this.recover(index).change(index, { restartedAt: this.now, runsSince: this.now });
   }
 
   /** Makes its agent report that it can't have the release. */
-  fail(index: number): void {
-    const { number: rollout, commit, revision } = this.rollout;
-    const report = { rollout, commit, revision, state: 'failed' as const };
-    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), report };
+  fail(index: number): this {
+    return this.report([index], 'failed');
   }
 
   /** Delivers the release to its disk; it stays unready. */
-  hasIt(index: number): void {
-    const { number: rollout, commit, revision } = this.rollout;
-    const report = { rollout, commit, revision, state: 'busy' as const };
-    this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), report };
+  hasIt(index: number): this {
+    return this.report([index], 'busy');
   }
 
   #gateway(name: string, fits: readonly boolean[], index: number): RolloutGateway {
@@ -148,6 +153,8 @@ export class Fleet {
   }
 }
 
+/** A window that is closed. */
+export const shut = { window: { isOpen: false, message: 'no window is open' } };
 export const canary: RolloutSpec = { waves: [{ name: 'canary' }] };
 export const twenty = Array.from({ length: 20 }, () => [true]);
 export const all = twenty.map((_, index) => index);

@@ -6,8 +6,7 @@ suite('a harmful commit', () => {
   test("doesn't pass the soak when its gateways are recreated", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }], onFailure: 'Rollback' }, [...twenty, [false]]);
     fleet.look();
-    fleet.well(...all);
-    fleet.look();
+    fleet.well(...all).look();
     for (const index of all.slice(5)) {
       fleet.replace(index, `n${index}`);
       fleet.hasIt(index);
@@ -20,13 +19,10 @@ suite('a harmful commit', () => {
   });
 
   test("isn't complete while its canary is down", () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]);
-    fleet.look();
-    fleet.well(0);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]).look();
+    fleet.well(0).look();
     fleet.blink(0);
-    fleet.well(1);
-    fleet.look();
+    fleet.well(1).look();
     assert.equal(fleet.rollout.phase, 'Progressing');
     fleet.pass(15).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
@@ -38,14 +34,11 @@ suite('a harmful commit', () => {
       ...Array.from({ length: 9 }, () => [false, true]),
     ]);
     fleet.look();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     for (let round = 0; round < 3; round += 1) {
-      fleet.crash(0);
-      fleet.look();
+      fleet.crash(0).look();
       fleet.pass(4);
-      fleet.well(0, 1);
-      fleet.look();
+      fleet.well(0, 1).look();
       fleet.pass(2);
     }
     assert.equal(fleet.rollout.admission[1]?.admitted, '11');
@@ -54,12 +47,9 @@ suite('a harmful commit', () => {
   });
 
   test('is admitted again after one crash', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]);
-    fleet.look();
-    fleet.crash(0);
-    fleet.look();
-    fleet.well(0);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]).look();
+    fleet.crash(0).look();
+    fleet.well(0).look();
     assert.equal(fleet.rollout.verified, 0);
     fleet.pass(8).look();
     assert.equal(fleet.rollout.wave, 'rest');
@@ -67,8 +57,7 @@ suite('a harmful commit', () => {
 });
 
 test('a renamed wave waits for its gateways, which can be late', () => {
-  const fleet = new Fleet(canary, [[true], [false]]);
-  fleet.look();
+  const fleet = new Fleet(canary, [[true], [false]]).look();
   const pilot = { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } };
   fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
   fleet.look('B', pilot);
@@ -87,10 +76,8 @@ test('a gateway keeps its commit when a percentage would select others', () => {
     Array.from({ length: 10 }, () => [true, true]),
   );
   fleet.look();
-  fleet.well(0, 1);
-  fleet.look();
-  fleet.well(2, 3, 4);
-  fleet.look();
+  fleet.well(0, 1).look();
+  fleet.well(2, 3, 4).look();
   fleet.gateways.splice(0, 2);
   const before = fleet.rollout.admitted;
   fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });

@@ -2,32 +2,25 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { all, canary, DEADLINE, Fleet, twenty } from './fleet.ts';
+import { all, canary, DEADLINE, Fleet, shut, twenty } from './fleet.ts';
 
 suite('a healthy fleet', () => {
   const waves = [{ name: 'all', maxConcurrent: 1 }];
-  const shut = { window: { isOpen: false, message: 'no window is open' } };
 
   test("isn't rolled back if a gateway blinks long after its admission, while the window is closed", () => {
-    const fleet = new Fleet({ waves, onFailure: 'Rollback' }, twenty);
-    fleet.look();
-    fleet.well(0);
-    fleet.look();
-    fleet.well(1);
-    fleet.look('B', shut);
+    const fleet = new Fleet({ waves, onFailure: 'Rollback' }, twenty).look();
+    fleet.well(0).look();
+    fleet.well(1).look('B', shut);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['AwaitingWindow', 'Window']);
-    fleet.pass(180).blink(0);
-    fleet.look('B', shut);
+    fleet.pass(180).blink(0).look('B', shut);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
   });
 
   test("isn't rolled back because the controller was down", () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, twenty);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, twenty).look();
     fleet.pass(20);
     fleet.well(...all);
-    fleet.blink(3);
-    fleet.look();
+    fleet.blink(3).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
   });
 
@@ -36,12 +29,11 @@ suite('a healthy fleet', () => {
       ...Array.from({ length: 3 }, () => [false, true]),
     ]);
     fleet.look();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     const [first] = fleet.gateways;
     fleet.gateways.push({ ...(first as RolloutGateway), name: 'c', key: '99', fits: [true, true], report: undefined });
     fleet.replace(3);
-    fleet.gateways[3] = { ...(fleet.gateways[3] as RolloutGateway), isUnstarted: true };
+    fleet.change(3, { isUnstarted: true });
     for (let minute = 0; minute < 40; minute += 1) fleet.pass(1).look();
     assert.deepEqual(fleet.rollout.failures, ['g1']);
   });
@@ -50,11 +42,9 @@ suite('a healthy fleet', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '30m' }] }, [[true], [true]]);
     fleet.blink(1);
     fleet.pass(60).look();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     fleet.pass(20);
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), notReadySince: undefined, readySince: fleet.now };
-    fleet.look();
+    fleet.change(1, { notReadySince: undefined, readySince: fleet.now }).look();
     fleet.pass(14).look();
     assert.equal(fleet.rollout.failures, undefined);
   });
@@ -64,8 +54,7 @@ suite('to the exact millisecond,', () => {
   const MINUTE = 60_000;
   /** Starts B; returns the time of that reconcile. */
   const begin = (spec: RolloutSpec, fits: boolean[][] = [[true], [false]]) => {
-    const fleet = new Fleet(spec, fits);
-    fleet.look();
+    const fleet = new Fleet(spec, fits).look();
     return { fleet, began: fleet.now };
   };
   /** Reconciles at this time. */
@@ -74,7 +63,7 @@ suite('to the exact millisecond,', () => {
     fleet.look('B', more);
   };
   const change = (fleet: Fleet, index: number, changes: Partial<RolloutGateway>) => {
-    fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), ...changes };
+    fleet.change(index, { ...changes });
   };
 
   for (const field of [undefined, 'createdAt', 'notReadySince', 'readySince', 'runsSince'] as const) {
@@ -178,8 +167,7 @@ suite('a wave of a healthy fleet', () => {
     [3, 'canary'],
   ] as const) {
     test(`of twenty ${wave === 'rest' ? 'can' : "can't"} end while ${missing} of them are recreated`, () => {
-      const fleet = new Fleet(canary, [...twenty, [false]]);
-      fleet.look();
+      const fleet = new Fleet(canary, [...twenty, [false]]).look();
       fleet.well(...all.slice(missing));
       fleet.pass(1);
       for (const index of all.slice(0, missing)) fleet.replace(index, `n${index}`);
@@ -206,21 +194,16 @@ suite('a wave of a healthy fleet', () => {
 
   test('without maxConcurrent admits all at once, and unready gateways when all others have it', () => {
     const fleet = new Fleet(canary, [[true], [true], [true]]);
-    fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), isResting: true };
-    fleet.look();
+    fleet.change(2, { isResting: true }).look();
     assert.equal(fleet.rollout.admission[0]?.admitted, '11');
-    fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), isResting: false };
-    fleet.look();
+    fleet.change(2, { isResting: false }).look();
     assert.equal(fleet.rollout.admission[0]?.admitted, 'all');
   });
 
   test('fails at one failure more than allowed, and lists failures in their order', () => {
-    const fleet = new Fleet({ ...canary, maxFailures: 1 }, [[true], [true], [true], [true]]);
-    fleet.look();
+    const fleet = new Fleet({ ...canary, maxFailures: 1 }, [[true], [true], [true], [true]]).look();
     const fail = (index: number) => {
-      const { number: rollout, commit, revision } = fleet.rollout;
-      const report = { rollout, commit, revision, state: 'failed' as const };
-      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), report };
+      fleet.fail(index);
     };
     fail(2);
     fleet.look();

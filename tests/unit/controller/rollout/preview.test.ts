@@ -3,9 +3,8 @@ import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { canary, Fleet } from './fleet.ts';
+import { canary, Fleet, shut } from './fleet.ts';
 
-const shut = { window: { isOpen: false, message: 'no window is open' } };
 const PREVIEW = { previewMs: 30_000 };
 const two = [[true], [false]];
 
@@ -46,8 +45,7 @@ suite('before the first wave', () => {
     assert.equal(phaseOf(fleet), 'Previewing canary B A');
     assert.match(fleet.rollout.message ?? '', /: 0 of 3 have reported \(missing: g0, g1, and g2\)$/);
     fleet.preview('B', [0], {});
-    fleet.preview('B', [2]);
-    fleet.look();
+    fleet.preview('B', [2]).look();
     const { preview, summary, message } = fleet.rollout;
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
     assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
@@ -59,8 +57,7 @@ suite('before the first wave', () => {
       /^the gateways have been previewing commit B since \S+: 2 of 3 have reported \(missing: g1\); /,
     );
     assert.deepEqual(fleet.letIn, []);
-    fleet.preview('B', [1], {});
-    fleet.look();
+    fleet.preview('B', [1], {}).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
     assert.deepEqual(fleet.letIn, ['g0', 'g1']);
   });
@@ -77,7 +74,7 @@ suite('before the first wave', () => {
   test("it doesn't wait for old agents, paused gateways, or gateways that were not ready before", () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [true]]);
     const change = (index: number, changes: Partial<RolloutGateway>) => {
-      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), previews: true, ...changes };
+      fleet.change(index, { previews: true, ...changes });
     };
     change(0, { previews: false });
     change(1, { isResting: true });
@@ -85,16 +82,14 @@ suite('before the first wave', () => {
     change(3, {});
     fleet.look('B', PREVIEW);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.total], ['Previewing', 1]);
-    fleet.preview('B', [3], {});
-    fleet.look('B', PREVIEW);
+    fleet.preview('B', [3], {}).look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Progressing');
   });
 
   test('a preview that cannot begin yet waits for its time, although no gateway is ready', () => {
     const fleet = begin(canary, two);
     for (const commit of ['B', 'C']) {
-      fleet.preview(commit, [0, 1], { failure: 'broken' });
-      fleet.look(commit);
+      fleet.preview(commit, [0, 1], { failure: 'broken' }).look(commit);
       fleet.look(commit);
     }
     for (const index of [0, 1]) fleet.blink(index);
@@ -109,8 +104,7 @@ suite('before the first wave', () => {
   test('a preview counts changes by the waves that are chosen when the rollout begins', () => {
     const fleet = begin({ waves: [{ name: 'half', gateways: '50%' }] }, [[true], [true], [true], [true]], shut);
     fleet.gateways.shift();
-    fleet.preview('B', [1], {});
-    fleet.look();
+    fleet.preview('B', [1], {}).look();
     assert.deepEqual(fleet.rollout.preview?.changedWaves, ['rest']);
     fleet.look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Previewing');
@@ -132,12 +126,10 @@ suite('before the first wave', () => {
     const fleet = begin(canary, two);
     const away = { rollout: 1, commit: 'Z', revision: 'r', state: 'healthy' } as const;
     fleet.preview('C', [0]);
-    fleet.preview('B', [1], { revision: 'other', isUnchanged: true });
-    fleet.look();
+    fleet.preview('B', [1], { revision: 'other', isUnchanged: true }).look();
     assert.equal(fleet.rollout.preview?.reported, 0);
     fleet.preview('B', [0, 1]);
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report: away };
-    fleet.look();
+    fleet.change(1, { report: away }).look();
     assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.phase], [1, 'Previewing']);
   });
 
@@ -151,37 +143,30 @@ suite('before the first wave', () => {
 
   test('gateways keep a commit in progress while the next one is previewed, and get that one directly', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.preview('B', [0, 1, 2], {});
-    fleet.look();
-    fleet.well(0);
-    fleet.look('C');
+    fleet.preview('B', [0, 1, 2], {}).look();
+    fleet.well(0).look('C');
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(fleet.rollout.message ?? '', /^the gateways have been previewing commit C .*; no further gateways/);
     fleet.well(1);
     fleet.preview('C', [0, 1, 2], {});
-    fleet.preview('C', [1], { failure: 'check' });
-    fleet.look('C');
+    fleet.preview('C', [1], { failure: 'check' }).look('C');
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Stopped canary C A', []]);
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: undefined }));
     fleet.pass(2).look('D');
     fleet.pass(1).look('D');
     assert.equal(phaseOf(fleet), 'Progressing canary D A');
-    fleet.well(0);
-    fleet.look('E');
-    fleet.preview('E', [0, 1, 2], {});
-    fleet.look('E');
+    fleet.well(0).look('E');
+    fleet.preview('E', [0, 1, 2], {}).look('E');
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary E A', ['g0', 'g1']]);
     // The gateway that still has D was compared with that.
-    fleet.preview('E', [0]);
-    fleet.look('E');
+    fleet.preview('E', [0]).look('E');
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
   });
 
   test('a fix of a stopped commit is previewed at once, and a series of commits one per minute', () => {
     const fleet = begin(canary, two);
     const stopped = (commit: string) => {
-      fleet.preview(commit, [0, 1], { failure: 'check' });
-      fleet.look(commit);
+      fleet.preview(commit, [0, 1], { failure: 'check' }).look(commit);
       assert.equal(phaseOf(fleet), `Stopped canary ${commit} A`);
     };
     stopped('B');
@@ -209,12 +194,10 @@ suite('before the first wave', () => {
 
   test('a commit is previewed before it waits for a window', () => {
     const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], { failure: 'check' });
-    fleet.look();
+    fleet.preview('B', [0, 1], { failure: 'check' }).look();
     const waiting = { ...PREVIEW, ...shut };
     lookAfter(fleet, 20_000, 'C', waiting);
-    fleet.preview('C', [0, 1], {});
-    fleet.look('C', waiting);
+    fleet.preview('C', [0, 1], {}).look('C', waiting);
     assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported; /);
     lookAfter(fleet, 30_000, 'D', waiting);
     assert.match(fleet.rollout.message ?? '', /^the preview of commit D begins at \S+:02.000Z, because/);
@@ -227,8 +210,7 @@ suite('before the first wave', () => {
 
   test('a commit that waits names the gateways that still report its earlier failure', () => {
     const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], { failure: 'check' });
-    fleet.look();
+    fleet.preview('B', [0, 1], { failure: 'check' }).look();
     fleet.look('C', { previewMs: 0 });
     assert.equal(phaseOf(fleet), 'Progressing canary C A');
     fleet.look('B', { ...PREVIEW, retry: 'B' });
@@ -237,13 +219,10 @@ suite('before the first wave', () => {
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
     const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], {});
-    fleet.look();
-    fleet.fail(0);
-    fleet.look();
+    fleet.preview('B', [0, 1], {}).look();
+    fleet.fail(0).look();
     fleet.pass(1).look('C', { ...PREVIEW, ...shut });
-    fleet.preview('C', [0], {});
-    fleet.look('C', { ...PREVIEW, ...shut });
+    fleet.preview('C', [0], {}).look('C', { ...PREVIEW, ...shut });
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.reported], ['Stopped', 1]);
     fleet.look('C');
     const { state } = fleet;
@@ -257,8 +236,8 @@ suite('before the first wave', () => {
       canary,
       Array.from({ length: 7 }, () => [false]),
     );
-    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), isResting: true };
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), previews: false };
+    fleet.change(0, { isResting: true });
+    fleet.change(1, { previews: false });
     fleet.blink(2);
     fleet.pass(5);
     lookAfter(fleet, 1_000);
@@ -267,8 +246,7 @@ suite('before the first wave', () => {
 
   test('a clock that was set back delays neither the wait nor the next preview', () => {
     const fleet = begin(canary, two);
-    fleet.pass(-60);
-    fleet.look();
+    fleet.pass(-60).look();
     lookAfter(fleet, 30_000);
     assert.equal(fleet.rollout.phase, 'Progressing');
   });
@@ -281,8 +259,7 @@ suite('a commit that changes nothing', () => {
     const fleet = begin(gated, two, shut);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     assert.equal(fleet.rollout.preview?.commit, 'B');
-    fleet.preview('B', [0, 1]);
-    fleet.look();
+    fleet.preview('B', [0, 1]).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
     assert.deepEqual([fleet.rollout.preview, fleet.rollout.nextCommit], [undefined, undefined]);
   });
@@ -297,8 +274,7 @@ suite('a commit that changes nothing', () => {
     fleet.blink(0);
     fleet.pass(1).look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Previewing');
-    fleet.preview('B', [1, 2]);
-    fleet.look('B', PREVIEW);
+    fleet.preview('B', [1, 2]).look('B', PREVIEW);
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
@@ -309,8 +285,7 @@ suite('a commit that changes nothing', () => {
     test(`waits for its ${name} although a gateway that it changes is unready for a moment, or is replaced`, () => {
       const fleet = begin(gated, [[true], [true], [false]], more);
       fleet.preview('B', [0], { files: 7 });
-      fleet.preview('B', [1, 2]);
-      fleet.look();
+      fleet.preview('B', [1, 2]).look();
       fleet.pass(60).look();
       fleet.blink(0);
       fleet.pass(1).look();
@@ -323,8 +298,7 @@ suite('a commit that changes nothing', () => {
   test('waits for the approval while the gateway of a wave that it changes is gone', () => {
     const fleet = begin(gated, [[true], [true], [false]]);
     fleet.preview('B', [0], {});
-    fleet.preview('B', [1, 2]);
-    fleet.look();
+    fleet.preview('B', [1, 2]).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     fleet.gateways.shift();
     fleet.look();
@@ -340,8 +314,7 @@ suite('a commit that changes nothing', () => {
   test('waits for the approval while the only gateway of a wave, which it changes, is gone', () => {
     const fleet = begin(gated, two);
     fleet.preview('B', [0], {});
-    fleet.preview('B', [1]);
-    fleet.look();
+    fleet.preview('B', [1]).look();
     fleet.gateways.shift();
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
@@ -354,34 +327,28 @@ suite('a commit that changes nothing', () => {
     fleet.more = { ...PREVIEW, ...shut };
     fleet.pass(1).look();
     fleet.preview('B', [0], { files: 7 });
-    fleet.preview('B', [1, 2]);
-    fleet.look();
+    fleet.preview('B', [1, 2]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
   });
 
   test('for a wave needs no soak, approval, or window for it', () => {
     const fleet = begin(gated, two);
     fleet.preview('B', [0]);
-    fleet.preview('B', [1], {});
-    fleet.look();
+    fleet.preview('B', [1], {}).look();
     assert.equal(phaseOf(fleet), 'Progressing rest B A');
     assert.deepEqual(fleet.letIn, ['g0']);
     assert.match(fleet.rollout.message ?? '', /; waves without changes: canary/);
-    fleet.well(1);
-    fleet.look();
+    fleet.well(1).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
   test('for a gateway does not make its wave wait for it, or fail', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2], {});
-    fleet.look();
+    fleet.preview('B', [1, 2], {}).look();
     assert.deepEqual([fleet.rollout.total, fleet.letIn], [2, ['g0', 'g1']]);
     fleet.well(1);
-    const { number: rollout } = fleet.rollout;
-    const report = { rollout, commit: 'A', revision: 'r', state: 'failed' as const };
-    fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), report };
+    fleet.report([0], 'failed', { commit: 'A' });
     fleet.pass(30).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.failures], ['rest', undefined]);
   });
@@ -389,14 +356,9 @@ suite('a commit that changes nothing', () => {
   test('for a gateway does not count as verified after another one stopped the rollout', () => {
     const fleet = begin({}, [[], [], []]);
     fleet.preview('B', [0, 1]);
-    fleet.preview('B', [2], {});
-    fleet.look();
-    const { number: rollout } = fleet.rollout;
-    const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
-    fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), report };
-    fleet.look();
-    fleet.well(0, 1);
-    fleet.look();
+    fleet.preview('B', [2], {}).look();
+    fleet.report([2], 'failed', { commit: 'B' }).look();
+    fleet.well(0, 1).look();
     assert.deepEqual(
       [fleet.rollout.summary, fleet.rollout.verified, fleet.rollout.total],
       ['stopped in rest 0/1', 0, 1],
@@ -406,14 +368,11 @@ suite('a commit that changes nothing', () => {
   test('for a gateway whose labels change then counts for it', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2], {});
-    fleet.look();
+    fleet.preview('B', [1, 2], {}).look();
     fleet.well(1);
-    fleet.preview('B', [0], {});
-    fleet.look();
+    fleet.preview('B', [0], {}).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(fleet.rollout.wave, 'rest');
   });
 });
@@ -428,8 +387,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
   const approved = { approved: 'B/r' };
 
   function rest(fleet: Fleet, isResting: boolean, ...indexes: number[]): void {
-    for (const index of indexes)
-      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), isResting, previews: true };
+    for (const index of indexes) fleet.change(index, { isResting, previews: true });
   }
 
   /** Gateways that were paused before the commit arrived, and a preview that all others have reported. */
@@ -461,8 +419,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
       fleet.more = { ...PREVIEW, ...approved };
       fleet.look();
       assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
-      fleet.well(0);
-      fleet.look();
+      fleet.well(0).look();
       assert.equal(phaseOf(fleet), 'Soaking canary B A');
       fleet.pass(10).look();
       assert.equal(phaseOf(fleet), 'Complete B B');
@@ -471,8 +428,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
   test('waits for one of them if all are paused, although no other gateway of the fleet is changed', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', soak: '10m' }, { name: 'last' }] };
     const fleet = beginPaused(spec, [0, 1], shut);
-    fleet.preview('B', [0, 1], {});
-    fleet.look();
+    fleet.preview('B', [0, 1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
     fleet.more = PREVIEW;
     fleet.pass(60).look();
@@ -485,8 +441,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     rest(fleet, false, 1);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
-    fleet.well(1);
-    fleet.look();
+    fleet.well(1).look();
     assert.equal(phaseOf(fleet), 'Soaking canary B A');
   });
 
@@ -494,8 +449,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const fleet = beginPaused(gated, [1], shut);
     fleet.look();
     assert.equal(phaseOf(fleet), 'Complete A A');
-    fleet.preview('B', [1]);
-    fleet.look();
+    fleet.preview('B', [1]).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
@@ -503,11 +457,9 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const fleet = beginPaused(canary, [1]);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
-    fleet.preview('B', [1]);
-    fleet.look();
+    fleet.preview('B', [1]).look();
     assert.equal(fleet.rollout.waitsFor, undefined);
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
@@ -520,16 +472,14 @@ suite('a commit that can only change paused gateways of a wave', () => {
       fleet.more = PREVIEW;
       fleet.look();
       fleet.preview('B', [0]);
-      fleet.preview('B', [1, 2, 3, 4], {});
-      fleet.look();
+      fleet.preview('B', [1, 2, 3, 4], {}).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
       if (isResumed) rest(fleet, false, 1, 2);
       fleet.more = { ...PREVIEW, ...approved };
       fleet.look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
       if (isResumed) continue;
-      fleet.well(0);
-      fleet.look();
+      fleet.well(0).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.admission[1]?.admitted], ['Progressing last B A', '13']);
       assert.match(fleet.rollout.message ?? '', /waiting for g3 .* goes first/);
     }
@@ -542,11 +492,9 @@ suite('a commit that can only change paused gateways of a wave', () => {
     fleet.more = PREVIEW;
     fleet.look();
     fleet.preview('B', [0, 1], {});
-    fleet.preview('B', [2, 3]);
-    fleet.look();
+    fleet.preview('B', [2, 3]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 });
@@ -558,8 +506,7 @@ suite('the first wave with changes', () => {
   function untried(spec = canary): Fleet {
     const fleet = begin(spec, fits);
     fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2, 3], {});
-    fleet.look();
+    fleet.preview('B', [1, 2, 3], {}).look();
     return fleet;
   }
 
@@ -568,11 +515,9 @@ suite('the first wave with changes', () => {
     assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing rest B A', 1]);
     assert.match(fleet.rollout.message ?? '', /waiting for g1 .*; one gateway goes first, because the earlier waves/);
     // The canary notes the commit, which proves nothing.
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(fleet.rollout.admitted, 1);
-    fleet.well(1);
-    fleet.look();
+    fleet.well(1).look();
     assert.equal(fleet.rollout.admitted, 3);
     assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
   });
@@ -599,25 +544,19 @@ suite('the first wave with changes', () => {
   test('is not tried by an unchanged gateway whose report has lost its preview', () => {
     const fleet = begin(canary, [[true], [false], [false], [false], [false]]);
     fleet.preview('B', [0, 1]);
-    fleet.preview('B', [2, 3, 4], {});
-    fleet.look();
+    fleet.preview('B', [2, 3, 4], {}).look();
     fleet.well(0, 1);
-    for (const index of [0, 1])
-      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), preview: undefined };
+    for (const index of [0, 1]) fleet.change(index, { preview: undefined });
     fleet.look();
     assert.notEqual(fleet.rollout.admission[1]?.admitted, 'all');
     assert.match(fleet.rollout.message ?? '', /waiting for g2 .* goes first, .*; waves without changes: canary/);
-    fleet.well(2);
-    fleet.look();
+    fleet.well(2).look();
     assert.equal(fleet.rollout.admission[1]?.admitted, 'all');
   });
 
   test('lets another one go first if that one fails, and maxFailures allows it', () => {
     const fleet = untried({ ...canary, maxFailures: 1 });
-    const { number: rollout, commit, revision } = fleet.rollout;
-    const report = { rollout, commit, revision, state: 'failed' as const };
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
-    fleet.look();
+    fleet.fail(1).look();
     assert.deepEqual([fleet.rollout.admitted, fleet.rollout.failures], [2, ['g1']]);
   });
 
@@ -630,8 +569,7 @@ suite('the first wave with changes', () => {
       [false, true],
     ]);
     fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2, 3], {});
-    fleet.look();
+    fleet.preview('B', [1, 2, 3], {}).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', 2]);
     assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
   });
@@ -639,8 +577,7 @@ suite('the first wave with changes', () => {
   test('waits for the deadline if its changed gateways are gone, because the commit may be the reason', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     fleet.preview('B', [1]);
-    fleet.preview('B', [0, 2], {});
-    fleet.look();
+    fleet.preview('B', [0, 2], {}).look();
     fleet.gateways.shift();
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], ['canary', 'Gateways']);
@@ -657,10 +594,8 @@ suite('the first wave with changes', () => {
   test('waits for the deadline if its changed gateway no longer changes, and says that this is possible', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     fleet.preview('B', [0], {});
-    fleet.preview('B', [1]);
-    fleet.look();
-    fleet.preview('B', [0, 2]);
-    fleet.look();
+    fleet.preview('B', [1]).look();
+    fleet.preview('B', [0, 2]).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
     assert.match(fleet.rollout.message ?? '', /gone or paused, or are no longer changed\. The wave ends after 15m0s$/);
     fleet.pass(15).look();
@@ -670,8 +605,7 @@ suite('the first wave with changes', () => {
   test('waits for the deadline if its only changed gateway was not ready before', () => {
     const fleet = withUnready();
     fleet.preview('B', [0, 2], {});
-    fleet.preview('B', [1]);
-    fleet.look();
+    fleet.preview('B', [1]).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor, fleet.letIn], ['canary', 'Gateways', ['g0']]);
     assert.match(fleet.rollout.message ?? '', /waiting for one of g0 to be ready .*\. The wave ends after 15m0s$/);
     fleet.pass(14).look();
@@ -689,10 +623,8 @@ suite('the first wave with changes', () => {
       [false, true],
     ]);
     fleet.preview('B', [1]);
-    fleet.preview('B', [0, 2], {});
-    fleet.look();
-    fleet.well(0);
-    fleet.look();
+    fleet.preview('B', [0, 2], {}).look();
+    fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.gateways.shift();
     fleet.more = { ...fleet.more, approved: 'B/r' };
@@ -709,19 +641,16 @@ suite('a commit that cannot be delivered', () => {
   test('stops before the first wave, with the gateways grouped by message, and can be tried again', () => {
     const fleet = begin(canary, [[true], [true], [false], [false]]);
     fleet.preview('B', [0, 2], broken);
-    fleet.preview('B', [1], { failure: 'check' });
-    fleet.look();
+    fleet.preview('B', [1], { failure: 'check' }).look();
     assert.equal(fleet.rollout.phase, 'Previewing');
-    fleet.preview('B', [3], {});
-    fleet.look();
+    fleet.preview('B', [3], {}).look();
     const { previewFailure, preview, givenUp, message, summary, waitsFor } = fleet.rollout;
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.equal(previewFailure, 'template a.json: no value for "site" (g0 and g2); check (g1)');
     assert.deepEqual([givenUp, waitsFor], [['B r'], undefined]);
     // The plan shows all of them, and which of them the user has repaired.
     assert.deepEqual([preview?.commit, preview?.reported, preview?.failing], ['B', 4, 3]);
-    fleet.preview('B', [1], {});
-    fleet.look();
+    fleet.preview('B', [1], {}).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.failing], ['Stopped', 2]);
     assert.equal(summary, 'stopped by the preview');
     assert.match(
@@ -737,19 +666,16 @@ suite('a commit that cannot be delivered', () => {
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
     fleet.look();
     assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.reported], ['B', 0]);
-    fleet.preview('B', [0, 1, 2, 3], {});
-    fleet.look();
+    fleet.preview('B', [0, 1, 2, 3], {}).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
   test('stops again if it is tried again, and an agent keeps its preview for longer than one takes', () => {
     const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], broken);
-    fleet.look();
+    fleet.preview('B', [0, 1], broken).look();
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
-    fleet.preview('B', [0], {});
-    fleet.look();
+    fleet.preview('B', [0], {}).look();
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 29_000]);
     fleet.now += 28_000;
     fleet.look();
@@ -800,24 +726,21 @@ suite('a commit that cannot be delivered', () => {
     fleet.preview('B', [0, 1], {});
     lookAfter(fleet, 30_000);
     assert.equal(fleet.rollout.admitted, 2);
-    fleet.preview('B', [2], broken);
-    fleet.look();
+    fleet.preview('B', [2], broken).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.reported], ['Progressing canary B A', 2]);
   });
 
   test('does not stop for a gateway that was not ready before', () => {
     const fleet = withUnready();
     fleet.preview('B', [0], broken);
-    fleet.preview('B', [1, 2], {});
-    fleet.look();
+    fleet.preview('B', [1, 2], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 1]);
   });
 
   test('goes on after a retry if previewFailures is set to Ignore', () => {
     const spec: RolloutSpec = { ...canary };
     const fleet = begin(spec, two);
-    fleet.preview('B', [0, 1], broken);
-    fleet.look();
+    fleet.preview('B', [0, 1], broken).look();
     spec.previewFailures = 'Ignore';
     fleet.look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
@@ -825,15 +748,13 @@ suite('a commit that cannot be delivered', () => {
     fleet.pass(1).look();
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
     fleet.look();
-    fleet.preview('B', [0, 1], broken);
-    fleet.look();
+    fleet.preview('B', [0, 1], broken).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
   test('goes on if previewFailures is Ignore', () => {
     const fleet = begin({ ...canary, previewFailures: 'Ignore' }, two);
-    fleet.preview('B', [0, 1], broken);
-    fleet.look();
+    fleet.preview('B', [0, 1], broken).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 2]);
   });
 
@@ -841,16 +762,13 @@ suite('a commit that cannot be delivered', () => {
     const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
     const fleet = begin(gated, two, shut);
     fleet.preview('B', [0], broken);
-    fleet.preview('B', [1], {});
-    fleet.look();
+    fleet.preview('B', [1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
     const other = begin(gated, two, { approved: 'B/r' });
-    other.preview('B', [0, 1], {});
-    other.look();
+    other.preview('B', [0, 1], {}).look();
     other.pass(1).look('C');
     other.preview('C', [0], broken);
-    other.preview('C', [1], {});
-    other.look('C');
+    other.preview('C', [1], {}).look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(
       other.rollout.message ?? '',
@@ -863,25 +781,21 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
   const failing = (fleet: Fleet, more = {}) => {
     lookAfter(fleet, 60_000, 'C', { ...PREVIEW, ...more });
     fleet.preview('C', [0], { failure: 'check' });
-    fleet.preview('C', [1], {});
-    fleet.look('C', { ...PREVIEW, ...more });
+    fleet.preview('C', [1], {}).look('C', { ...PREVIEW, ...more });
     return fleet;
   };
 
   test('stops at once if no gateway is admitted to the other one', () => {
     const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], {});
-    fleet.look('B', { ...PREVIEW, ...shut });
+    fleet.preview('B', [0, 1], {}).look('B', { ...PREVIEW, ...shut });
     assert.equal(phaseOf(fleet), 'AwaitingWindow canary B A');
     assert.equal(phaseOf(failing(fleet, shut)), 'Stopped canary C A');
   });
 
   test('stops with the write that ends the rollback of the other one', () => {
     const fleet = begin({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, two);
-    fleet.preview('B', [0, 1], {});
-    fleet.look();
-    fleet.fail(0);
-    fleet.look();
+    fleet.preview('B', [0, 1], {}).look();
+    fleet.fail(0).look();
     assert.equal(phaseOf(failing(fleet, shut)), 'RollingBack B A');
     const back = { rollout: fleet.rollout.number, commit: 'A', revision: 'r', state: 'healthy' as const };
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: back }));
@@ -891,10 +805,8 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
 
   test('waits for its approval with a warning if gateways have the other one', () => {
     const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B/r' });
-    fleet.preview('B', [0, 1], {});
-    fleet.look();
-    fleet.fail(0);
-    fleet.look();
+    fleet.preview('B', [0, 1], {}).look();
+    fleet.fail(0).look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.deepEqual([phaseOf(failing(fleet)), fleet.rollout.nextCommit], ['Stopped canary B A', 'C']);
     assert.match(
@@ -908,8 +820,7 @@ test('a commit that cannot be delivered asks for no approval after another one s
   const fleet = begin({ waves: [{ name: 'canary', approval: true }] }, two);
   for (const commit of ['B', 'C']) {
     fleet.pass(1).look(commit);
-    fleet.preview(commit, [0, 1], { failure: 'check' });
-    fleet.look(commit);
+    fleet.preview(commit, [0, 1], { failure: 'check' }).look(commit);
     assert.equal(phaseOf(fleet), `Stopped canary ${commit} A`);
   }
 });
@@ -933,13 +844,11 @@ suite('an approval', () => {
     const fleet = begin(gated, fits, approved);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.handled?.approvedDigests], ['Previewing', undefined]);
     fleet.preview('B', [0, 1], digest('a'));
-    fleet.preview('B', [2], digest('b'));
-    fleet.look();
+    fleet.preview('B', [2], digest('b')).look();
     assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
     fleet.well(0);
-    fleet.preview('B', [1], digest('c'));
-    fleet.look();
+    fleet.preview('B', [1], digest('c')).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     assert.match(
       fleet.rollout.message ?? '',
@@ -960,33 +869,26 @@ suite('an approval', () => {
   ] as const)
     test(what, () => {
       const fleet = begin(gated, fits, { ...approved, previewMs: 0 });
-      fleet.well(0);
-      fleet.look();
+      fleet.well(0).look();
       fleet.well(1);
       fleet.preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
-      fleet.preview('C', [1], digest('b'));
-      fleet.look('C', PREVIEW);
+      fleet.preview('C', [1], digest('b')).look('C', PREVIEW);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);
       const next = { ...approved, approved: 'C/r' };
       fleet.look('C', next);
       assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
       fleet.well(0);
-      const { number: rollout } = fleet.rollout;
-      const report = { rollout, commit: 'A', revision: 'r', state: 'healthy' as const };
-      fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), report };
-      fleet.preview('C', [1], digest(letter));
-      fleet.look('C', next);
+      fleet.report([1], 'healthy', { commit: 'A' });
+      fleet.preview('C', [1], digest(letter)).look('C', next);
       assert.equal(phaseOf(fleet), `${phase} all C A`);
     });
 
   test('covers gateways that join with the same change', () => {
     const fleet = begin(gated, fits, approved);
-    fleet.preview('B', [0, 1, 2], digest('a'));
-    fleet.look();
+    fleet.preview('B', [0, 1, 2], digest('a')).look();
     fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'n', key: '99' });
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
@@ -994,8 +896,7 @@ suite('an approval', () => {
     const fleet = begin(gated, fits, approved);
     fleet.pass(1).look();
     fleet.well(0);
-    fleet.preview('B', [1], digest('c'));
-    fleet.look();
+    fleet.preview('B', [1], digest('c')).look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
@@ -1005,32 +906,27 @@ suite('an approval', () => {
     for (const index of many.keys()) fleet.preview('B', [index], { digest: String(index).padEnd(64, 'x') });
     fleet.look();
     fleet.well(0);
-    fleet.preview('B', [1], digest('c'));
-    fleet.look();
+    fleet.preview('B', [1], digest('c')).look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 });
 
 test('a fabricated number of files fits into the status', () => {
   const fleet = begin(canary, two);
-  fleet.preview('B', [0], { files: 3 * BOUNDS.count });
-  fleet.look();
+  fleet.preview('B', [0], { files: 3 * BOUNDS.count }).look();
   assert.equal(fleet.rollout.preview?.files, BOUNDS.count);
 });
 
 test('templates that use the commit are named once', () => {
   const fleet = begin(canary, two);
-  fleet.preview('B', [0, 1], { everyCommit: 'site/version.txt' });
-  fleet.look();
+  fleet.preview('B', [0, 1], { everyCommit: 'site/version.txt' }).look();
   const { message = '' } = fleet.rollout;
   assert.equal(message.split('every commit changes site/version.txt').length, 2);
 });
 
 test('the counts of a completed rollout contain unchanged gateways', () => {
   const fleet = begin(canary, two);
-  fleet.preview('B', [0, 1]);
-  fleet.look();
-  fleet.well(0, 1);
-  fleet.look();
+  fleet.preview('B', [0, 1]).look();
+  fleet.well(0, 1).look();
   assert.deepEqual([fleet.rollout.verified, fleet.rollout.total], [2, 2]);
 });

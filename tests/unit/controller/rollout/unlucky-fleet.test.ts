@@ -5,18 +5,15 @@ import { all, canary, Fleet, twenty } from './fleet.ts';
 
 suite('in an unlucky fleet,', () => {
   test('a surge of new gateways also obeys the limits of the wave', () => {
-    const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
-    fleet.look();
-    fleet.well(0);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]).look();
+    fleet.well(0).look();
     const [first] = fleet.gateways as [RolloutGateway];
     for (let index = 50; index < 90; index += 1) {
       const newcomer = { name: `n${index}`, key: String(index), createdAt: fleet.now + 500, report: undefined };
       fleet.gateways.push({ ...first, ...newcomer });
     }
     fleet.look();
-    fleet.well(1);
-    fleet.look();
+    fleet.well(1).look();
     assert.deepEqual([fleet.letIn.length, fleet.rollout.phase], [3, 'Progressing']);
   });
 
@@ -43,30 +40,25 @@ suite('in an unlucky fleet,', () => {
   });
 
   test('unhealthy new gateways delay a wave, which the summary says', () => {
-    const fleet = new Fleet(canary, [[true], [true], [false]]);
-    fleet.look();
+    const fleet = new Fleet(canary, [[true], [true], [false]]).look();
     const [first] = fleet.gateways as [RolloutGateway];
     for (let index = 0; index < 5; index += 1) {
       fleet.gateways.push({ ...first, name: `n${index}`, key: `9${index}`, createdAt: fleet.now + 500 });
       fleet.hasIt(fleet.gateways.length - 1);
     }
-    fleet.well(0, 1);
-    fleet.look();
+    fleet.well(0, 1).look();
     fleet.pass(30).look();
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
   });
 
   test("one crash doesn't fail a gateway, however long others take", () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }], onFailure: 'Rollback' }, twenty);
-    fleet.look();
-    fleet.well(...all);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }], onFailure: 'Rollback' }, twenty).look();
+    fleet.well(...all).look();
     for (let minute = 0; minute < 20; minute += 1) {
       fleet.replace(1);
       fleet.pass(1).look();
     }
-    fleet.crash(19);
-    fleet.look();
+    fleet.crash(19).look();
     fleet.well(19);
     for (let minute = 0; minute < 10; minute += 1) {
       fleet.replace(1);
@@ -78,7 +70,7 @@ suite('in an unlucky fleet,', () => {
   test('a deleted paused gateway restarts no deadline, and a resumed one has its own', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [true], [false], [false]]);
     const rest = (index: number, isResting: boolean) => {
-      fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), isResting };
+      fleet.change(index, { isResting });
     };
     rest(1, true);
     rest(2, true);
@@ -86,8 +78,7 @@ suite('in an unlucky fleet,', () => {
     fleet.pass(14).look();
     rest(1, false);
     rest(3, true);
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     fleet.gateways.pop();
     fleet.pass(14).look();
     assert.equal(fleet.rollout.failures, undefined);
@@ -106,42 +97,36 @@ suite('in an unlucky fleet,', () => {
       [true, true],
     ]);
     fleet.look();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.look('B', { approved: 'B/r' });
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waiting for g1')], ['canary', true]);
-    fleet.well(0);
-    fleet.look('B', { approved: 'B/r' });
+    fleet.well(0).look('B', { approved: 'B/r' });
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['all', 'Progressing']);
   });
 
   test('canaries that were broken before count when the commit is retried', () => {
-    const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
-    fleet.look();
+    const fleet = new Fleet(canary, [[true], [true], [true], [false]]).look();
     for (const index of [0, 1]) fleet.blink(index);
     fleet.pass(15).look();
     assert.equal(fleet.rollout.phase, 'Stopped');
     fleet.look('B', { retry: 'B' });
     for (const index of [0, 1]) fleet.hasIt(index);
-    fleet.well(2);
-    fleet.look('B', { retry: 'B' });
+    fleet.well(2).look('B', { retry: 'B' });
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
   });
 
   test("a replacement that can't pull its image fails and completes nothing", () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [true], [false]]);
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [true], [false]]).look();
     fleet.pass(1).replace(1, 'n');
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isUnstarted: true };
-    fleet.well(0);
-    fleet.look();
+    fleet.change(1, { isUnstarted: true });
+    fleet.well(0).look();
     fleet.pass(40).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
-    fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isUnstarted: false, runsSince: fleet.now };
+    fleet.change(1, { isUnstarted: false, runsSince: fleet.now });
     fleet.pass(14).look();
     assert.equal(fleet.rollout.failures, undefined);
   });
@@ -164,8 +149,7 @@ suite('in an unlucky fleet,', () => {
     fleet.pass(20).look();
     assert.equal(fleet.rollout.waitsFor, 'Gateways');
     fleet.gateways.pop();
-    fleet.well(0);
-    fleet.look();
+    fleet.well(0).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['rest', 'Progressing']);
     fleet.pass(15).look();
     assert.equal(fleet.rollout.phase, 'Complete');

@@ -123,28 +123,23 @@ suite('after a clock was set back', () => {
     [
       'while a wave soaks',
       () => {
-        const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }] }, [[true], [true], [false]]);
-        fleet.look();
-        fleet.well(0, 1);
-        fleet.look();
+        const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }] }, [[true], [true], [false]]).look();
+        fleet.well(0, 1).look();
         return fleet;
       },
     ],
     [
       'while one crashes',
       () => {
-        const fleet = new Fleet(canary, [[true], [false]]);
-        fleet.look();
-        fleet.crash(0);
-        fleet.look();
+        const fleet = new Fleet(canary, [[true], [false]]).look();
+        fleet.crash(0).look();
         return fleet;
       },
     ],
     [
       'while a wave waits for a gateway',
       () => {
-        const fleet = new Fleet(canary, [[true], [false]]);
-        fleet.look();
+        const fleet = new Fleet(canary, [[true], [false]]).look();
         fleet.gateways.splice(0, 1);
         fleet.look();
         return fleet;
@@ -194,10 +189,8 @@ test("a gateway that wasn't ready before frees its place after the deadline, wit
 });
 
 test('a rollout whose wave is unknown begins again', () => {
-  const fleet = new Fleet(canary, [[true], [false]]);
-  fleet.look();
-  fleet.well(0);
-  fleet.look();
+  const fleet = new Fleet(canary, [[true], [false]]).look();
+  fleet.well(0).look();
   const { number, wave } = fleet.rollout;
   assert.equal(wave, 'rest');
   fleet.state = { history: [], rollout: { ...fleet.rollout, wave: 'gone' } };
