@@ -2,9 +2,15 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
 import { nextQueryInMs } from '../../../../controller/intent/next-query.ts';
-import { type PendingQuery, type QueryResult, resolve } from '../../../../controller/intent/resolution.ts';
+import {
+  type PendingQuery,
+  type QueryResult,
+  type Resolution,
+  resolve,
+} from '../../../../controller/intent/resolution.ts';
 import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { type Asked, at, refs, resourceOf, second } from '../support/requested-resource.ts';
 
@@ -23,164 +29,113 @@ function resolveFor(given: Asked, answer: QueryResult | PendingQuery | undefined
   return resolve(gatewaySync, readIntents(gatewaySync), { query: answer, now });
 }
 
-const echoOf = (given: Asked) => {
-  const { echo, ...rest } = resolveFor(given);
-  return { ...echo, ...('requeryInMs' in rest && { requeryInMs: rest.requeryInMs }) };
-};
-
 suite('the status answers a request or a push', () => {
-  const notAllowed = "isn't allowed; to allow it, add it to spec.webhook.allowedRefs";
-  const waits = 'yet; retrying for up to a minute, because some git servers send webhooks before they show a ref';
-  const cases: [name: string, Asked, ReturnType<typeof echoOf>][] = [
-    ['that is applied', { request }, { lastRequest: { ...request, outcome: 'Applied' } }],
+  const capital = 'AB'.repeat(20);
+  const late = { ...request, at: at(-50) };
+  const fromManifest = ['Ignored', 'applied from a manifest'] as const;
+  /** The outcomes, with facts of the messages. */
+  const cases: [
+    name: string,
+    Asked,
+    forRequest: readonly [outcome: string, fact?: string] | undefined,
+    forPush?: readonly [outcome: string, fact?: string],
+  ][] = [
+    ['that is applied', { request }, ['Applied']],
     [
-      'that says nothing but the ref',
+      'that contains nothing but the ref',
       { request: { ref: 'v1' }, push: { ref: 'refs/heads/main' } },
-      { lastRequest: { ref: 'v1', outcome: 'Applied' }, lastPush: { ref: 'refs/heads/main', outcome: 'Applied' } },
+      ['Applied'],
+      ['Applied'],
     ],
     [
-      'that is no ref',
+      "that isn't a ref",
       {
         request: { ...request, ref: '--upload-pack=x' },
         push: { ...push, ref: 'refs/heads/a..b' },
         allowedRefs: ['**'],
       },
-      {
-        lastRequest: { ...request, ref: '--upload-pack=x', outcome: 'Failed', message: 'not a valid git ref' },
-        lastPush: { ...push, ref: 'refs/heads/a..b', outcome: 'Failed', message: 'not a valid git ref' },
-      },
+      ['Failed', 'not a valid git ref'],
+      ['Failed', 'not a valid git ref'],
     ],
     [
-      'for a branch that is not allowed',
+      "for a branch that isn't allowed",
       { request: { ...request, ref: 'other' }, push },
-      {
-        lastRequest: { ...request, ref: 'other', outcome: 'Ignored', message: `refs/heads/other ${notAllowed}` },
-        lastPush: {
-          ...push,
-          outcome: 'Ignored',
-          message: "this branch isn't followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs",
-        },
-      },
+      ['Ignored', 'refs/heads/other'],
+      ['Ignored', 'spec.webhook.allowedRefs'],
     ],
     [
-      'that a manifest holds',
+      'that a manifest contains',
       { request: { ...request, applied: true }, push: { ...push, applied: true } },
-      {
-        lastRequest: {
-          ...request,
-          outcome: 'Ignored',
-          message: 'the annotation was applied from a manifest; remove it there, and set spec.git.ref instead',
-        },
-        lastPush: {
-          ...push,
-          outcome: 'Ignored',
-          message: 'the annotation was applied from a manifest; remove it there, and set spec.git.ref instead',
-        },
-      },
+      fromManifest,
+      fromManifest,
     ],
     [
       'that came with a restored resource',
       { status: {}, request: { ...request, at: at(-1) } },
-      {
-        lastRequest: {
-          ...request,
-          at: at(-1),
-          outcome: 'Ignored',
-          message: 'the annotation is older than this resource, which was restored or cloned with it',
-        },
-      },
+      ['Ignored', 'older than this resource'],
     ],
     [
-      'for what the host does not show yet',
+      "for a ref that the server doesn't show yet",
       { request: { ...request, ref: 'v9' }, push: { ...push, ref: 'refs/heads/new' }, allowedRefs: ['new', 'v9'] },
-      {
-        lastRequest: { ...request, ref: 'v9', outcome: 'Pending', message: `the repository has no ref v9 ${waits}` },
-        lastPush: {
-          ...push,
-          ref: 'refs/heads/new',
-          outcome: 'Pending',
-          message: `the repository has no such branch ${waits}`,
-        },
-        requeryInMs: 1_000,
-      },
+      ['Pending', 'no ref v9'],
+      ['Pending', 'no such branch'],
     ],
+    ["for a ref that the server doesn't show after a minute", { request: { ...late, ref: 'v9' } }, ['Failed', 'v9']],
+    ['for a short commit', { request: { ...request, ref: 'dfd4b2d' } }, ['Pending', 'a commit hash in full']],
+    ['for a commit in capital letters', { request: { ...late, ref: capital } }, ['Failed', 'in lower case']],
     [
-      'for what the host does not show after a minute',
-      { request: { ...request, ref: 'v9', at: at(-50) } },
-      {
-        lastRequest: {
-          ...request,
-          ref: 'v9',
-          at: at(-50),
-          outcome: 'Failed',
-          message: 'the repository has no ref v9; the last good commit is kept',
-        },
-      },
-    ],
-    [
-      'for a commit that is not in full',
-      { request: { ...request, ref: 'dfd4b2d' } },
-      {
-        lastRequest: {
-          ...request,
-          ref: 'dfd4b2d',
-          outcome: 'Pending',
-          message: `the repository has no ref dfd4b2d ${waits}; write a commit hash in full, with 40 or 64 digits`,
-        },
-        requeryInMs: 2_000,
-      },
-    ],
-    [
-      'for a commit in capital letters after a minute',
-      { request: { ...request, ref: 'AB'.repeat(20), at: at(-50) } },
-      {
-        lastRequest: {
-          ...request,
-          ref: 'AB'.repeat(20),
-          at: at(-50),
-          outcome: 'Failed',
-          message: `the repository has no ref ${'AB'.repeat(20)}; write a commit hash in lower case; the last good commit is kept`,
-        },
-      },
-    ],
-    [
-      'for what the host does not show, and is older than an edit',
+      "for a ref that the server doesn't show, and is older than an edit",
       { request: { ...request, ref: 'v9' }, ref: 'next', refWritten: 11 },
-      {
-        lastRequest: {
-          ...request,
-          ref: 'v9',
-          outcome: 'Superseded',
-          message: 'spec.git.ref was edited later',
-        },
-      },
+      ['Superseded', 'spec.git.ref was edited'],
     ],
     [
       'that is older than an edit of the repository',
       { request, repo: 'https://git.test/other.git', repoWritten: 11 },
-      {
-        lastRequest: {
-          ...request,
-          outcome: 'Superseded',
-          message: 'spec.git.repo was edited later',
-        },
-      },
+      ['Superseded', 'spec.git.repo was edited'],
     ],
     [
-      'that is older than a push, which holds',
+      'that is older than a push',
       { request, push, allowedRefs: ['dev', 'v*'] },
-      {
-        lastRequest: { ...request, outcome: 'Superseded', message: 'a newer push to refs/heads/dev is followed' },
-        lastPush: { ...push, outcome: 'Applied' },
-      },
+      ['Superseded', 'refs/heads/dev'],
+      ['Applied'],
+    ],
+    [
+      'that is older than a request',
+      { request, push: { ...push, at: at(5) }, allowedRefs: ['dev', 'v*'] },
+      ['Applied'],
+      ['Superseded', 'v1'],
     ],
   ];
-  for (const [name, given, expected] of cases) {
+  for (const [name, given, forRequest, forPush] of cases) {
     test(name, () => {
-      const { requeryInMs, ...echo } = echoOf(given);
-      assert.deepEqual({ ...echo, ...(requeryInMs !== undefined && { requeryInMs }) }, expected);
+      const { lastRequest, lastPush } = resolveFor(given).echo;
+      for (const [echo, expected, asked] of [
+        [lastRequest, forRequest, given.request],
+        [lastPush, forPush, given.push],
+      ] as const) {
+        const { outcome, message = '', ...rest } = echo ?? {};
+        assert.equal(outcome, expected?.[0]);
+        assert.deepEqual(rest, omit(asked ?? {}, 'applied'));
+        assert.ok(message.includes(expected?.[1] ?? ''), message);
+      }
     });
   }
+
+  test('again within a second or two, as long as the server may show the ref later', () => {
+    const requeryAfter = (asked: Asked) => {
+      const resolution = resolveFor(asked);
+      return 'requeryInMs' in resolution && resolution.requeryInMs;
+    };
+    const unknown = { request: { ...request, ref: 'v9' } };
+    assert.equal(requeryAfter(unknown), 2_000);
+    assert.equal(
+      requeryAfter({ ...unknown, push: { ...push, ref: 'refs/heads/new' }, allowedRefs: ['new', 'v9'] }),
+      1_000,
+    );
+    assert.equal(requeryAfter({ request: { ...late, ref: 'v9' } }), undefined);
+    assert.equal(requeryAfter({ request }), undefined);
+    assert.equal(requeryAfter({ ...unknown, ref: 'gone' }), 2_000, 'the request may still lead to a commit');
+  });
 
   test("as waiting if the git server can't be queried", () => {
     const lastRequest = { ...request, outcome: 'Pending' };
@@ -227,38 +182,19 @@ suite('the followed commit', () => {
   });
 
   test('can be missing', () => {
-    const failure = { kind: 'failed', reason: 'RefNotFound', transient: false, retryAfterMs: undefined };
-    const rest = { requeryInMs: undefined, isJudged: true, known: undefined };
-    assert.deepEqual(resolveFor({ ref: 'gone' }), {
-      ...failure,
-      ...rest,
-      echo: {},
-      message: 'ref "gone" not found in https://git.test/app.git; push it, or change spec.git.ref',
-    });
-    const messageFor = (ref: string) => {
-      const failed = resolveFor({ ref });
-      return failed.kind === 'failed' ? failed.message : failed.kind;
+    const messageFor = (given: Asked) => {
+      const { echo, message, ...rest } = resolveFor(given) as Resolution & { kind: 'failed' };
+      const failure = { kind: 'failed', reason: 'RefNotFound', transient: false, retryAfterMs: undefined };
+      assert.deepEqual([rest, echo], [{ ...failure, requeryInMs: undefined, isJudged: true, known: undefined }, {}]);
+      return message;
     };
-    assert.match(
-      messageFor('dfd4b2d'),
-      /ref "dfd4b2d" not found .* change spec\.git\.ref; write a commit hash in full, with 40/,
-    );
-    assert.match(messageFor('AB'.repeat(20)), /change spec\.git\.ref; write a commit hash in lower case$/);
-    assert.match(
-      messageFor('HEAD'),
-      /^the repository has no default branch; .* push that branch, or change spec\.git\.ref$/,
-    );
+    assert.match(messageFor({ ref: 'gone' }), /"gone".* https:\/\/git\.test\/app\.git; push it/);
+    assert.match(messageFor({ ref: 'dfd4b2d' }), /a commit hash in full/);
+    assert.match(messageFor({ ref: 'AB'.repeat(20) }), /in lower case$/);
+    assert.match(messageFor({ ref: 'HEAD' }), /no default branch/);
     const target = { ref: 'v8', source: 'Request' } as const;
-    const asked = resolveFor({ status: { ...followsMain, target, targetTime: at(5) } });
-    assert.deepEqual(asked, {
-      ...failure,
-      ...rest,
-      echo: {},
-      message:
-        'ref "v8", which a webhook requested, was not found in https://git.test/app.git; push it, change spec.git.ref, or send another request',
-    });
-    const waiting = resolveFor({ ref: 'gone', request: { ...request, ref: 'v9' } });
-    assert.equal('requeryInMs' in waiting && waiting.requeryInMs, 2_000, 'the request may still bring one');
+    const requested = { status: { ...followsMain, target, targetTime: at(5) } };
+    assert.match(messageFor(requested), /"v8", which a webhook requested/);
   });
 
   test('is a full hash in spec.git.ref, whatever the repository shows', () => {
