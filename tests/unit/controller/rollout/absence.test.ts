@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL } from '../../../../shared/domain/waves.ts';
 import { sync, withAgent } from './agents.ts';
-import { type Agent, type Commit, control, DEADLINE_MS, makeWorld, type Setup, type World } from './model.ts';
+import {
+  type Agent,
+  admittedIn,
+  begun,
+  control,
+  DEADLINE_MS,
+  later,
+  makeWorld,
+  messageOf,
+  rolloutOf,
+  type Setup,
+} from './model.ts';
 
 const canary = { waves: [{ name: 'canary' }] };
 const setupOf = (more: object = {}, fits = [[true], [false], [false]]): Setup => ({
@@ -11,11 +22,6 @@ const setupOf = (more: object = {}, fits = [[true], [false], [false]]): Setup =>
   bad: ['B'],
 });
 const gone: Partial<Agent> = { createdAt: undefined, report: undefined, seen: undefined, aim: undefined };
-const begun = (setup: Setup, world = makeWorld(setup), commit: Commit = 'A') =>
-  control({ ...control(world, setup), wanted: commit }, setup);
-const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
-const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
-const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted }) => admitted);
 
 test('a canary that is deleted during its wave holds the commit back until another one is verified', () => {
   const setup = setupOf();
@@ -25,7 +31,7 @@ test('a canary that is deleted during its wave holds the commit back until anoth
     ['Progressing', 'canary', ''],
   );
   assert.match(
-    rolloutOf(world).message ?? '',
+    messageOf(world),
     /waiting for a gateway in wave canary since \S+Z; all of its gateways are gone.* remove canary/,
   );
   world = control(later(world, 9 * DEADLINE_MS), setup);
@@ -45,16 +51,16 @@ test('a canary that is absent when the commit comes is waited for', () => {
 
 test('a paused canary holds the commit back from others', () => {
   const setup = setupOf();
-  const world = begun(setup, withAgent(makeWorld(setup), 0, { isResting: true }));
+  const world = begun(setup, 'A', withAgent(makeWorld(setup), 0, { isResting: true }));
   assert.equal(admittedIn(world)[1], '');
-  assert.match(rolloutOf(world).message ?? '', /all of its gateways are paused or in a dry run/);
+  assert.match(messageOf(world), /all of its gateways are paused or in a dry run/);
 });
 
 test('a wave that never had a gateway is skipped, which the summary says', () => {
   const setup = setupOf({}, [[false], [false]]);
   const world = begun(setup);
   assert.deepEqual([rolloutOf(world).wave, admittedIn(world)], ['rest', [ALL, ALL]]);
-  assert.match(rolloutOf(world).message ?? '', /without gateways: canary/);
+  assert.match(messageOf(world), /without gateways: canary/);
 });
 
 test('a fleet without gateways waits for one, and continues when there is one', () => {
@@ -73,7 +79,7 @@ test('a fleet that never had a gateway waits for none', () => {
   const setup = setupOf();
   let empty = makeWorld(setup);
   for (const index of [0, 1, 2]) empty = withAgent(empty, index, gone);
-  assert.equal(rolloutOf(begun(setup, empty)).phase, 'Complete');
+  assert.equal(rolloutOf(begun(setup, 'A', empty)).phase, 'Complete');
 });
 
 test('the last wave needs no gateway if it had none for the length of the deadline, and others are healthy', () => {
@@ -97,7 +103,9 @@ for (const [when, isGoneBefore] of [
     ];
     const setup = setupOf({ waves }, Array(3).fill([true, true]));
     const first = control(makeWorld(setup), setup);
-    let world = isGoneBefore ? begun(setup, withAgent(first, 0, gone)) : withAgent(begun(setup, first), 0, gone);
+    let world = isGoneBefore
+      ? begun(setup, 'A', withAgent(first, 0, gone))
+      : withAgent(begun(setup, 'A', first), 0, gone);
     for (const index of [1, 2]) world = control(sync(control(world, setup), index, setup), setup);
     world = control(withAgent(world, 0, { createdAt: world.now }), setup);
     world = control(sync(world, 0, setup), setup);
@@ -110,7 +118,7 @@ test('a last wave that lost one of two gateways to another wave waits for the ot
   let world = control(sync(begun(setup), 0, setup), setup);
   for (const index of [1, 2]) world = control(sync(world, index, setup), setup);
   world = withAgent(withAgent(world, 0, gone), 2, gone);
-  world = control(sync(begun(setup, world, 'C'), 1, setup), setup);
+  world = control(sync(begun(setup, 'C', world), 1, setup), setup);
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).waitsFor], ['Progressing', 'Gateways']);
 });
 
@@ -144,7 +152,7 @@ test('a wave that has a gateway for a moment before its turn needs one', () => {
     [false, 'rest'],
     [true, 'east'],
   ] as const) {
-    let world = begun(setup, start);
+    let world = begun(setup, 'A', start);
     if (comes) world = control(withAgent(world, 1, { createdAt: world.now }), setup);
     world = control(sync(withAgent(world, 1, gone), 0, setup), setup);
     assert.equal(rolloutOf(world).wave, wave);
@@ -162,7 +170,7 @@ test('unready gateways are admitted when the others have the commit', () => {
 
 test('a percentage applies to gateways that count, and to others when they are gone', () => {
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
-  let world = begun(setup, withAgent(makeWorld(setup), 0, { isResting: true }));
+  let world = begun(setup, 'A', withAgent(makeWorld(setup), 0, { isResting: true }));
   assert.deepEqual(
     rolloutOf(world).admission.map(({ members }) => members),
     ['10', ALL],
@@ -204,7 +212,7 @@ test('the replacement of a canary has to be healthy', () => {
 
 test('an additional gateway that never starts delays no other', () => {
   const setup = setupOf({}, [[true], [true], [true], [false]]);
-  let world = begun(setup, withAgent(makeWorld(setup), 2, gone));
+  let world = begun(setup, 'A', withAgent(makeWorld(setup), 2, gone));
   const createdAt = world.now + 10;
   world = later(withAgent(world, 2, { createdAt, notReadySince: createdAt }), 20);
   world = control(sync(sync(world, 0, setup), 1, setup), setup);
@@ -213,16 +221,16 @@ test('an additional gateway that never starts delays no other', () => {
 
 test("a wave on which the commit failed everywhere isn't complete, whatever maxFailures is", () => {
   const setup = setupOf({ maxFailures: 5 });
-  const world = control(sync(begun(setup, makeWorld(setup), 'B'), 0, setup), setup);
+  const world = control(sync(begun(setup, 'B'), 0, setup), setup);
   assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Stopped', '']);
 });
 
 test("a gateway that wasn't ready before isn't verified, whatever its agent reports", () => {
   const setup = setupOf();
-  let world = sync(begun(setup, withAgent(makeWorld(setup), 0, { notReadySince: 0 })), 0, setup);
+  let world = sync(begun(setup, 'A', withAgent(makeWorld(setup), 0, { notReadySince: 0 })), 0, setup);
   world = control(world, setup);
   assert.deepEqual([rolloutOf(world).wave, rolloutOf(world).verified], ['canary', 0]);
-  assert.match(rolloutOf(world).message ?? '', /waiting for one of g0 to be ready/);
+  assert.match(messageOf(world), /waiting for one of g0 to be ready/);
   world = control(withAgent(world, 0, { notReadySince: undefined }), setup);
   assert.equal(rolloutOf(world).wave, 'rest');
 });
@@ -238,7 +246,7 @@ test('a canary that dies while the next wave waits is waited for again, and fail
   world = control(withAgent(world, 0, { notReadySince: world.now - 1 }), setup);
   world = control({ ...world, approved: 'A' }, setup);
   assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Progressing', '']);
-  assert.match(rolloutOf(world).message ?? '', /waiting for g0 in wave canary/);
+  assert.match(messageOf(world), /waiting for g0 in wave canary/);
   const well = control(withAgent(world, 0, { notReadySince: undefined }), setup);
   assert.deepEqual([rolloutOf(well).wave, admittedIn(well)[1]], ['next', ALL]);
   assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');

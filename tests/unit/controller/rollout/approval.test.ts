@@ -62,7 +62,7 @@ suite('an approval is not asked for again', () => {
   test('if a gateway of a completed wave reports another change', () => {
     const fleet = previewed('aabb', approved);
     deliver(fleet, 0);
-    fleet.gateways.push({ ...(fleet.gateways[1] as RolloutGateway), name: 'late', key: '99', createdAt: fleet.now });
+    fleet.join(1, { name: 'late', key: '99', createdAt: fleet.now });
     fleet.preview('B', [4], digest('c'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'Progressing three');
@@ -77,7 +77,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.more = approved;
     fleet.look();
     assert.deepEqual(approvedIn(fleet), short('a', 'b'));
-    fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'new', key: '99' });
+    fleet.join(2, { name: 'new', key: '99' });
     fleet.preview('B', [4], digest('a'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'Progressing three');
@@ -86,7 +86,7 @@ suite('an approval covers the changes of the preview', () => {
   test('of a paused gateway, which its wave can then wait for', () => {
     const fleet = previewed('aabb');
     const paused = fleet.gateways.length;
-    fleet.gateways.push({ ...(fleet.gateways[1] as RolloutGateway), name: 'paused', key: '99', isResting: true });
+    fleet.join(1, { name: 'paused', key: '99', isResting: true });
     fleet.preview('B', [paused], digest('c')).look('B', approved);
     assert.deepEqual(approvedIn(fleet), short('a', 'b', 'c'));
     fleet.change(paused, { isResting: false });
@@ -121,8 +121,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.change(1, { isResting: true });
     fleet.more = approved;
     fleet.look();
-    fleet.preview('B', [1], digest('c'));
-    fleet.pass(1).look();
+    fleet.preview('B', [1], digest('c')).pass(1).look();
     assert.deepEqual(approvedIn(fleet), short('c'));
   });
 
@@ -208,7 +207,7 @@ suite('an approval while no gateway has reported a change', () => {
     fleet.more = approved;
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
-    assert.match(fleet.rollout.message ?? '', /^commit B is approved, and waits for the first report of a gateway/);
+    assert.match(fleet.message, /^commit B is approved, and waits for the first report of a gateway/);
     fleet.preview('B', [0, 1], digest('b')).look();
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', short('b')]);
   });
@@ -284,8 +283,7 @@ suite('an approval covers no more than what was shown', () => {
   });
 
   test('if a newer commit took the place of its preview for a while', () => {
-    const fleet = previewed('abbb', approved);
-    fleet.well(0).look('C');
+    const fleet = previewed('abbb', approved).well(0).look('C');
     fleet.look();
     fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'AwaitingApproval two');

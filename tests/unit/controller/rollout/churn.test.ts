@@ -53,7 +53,7 @@ suite('maxConcurrent', () => {
     fleet.look();
     fleet.look();
     assert.deepEqual(fleet.letIn.sort(), ['g0', 'm']);
-    assert.match(fleet.rollout.message ?? '', /waiting for m in wave all since/);
+    assert.match(fleet.message, /waiting for m in wave all since/);
     assert.ok((fleet.wakeInMs ?? Number.POSITIVE_INFINITY) <= DEADLINE);
     fleet.pass(15).look();
     assert.deepEqual(fleet.letIn.sort(), ['g0', 'g1', 'm']);
@@ -67,8 +67,7 @@ suite('a fleet whose pods are replaced one by one', () => {
     for (let round = 0; round < 5 && fleet.rollout.phase !== 'Complete'; round++) {
       fleet.look();
       fleet.replace(round).look();
-      fleet.pass(1);
-      fleet.well(round).look();
+      fleet.pass(1).well(round).look();
       fleet.pass(9);
     }
     assert.equal(fleet.rollout.phase, 'Complete');
@@ -107,7 +106,7 @@ suite('the canary of a rollout', () => {
       fleet.gateways = fleet.gateways.filter(({ name }) => !had.has(name));
     }
     assert.equal(had.size, 2);
-    assert.match(fleet.rollout.message ?? '', /waiting for a gateway/);
+    assert.match(fleet.message, /waiting for a gateway/);
     assert.equal(fleet.rollout.waitsFor, 'Gateways');
   });
 
@@ -119,7 +118,7 @@ suite('the canary of a rollout', () => {
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.admission[1]?.admitted, '');
-    assert.match(fleet.rollout.message ?? '', /waiting for a gateway in wave canary/);
+    assert.match(fleet.message, /waiting for a gateway in wave canary/);
   });
 
   test('stops further admissions to the next wave if it is no longer healthy', () => {
@@ -184,5 +183,5 @@ test('a wave whose only healthy gateway is gone waits for another one, and toler
   fleet.gateways.shift();
   fleet.look();
   assert.equal(fleet.rollout.phase, 'Progressing');
-  assert.match(fleet.rollout.message ?? '', /waiting for a replacement gateway/);
+  assert.match(fleet.message, /waiting for a replacement gateway/);
 });

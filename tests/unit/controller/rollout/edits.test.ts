@@ -2,7 +2,19 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { amountOf, makeAdmission } from '../../../../controller/rollout/admission.ts';
 import { sync, withAgent } from './agents.ts';
-import { type Commit, control, DEADLINE_MS, makeWorld, type Plan, type Setup, type World } from './model.ts';
+import {
+  admittedIn,
+  begun,
+  control,
+  DEADLINE_MS,
+  later,
+  makeWorld,
+  messageOf,
+  type Plan,
+  rolloutOf,
+  type Setup,
+  type World,
+} from './model.ts';
 
 const canary: Plan = { spec: { waves: [{ name: 'canary' }] }, fits: [[true], [false], [false]] };
 const pilot: Plan = { ...canary, spec: { waves: [{ name: 'pilot' }] } };
@@ -23,11 +35,6 @@ const setupOf = (other: Plan, more: object = {}): Setup => ({
   others: [{ ...other, spec: { ...other.spec, ...more } }],
   bad: ['B'],
 });
-const begun = (setup: Setup, commit: Commit = 'A') =>
-  control({ ...control(makeWorld(setup), setup), wanted: commit }, setup);
-const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
-const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted }) => admitted);
-const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
 const edited = (world: World): World => ({ ...world, plan: 1 });
 
 /** Reconciles twice, because the result of an edit may depend on the earlier write. */
@@ -67,7 +74,7 @@ suite('an edit of the waves admits no gateway', () => {
     let world = control(sync(begun(setup, 'B'), 0, setup), setup);
     world = twice(edited(world), setup);
     assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Stopped', ['', '']]);
-    assert.match(rolloutOf(world).message ?? '', /B failed on g0, and its waves were edited afterwards/);
+    assert.match(messageOf(world), /B failed on g0, and its waves were edited afterwards/);
   });
 
   test('a complete commit stays complete after an edit, and all gateways keep it', () => {
@@ -192,13 +199,13 @@ suite('the deadline of a gateway', () => {
     const setup = setupOf(pilot, { onFailure: 'Rollback' });
     let world = control({ ...begun(setup), isOpen: false, wanted: 'C' }, setup);
     assert.match(
-      rolloutOf(world).message ?? '',
+      messageOf(world),
       /commit C has been waiting since \S+Z: no window is open; no further gateways get commit A/,
     );
     world = control(later(world, DEADLINE_MS), setup);
     assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).nextCommit], ['RollingBack', 'C']);
     assert.match(
-      rolloutOf(world).message ?? '',
+      messageOf(world),
       /commit C has been waiting since \S+Z: .*; rolling back all gateways to commit S because A failed on g0/,
     );
   });
@@ -228,10 +235,10 @@ suite('a rollback of a failed commit', () => {
     for (const index of [1, 2]) world = sync(world, index, setup);
     world = control(world, setup);
     assert.equal(rolloutOf(world).phase, 'RollingBack');
-    assert.match(rolloutOf(world).message ?? '', /waiting for g0/);
+    assert.match(messageOf(world), /waiting for g0/);
     world = control(sync(world, 0, setup), setup);
     assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).verified], ['RolledBack', 3]);
-    assert.match(rolloutOf(world).message ?? '', /^the gateways were rolled back to commit S/);
+    assert.match(messageOf(world), /^the gateways were rolled back to commit S/);
   });
 
   for (const ms of [1, 5]) {

@@ -33,6 +33,10 @@ export class Fleet {
     return (this.state as RolloutState).rollout;
   }
 
+  get message(): string {
+    return this.rollout.message ?? '';
+  }
+
   /** Names of the admitted gateways in the first wave. */
   get letIn(): string[] {
     const { admitted = '' } = this.rollout.admission[0] ?? {};
@@ -72,6 +76,12 @@ export class Fleet {
 
   change(index: number, changes: Partial<RolloutGateway>): this {
     this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), ...changes };
+    return this;
+  }
+
+  /** Adds a gateway like another one. */
+  join(like: number, changes: Partial<RolloutGateway>): this {
+    this.gateways.push({ ...(this.gateways[like] as RolloutGateway), ...changes });
     return this;
   }
 

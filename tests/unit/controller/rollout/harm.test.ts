@@ -21,8 +21,7 @@ suite('a harmful commit', () => {
   test("isn't complete while its canary is down", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]).look();
     fleet.well(0).look();
-    fleet.blink(0);
-    fleet.well(1).look();
+    fleet.blink(0).well(1).look();
     assert.equal(fleet.rollout.phase, 'Progressing');
     fleet.pass(15).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
@@ -37,8 +36,7 @@ suite('a harmful commit', () => {
     fleet.well(0).look();
     for (let round = 0; round < 3; round += 1) {
       fleet.crash(0).look();
-      fleet.pass(4);
-      fleet.well(0, 1).look();
+      fleet.pass(4).well(0, 1).look();
       fleet.pass(2);
     }
     assert.equal(fleet.rollout.admission[1]?.admitted, '11');
@@ -47,8 +45,7 @@ suite('a harmful commit', () => {
   });
 
   test('is admitted again after one crash', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]).look();
-    fleet.crash(0).look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]).look().crash(0).look();
     fleet.well(0).look();
     assert.equal(fleet.rollout.verified, 0);
     fleet.pass(8).look();

@@ -8,8 +8,7 @@ suite('a healthy fleet', () => {
   const waves = [{ name: 'all', maxConcurrent: 1 }];
 
   test("isn't rolled back if a gateway blinks long after its admission, while the window is closed", () => {
-    const fleet = new Fleet({ waves, onFailure: 'Rollback' }, twenty).look();
-    fleet.well(0).look();
+    const fleet = new Fleet({ waves, onFailure: 'Rollback' }, twenty).look().well(0).look();
     fleet.well(1).look('B', shut);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['AwaitingWindow', 'Window']);
     fleet.pass(180).blink(0).look('B', shut);
@@ -19,8 +18,10 @@ suite('a healthy fleet', () => {
   test("isn't rolled back because the controller was down", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, twenty).look();
     fleet.pass(20);
-    fleet.well(...all);
-    fleet.blink(3).look();
+    fleet
+      .well(...all)
+      .blink(3)
+      .look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
   });
 
@@ -40,11 +41,9 @@ suite('a healthy fleet', () => {
 
   test("doesn't fail for a node that comes back late in the wave", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '30m' }] }, [[true], [true]]);
-    fleet.blink(1);
-    fleet.pass(60).look();
+    fleet.blink(1).pass(60).look();
     fleet.well(0).look();
-    fleet.pass(20);
-    fleet.change(1, { notReadySince: undefined, readySince: fleet.now }).look();
+    fleet.pass(20).change(1, { notReadySince: undefined, readySince: fleet.now }).look();
     fleet.pass(14).look();
     assert.equal(fleet.rollout.failures, undefined);
   });
@@ -193,8 +192,7 @@ suite('a wave of a healthy fleet', () => {
   }
 
   test('without maxConcurrent admits all at once, and unready gateways when all others have it', () => {
-    const fleet = new Fleet(canary, [[true], [true], [true]]);
-    fleet.change(2, { isResting: true }).look();
+    const fleet = new Fleet(canary, [[true], [true], [true]]).change(2, { isResting: true }).look();
     assert.equal(fleet.rollout.admission[0]?.admitted, '11');
     fleet.change(2, { isResting: false }).look();
     assert.equal(fleet.rollout.admission[0]?.admitted, 'all');

@@ -282,8 +282,7 @@ suite('the summary of a rollout shows', () => {
     });
 
   test('since when it has waited for the same condition', () => {
-    const fleet = begin(approval, onTwo);
-    fleet.pass(1).look(B);
+    const fleet = begin(approval, onTwo).pass(1).look(B);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
     fleet.look(B, shut);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
@@ -298,8 +297,7 @@ suite('the summary of a rollout shows', () => {
     ['revision of spec.sync', { commit: B, ref: 'main', revision: 'edited' }],
   ] as const) {
     test(`since when a newer ${what} has waited, not the one that it replaces`, () => {
-      const fleet = begin(approval, onTwo);
-      fleet.pass(1).look(B, { wanted });
+      const fleet = begin(approval, onTwo).pass(1).look(B, { wanted });
       assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:01:03.000Z']);
     });
   }
@@ -315,8 +313,9 @@ suite('the summary of a rollout shows', () => {
   test('the counts of a complete or rolled back commit, whatever happens to pods later', () => {
     const countsOf = ({ rollout: { admitted, verified, total } }: Fleet) => [admitted, verified, total];
     for (const fits of [[[true]], [[true], [true]]]) {
-      const fleet = begin(canary, fits);
-      fleet.well(...fits.keys()).look(B);
+      const fleet = begin(canary, fits)
+        .well(...fits.keys())
+        .look(B);
       assert.equal(fleet.rollout.phase, 'Complete');
       fleet.blink(0).look(B);
       assert.deepEqual(countsOf(fleet), [fits.length, fits.length, fits.length]);

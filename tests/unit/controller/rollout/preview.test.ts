@@ -43,9 +43,8 @@ suite('before the first wave', () => {
   test('all gateways preview the commit, and none gets it', () => {
     const fleet = begin(canary, [[true], [true], [false]]);
     assert.equal(phaseOf(fleet), 'Previewing canary B A');
-    assert.match(fleet.rollout.message ?? '', /: 0 of 3 have reported \(missing: g0, g1, and g2\)$/);
-    fleet.preview('B', [0], {});
-    fleet.preview('B', [2]).look();
+    assert.match(fleet.message, /: 0 of 3 have reported \(missing: g0, g1, and g2\)$/);
+    fleet.preview('B', [0], {}).preview('B', [2]).look();
     const { preview, summary, message } = fleet.rollout;
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
     assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
@@ -125,11 +124,9 @@ suite('before the first wave', () => {
   test('a preview of another commit, of another revision, or from another release proves nothing', () => {
     const fleet = begin(canary, two);
     const away = { rollout: 1, commit: 'Z', revision: 'r', state: 'healthy' } as const;
-    fleet.preview('C', [0]);
-    fleet.preview('B', [1], { revision: 'other', isUnchanged: true }).look();
+    fleet.preview('C', [0]).preview('B', [1], { revision: 'other', isUnchanged: true }).look();
     assert.equal(fleet.rollout.preview?.reported, 0);
-    fleet.preview('B', [0, 1]);
-    fleet.change(1, { report: away }).look();
+    fleet.preview('B', [0, 1]).change(1, { report: away }).look();
     assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.phase], [1, 'Previewing']);
   });
 
@@ -142,14 +139,14 @@ suite('before the first wave', () => {
   });
 
   test('gateways keep a commit in progress while the next one is previewed, and get that one directly', () => {
-    const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.preview('B', [0, 1, 2], {}).look();
+    const fleet = begin(canary, [[true], [true], [false]])
+      .preview('B', [0, 1, 2], {})
+      .look();
     fleet.well(0).look('C');
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing canary B A', 'C']);
-    assert.match(fleet.rollout.message ?? '', /^the gateways have been previewing commit C .*; no further gateways/);
+    assert.match(fleet.message, /^the gateways have been previewing commit C .*; no further gateways/);
     fleet.well(1);
-    fleet.preview('C', [0, 1, 2], {});
-    fleet.preview('C', [1], { failure: 'check' }).look('C');
+    fleet.preview('C', [0, 1, 2], {}).preview('C', [1], { failure: 'check' }).look('C');
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Stopped canary C A', []]);
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: undefined }));
     fleet.pass(2).look('D');
@@ -183,7 +180,7 @@ suite('before the first wave', () => {
       assert.equal(fleet.wakeInMs, 1);
       assert.equal(fleet.rollout.summary, 'preview pending');
       assert.match(
-        fleet.rollout.message ?? '',
+        fleet.message,
         /^the preview of commit . begins at \S+:02.000Z, because only one begins per minute on average$/,
       );
       lookAfter(fleet, minutes * 60_000, commit);
@@ -193,33 +190,30 @@ suite('before the first wave', () => {
   });
 
   test('a commit is previewed before it waits for a window', () => {
-    const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], { failure: 'check' }).look();
+    const fleet = begin(canary, two).preview('B', [0, 1], { failure: 'check' }).look();
     const waiting = { ...PREVIEW, ...shut };
     lookAfter(fleet, 20_000, 'C', waiting);
     fleet.preview('C', [0, 1], {}).look('C', waiting);
-    assert.match(fleet.rollout.message ?? '', /: no window is open; preview: 2 of 2 have reported; /);
+    assert.match(fleet.message, /: no window is open; preview: 2 of 2 have reported; /);
     lookAfter(fleet, 30_000, 'D', waiting);
-    assert.match(fleet.rollout.message ?? '', /^the preview of commit D begins at \S+:02.000Z, because/);
+    assert.match(fleet.message, /^the preview of commit D begins at \S+:02.000Z, because/);
     lookAfter(fleet, 120_000, 'D', waiting);
     assert.match(
-      fleet.rollout.message ?? '',
+      fleet.message,
       /^the gateways have been previewing commit D since \S+: 0 of 2 have reported \(missing: g0 and g1\)/,
     );
   });
 
   test('a commit that waits names the gateways that still report its earlier failure', () => {
-    const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], { failure: 'check' }).look();
+    const fleet = begin(canary, two).preview('B', [0, 1], { failure: 'check' }).look();
     fleet.look('C', { previewMs: 0 });
     assert.equal(phaseOf(fleet), 'Progressing canary C A');
     fleet.look('B', { ...PREVIEW, retry: 'B' });
-    assert.match(fleet.rollout.message ?? '', /^waiting for g0 and g1 to start another preview of commit B; /);
+    assert.match(fleet.message, /^waiting for g0 and g1 to start another preview of commit B; /);
   });
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
-    const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], {}).look();
+    const fleet = begin(canary, two).preview('B', [0, 1], {}).look();
     fleet.fail(0).look();
     fleet.pass(1).look('C', { ...PREVIEW, ...shut });
     fleet.preview('C', [0], {}).look('C', { ...PREVIEW, ...shut });
@@ -241,12 +235,11 @@ suite('before the first wave', () => {
     fleet.blink(2);
     fleet.pass(5);
     lookAfter(fleet, 1_000);
-    assert.match(fleet.rollout.message ?? '', /: 0 of 5 have reported \(missing: g2, g3, g4, and 2 more\)$/);
+    assert.match(fleet.message, /: 0 of 5 have reported \(missing: g2, g3, g4, and 2 more\)$/);
   });
 
   test('a clock that was set back delays neither the wait nor the next preview', () => {
-    const fleet = begin(canary, two);
-    fleet.pass(-60).look();
+    const fleet = begin(canary, two).pass(-60).look();
     lookAfter(fleet, 30_000);
     assert.equal(fleet.rollout.phase, 'Progressing');
   });
@@ -271,8 +264,7 @@ suite('a commit that changes nothing', () => {
       [false, false],
     ]);
     fleet.preview('A', [0, 1, 2]);
-    fleet.blink(0);
-    fleet.pass(1).look('B', PREVIEW);
+    fleet.blink(0).pass(1).look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Previewing');
     fleet.preview('B', [1, 2]).look('B', PREVIEW);
     assert.equal(phaseOf(fleet), 'Complete B B');
@@ -284,21 +276,19 @@ suite('a commit that changes nothing', () => {
   ] as const)
     test(`waits for its ${name} although a gateway that it changes is unready for a moment, or is replaced`, () => {
       const fleet = begin(gated, [[true], [true], [false]], more);
-      fleet.preview('B', [0], { files: 7 });
-      fleet.preview('B', [1, 2]).look();
+      fleet.preview('B', [0], { files: 7 }).preview('B', [1, 2]).look();
       fleet.pass(60).look();
-      fleet.blink(0);
-      fleet.pass(1).look();
+      fleet.blink(0).pass(1).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
-      fleet.replace(0);
-      fleet.pass(1).look();
+      fleet.replace(0).pass(1).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
     });
 
   test('waits for the approval while the gateway of a wave that it changes is gone', () => {
-    const fleet = begin(gated, [[true], [true], [false]]);
-    fleet.preview('B', [0], {});
-    fleet.preview('B', [1, 2]).look();
+    const fleet = begin(gated, [[true], [true], [false]])
+      .preview('B', [0], {})
+      .preview('B', [1, 2])
+      .look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     fleet.gateways.shift();
     fleet.look();
@@ -312,9 +302,7 @@ suite('a commit that changes nothing', () => {
   });
 
   test('waits for the approval while the only gateway of a wave, which it changes, is gone', () => {
-    const fleet = begin(gated, two);
-    fleet.preview('B', [0], {});
-    fleet.preview('B', [1]).look();
+    const fleet = begin(gated, two).preview('B', [0], {}).preview('B', [1]).look();
     fleet.gateways.shift();
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
@@ -326,37 +314,32 @@ suite('a commit that changes nothing', () => {
     fleet.blink(0);
     fleet.more = { ...PREVIEW, ...shut };
     fleet.pass(1).look();
-    fleet.preview('B', [0], { files: 7 });
-    fleet.preview('B', [1, 2]).look();
+    fleet.preview('B', [0], { files: 7 }).preview('B', [1, 2]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
   });
 
   test('for a wave needs no soak, approval, or window for it', () => {
-    const fleet = begin(gated, two);
-    fleet.preview('B', [0]);
-    fleet.preview('B', [1], {}).look();
+    const fleet = begin(gated, two).preview('B', [0]).preview('B', [1], {}).look();
     assert.equal(phaseOf(fleet), 'Progressing rest B A');
     assert.deepEqual(fleet.letIn, ['g0']);
-    assert.match(fleet.rollout.message ?? '', /; waves without changes: canary/);
+    assert.match(fleet.message, /; waves without changes: canary/);
     fleet.well(1).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
   test('for a gateway does not make its wave wait for it, or fail', () => {
-    const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2], {}).look();
+    const fleet = begin(canary, [[true], [true], [false]])
+      .preview('B', [0])
+      .preview('B', [1, 2], {})
+      .look();
     assert.deepEqual([fleet.rollout.total, fleet.letIn], [2, ['g0', 'g1']]);
     fleet.well(1);
-    fleet.report([0], 'failed', { commit: 'A' });
-    fleet.pass(30).look();
+    fleet.report([0], 'failed', { commit: 'A' }).pass(30).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.failures], ['rest', undefined]);
   });
 
   test('for a gateway does not count as verified after another one stopped the rollout', () => {
-    const fleet = begin({}, [[], [], []]);
-    fleet.preview('B', [0, 1]);
-    fleet.preview('B', [2], {}).look();
+    const fleet = begin({}, [[], [], []]).preview('B', [0, 1]).preview('B', [2], {}).look();
     fleet.report([2], 'failed', { commit: 'B' }).look();
     fleet.well(0, 1).look();
     assert.deepEqual(
@@ -366,11 +349,11 @@ suite('a commit that changes nothing', () => {
   });
 
   test('for a gateway whose labels change then counts for it', () => {
-    const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2], {}).look();
-    fleet.well(1);
-    fleet.preview('B', [0], {}).look();
+    const fleet = begin(canary, [[true], [true], [false]])
+      .preview('B', [0])
+      .preview('B', [1, 2], {})
+      .look();
+    fleet.well(1).preview('B', [0], {}).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.total], ['canary', 3]);
     fleet.well(0).look();
     assert.equal(fleet.rollout.wave, 'rest');
@@ -427,17 +410,13 @@ suite('a commit that can only change paused gateways of a wave', () => {
 
   test('waits for one of them if all are paused, although no other gateway of the fleet is changed', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', soak: '10m' }, { name: 'last' }] };
-    const fleet = beginPaused(spec, [0, 1], shut);
-    fleet.preview('B', [0, 1], {}).look();
+    const fleet = beginPaused(spec, [0, 1], shut).preview('B', [0, 1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
     fleet.more = PREVIEW;
     fleet.pass(60).look();
     fleet.pass(60).look();
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', []]);
-    assert.match(
-      fleet.rollout.message ?? '',
-      /all of its gateways are paused or in a dry run, so .* can't be verified/,
-    );
+    assert.match(fleet.message, /all of its gateways are paused or in a dry run, so .* can't be verified/);
     rest(fleet, false, 1);
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
@@ -471,8 +450,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
       rest(fleet, true, 1, 2);
       fleet.more = PREVIEW;
       fleet.look();
-      fleet.preview('B', [0]);
-      fleet.preview('B', [1, 2, 3, 4], {}).look();
+      fleet.preview('B', [0]).preview('B', [1, 2, 3, 4], {}).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
       if (isResumed) rest(fleet, false, 1, 2);
       fleet.more = { ...PREVIEW, ...approved };
@@ -481,7 +459,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
       if (isResumed) continue;
       fleet.well(0).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.admission[1]?.admitted], ['Progressing last B A', '13']);
-      assert.match(fleet.rollout.message ?? '', /waiting for g3 .* goes first/);
+      assert.match(fleet.message, /waiting for g3 .* goes first/);
     }
   });
 
@@ -491,8 +469,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     rest(fleet, true, 1);
     fleet.more = PREVIEW;
     fleet.look();
-    fleet.preview('B', [0, 1], {});
-    fleet.preview('B', [2, 3]).look();
+    fleet.preview('B', [0, 1], {}).preview('B', [2, 3]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
     fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
@@ -504,22 +481,20 @@ suite('the first wave with changes', () => {
 
   /** A commit that leaves the canary unchanged. */
   function untried(spec = canary): Fleet {
-    const fleet = begin(spec, fits);
-    fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2, 3], {}).look();
+    const fleet = begin(spec, fits).preview('B', [0]).preview('B', [1, 2, 3], {}).look();
     return fleet;
   }
 
   test('lets one gateway go first if the earlier waves could not try the commit', () => {
     const fleet = untried();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing rest B A', 1]);
-    assert.match(fleet.rollout.message ?? '', /waiting for g1 .*; one gateway goes first, because the earlier waves/);
+    assert.match(fleet.message, /waiting for g1 .*; one gateway goes first, because the earlier waves/);
     // The canary notes the commit, which proves nothing.
     fleet.well(0).look();
     assert.equal(fleet.rollout.admitted, 1);
     fleet.well(1).look();
     assert.equal(fleet.rollout.admitted, 3);
-    assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
+    assert.doesNotMatch(fleet.message, /goes first/);
   });
 
   test('lets one gateway go first even if the reports of unchanged ones disappear', () => {
@@ -532,9 +507,10 @@ suite('the first wave with changes', () => {
     off.more = { previewMs: 0 };
     off.look();
     isOne(off);
-    const withdrawn = untried({ waves: [{ name: 'canary', approval: true }] });
-    withdrawn.well(0);
-    withdrawn.pass(2).look('C');
+    const withdrawn = untried({ waves: [{ name: 'canary', approval: true }] })
+      .well(0)
+      .pass(2)
+      .look('C');
     assert.equal(withdrawn.rollout.nextCommit, 'C');
     withdrawn.look('B');
     withdrawn.look('B');
@@ -543,20 +519,20 @@ suite('the first wave with changes', () => {
 
   test('is not tried by an unchanged gateway whose report has lost its preview', () => {
     const fleet = begin(canary, [[true], [false], [false], [false], [false]]);
-    fleet.preview('B', [0, 1]);
-    fleet.preview('B', [2, 3, 4], {}).look();
+    fleet.preview('B', [0, 1]).preview('B', [2, 3, 4], {}).look();
     fleet.well(0, 1);
     for (const index of [0, 1]) fleet.change(index, { preview: undefined });
     fleet.look();
     assert.notEqual(fleet.rollout.admission[1]?.admitted, 'all');
-    assert.match(fleet.rollout.message ?? '', /waiting for g2 .* goes first, .*; waves without changes: canary/);
+    assert.match(fleet.message, /waiting for g2 .* goes first, .*; waves without changes: canary/);
     fleet.well(2).look();
     assert.equal(fleet.rollout.admission[1]?.admitted, 'all');
   });
 
   test('lets another one go first if that one fails, and maxFailures allows it', () => {
-    const fleet = untried({ ...canary, maxFailures: 1 });
-    fleet.fail(1).look();
+    const fleet = untried({ ...canary, maxFailures: 1 })
+      .fail(1)
+      .look();
     assert.deepEqual([fleet.rollout.admitted, fleet.rollout.failures], [2, ['g1']]);
   });
 
@@ -568,21 +544,21 @@ suite('the first wave with changes', () => {
       [false, true],
       [false, true],
     ]);
-    fleet.preview('B', [0]);
-    fleet.preview('B', [1, 2, 3], {}).look();
+    fleet.preview('B', [0]).preview('B', [1, 2, 3], {}).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', 2]);
-    assert.doesNotMatch(fleet.rollout.message ?? '', /goes first/);
+    assert.doesNotMatch(fleet.message, /goes first/);
   });
 
   test('waits for the deadline if its changed gateways are gone, because the commit may be the reason', () => {
-    const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.preview('B', [1]);
-    fleet.preview('B', [0, 2], {}).look();
+    const fleet = begin(canary, [[true], [true], [false]])
+      .preview('B', [1])
+      .preview('B', [0, 2], {})
+      .look();
     fleet.gateways.shift();
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], ['canary', 'Gateways']);
     assert.match(
-      fleet.rollout.message ?? '',
+      fleet.message,
       /its gateways that the commit changes are gone or paused, or are no longer changed\. The wave ends after/,
     );
     fleet.pass(14).look();
@@ -592,22 +568,21 @@ suite('the first wave with changes', () => {
   });
 
   test('waits for the deadline if its changed gateway no longer changes, and says that this is possible', () => {
-    const fleet = begin(canary, [[true], [true], [false]]);
-    fleet.preview('B', [0], {});
-    fleet.preview('B', [1]).look();
+    const fleet = begin(canary, [[true], [true], [false]])
+      .preview('B', [0], {})
+      .preview('B', [1])
+      .look();
     fleet.preview('B', [0, 2]).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
-    assert.match(fleet.rollout.message ?? '', /gone or paused, or are no longer changed\. The wave ends after 15m0s$/);
+    assert.match(fleet.message, /gone or paused, or are no longer changed\. The wave ends after 15m0s$/);
     fleet.pass(15).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
   test('waits for the deadline if its only changed gateway was not ready before', () => {
-    const fleet = withUnready();
-    fleet.preview('B', [0, 2], {});
-    fleet.preview('B', [1]).look();
+    const fleet = withUnready().preview('B', [0, 2], {}).preview('B', [1]).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor, fleet.letIn], ['canary', 'Gateways', ['g0']]);
-    assert.match(fleet.rollout.message ?? '', /waiting for one of g0 to be ready .*\. The wave ends after 15m0s$/);
+    assert.match(fleet.message, /waiting for one of g0 to be ready .*\. The wave ends after 15m0s$/);
     fleet.pass(14).look();
     assert.equal(fleet.rollout.wave, 'canary');
     fleet.pass(1).look();
@@ -622,8 +597,7 @@ suite('the first wave with changes', () => {
       [true, true],
       [false, true],
     ]);
-    fleet.preview('B', [1]);
-    fleet.preview('B', [0, 2], {}).look();
+    fleet.preview('B', [1]).preview('B', [0, 2], {}).look();
     fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.gateways.shift();
@@ -640,8 +614,7 @@ suite('a commit that cannot be delivered', () => {
 
   test('stops before the first wave, with the gateways grouped by message, and can be tried again', () => {
     const fleet = begin(canary, [[true], [true], [false], [false]]);
-    fleet.preview('B', [0, 2], broken);
-    fleet.preview('B', [1], { failure: 'check' }).look();
+    fleet.preview('B', [0, 2], broken).preview('B', [1], { failure: 'check' }).look();
     assert.equal(fleet.rollout.phase, 'Previewing');
     fleet.preview('B', [3], {}).look();
     const { previewFailure, preview, givenUp, message, summary, waitsFor } = fleet.rollout;
@@ -671,8 +644,7 @@ suite('a commit that cannot be delivered', () => {
   });
 
   test('stops again if it is tried again, and an agent keeps its preview for longer than one takes', () => {
-    const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], broken).look();
+    const fleet = begin(canary, two).preview('B', [0, 1], broken).look();
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
     fleet.preview('B', [0], {}).look();
@@ -714,8 +686,7 @@ suite('a commit that cannot be delivered', () => {
       lookAfter(fleet, 30_000);
       assert.match(phaseOf(fleet), /^Awaiting(Approval|Window) /);
       assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.admittedAt], [2, undefined]);
-      fleet.preview('B', [2], broken);
-      fleet.pass(5).look();
+      fleet.preview('B', [2], broken).pass(5).look();
       assert.equal(fleet.rollout.phase, 'Stopped');
       assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.preview?.failing], [3, 1]);
       assert.ok(fleet.rollout.admission.every(({ admitted }) => admitted === ''));
@@ -731,16 +702,13 @@ suite('a commit that cannot be delivered', () => {
   });
 
   test('does not stop for a gateway that was not ready before', () => {
-    const fleet = withUnready();
-    fleet.preview('B', [0], broken);
-    fleet.preview('B', [1, 2], {}).look();
+    const fleet = withUnready().preview('B', [0], broken).preview('B', [1, 2], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 1]);
   });
 
   test('goes on after a retry if previewFailures is set to Ignore', () => {
     const spec: RolloutSpec = { ...canary };
-    const fleet = begin(spec, two);
-    fleet.preview('B', [0, 1], broken).look();
+    const fleet = begin(spec, two).preview('B', [0, 1], broken).look();
     spec.previewFailures = 'Ignore';
     fleet.look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
@@ -753,25 +721,22 @@ suite('a commit that cannot be delivered', () => {
   });
 
   test('goes on if previewFailures is Ignore', () => {
-    const fleet = begin({ ...canary, previewFailures: 'Ignore' }, two);
-    fleet.preview('B', [0, 1], broken).look();
+    const fleet = begin({ ...canary, previewFailures: 'Ignore' }, two)
+      .preview('B', [0, 1], broken)
+      .look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Progressing canary B A', 2]);
   });
 
   test('stops instead of waiting for an approval or a window, unless another commit is in progress', () => {
     const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
-    const fleet = begin(gated, two, shut);
-    fleet.preview('B', [0], broken);
-    fleet.preview('B', [1], {}).look();
+    const fleet = begin(gated, two, shut).preview('B', [0], broken).preview('B', [1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
-    const other = begin(gated, two, { approved: 'B/r' });
-    other.preview('B', [0, 1], {}).look();
+    const other = begin(gated, two, { approved: 'B/r' }).preview('B', [0, 1], {}).look();
     other.pass(1).look('C');
-    other.preview('C', [0], broken);
-    other.preview('C', [1], {}).look('C');
+    other.preview('C', [0], broken).preview('C', [1], {}).look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(
-      other.rollout.message ?? '',
+      other.message,
       /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1; it stops as soon as it begins, and all gateways then return to commit A/,
     );
   });
@@ -786,8 +751,9 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
   };
 
   test('stops at once if no gateway is admitted to the other one', () => {
-    const fleet = begin(canary, two);
-    fleet.preview('B', [0, 1], {}).look('B', { ...PREVIEW, ...shut });
+    const fleet = begin(canary, two)
+      .preview('B', [0, 1], {})
+      .look('B', { ...PREVIEW, ...shut });
     assert.equal(phaseOf(fleet), 'AwaitingWindow canary B A');
     assert.equal(phaseOf(failing(fleet, shut)), 'Stopped canary C A');
   });
@@ -809,10 +775,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
     fleet.fail(0).look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.deepEqual([phaseOf(failing(fleet)), fleet.rollout.nextCommit], ['Stopped canary B A', 'C']);
-    assert.match(
-      fleet.rollout.message ?? '',
-      /; it stops as soon as it begins, and all gateways then return to commit A/,
-    );
+    assert.match(fleet.message, /; it stops as soon as it begins, and all gateways then return to commit A/);
   });
 });
 
@@ -843,17 +806,12 @@ suite('an approval', () => {
   test('is of the changes at the end of the preview, and asked for again for another one', () => {
     const fleet = begin(gated, fits, approved);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.handled?.approvedDigests], ['Previewing', undefined]);
-    fleet.preview('B', [0, 1], digest('a'));
-    fleet.preview('B', [2], digest('b')).look();
+    fleet.preview('B', [0, 1], digest('a')).preview('B', [2], digest('b')).look();
     assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
-    fleet.well(0);
-    fleet.preview('B', [1], digest('c')).look();
+    fleet.well(0).preview('B', [1], digest('c')).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    assert.match(
-      fleet.rollout.message ?? '',
-      /because gateways reported other changes after the last one; .* \(remove it first\)/,
-    );
+    assert.match(fleet.message, /because gateways reported other changes after the last one; .* \(remove it first\)/);
     fleet.look('B', PREVIEW);
     fleet.look('B', approved);
     assert.equal(phaseOf(fleet), 'Progressing all B A');
@@ -868,8 +826,9 @@ suite('an approval', () => {
     ['covers a gateway that returns to the stable commit and then reports an approved change', 'a', 'Progressing'],
   ] as const)
     test(what, () => {
-      const fleet = begin(gated, fits, { ...approved, previewMs: 0 });
-      fleet.well(0).look();
+      const fleet = begin(gated, fits, { ...approved, previewMs: 0 })
+        .well(0)
+        .look();
       fleet.well(1);
       fleet.preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
@@ -879,24 +838,19 @@ suite('an approval', () => {
       fleet.look('C', next);
       assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
       fleet.well(0);
-      fleet.report([1], 'healthy', { commit: 'A' });
-      fleet.preview('C', [1], digest(letter)).look('C', next);
+      fleet.report([1], 'healthy', { commit: 'A' }).preview('C', [1], digest(letter)).look('C', next);
       assert.equal(phaseOf(fleet), `${phase} all C A`);
     });
 
   test('covers gateways that join with the same change', () => {
-    const fleet = begin(gated, fits, approved);
-    fleet.preview('B', [0, 1, 2], digest('a')).look();
-    fleet.gateways.push({ ...(fleet.gateways[2] as RolloutGateway), name: 'n', key: '99' });
-    fleet.well(0).look();
+    const fleet = begin(gated, fits, approved).preview('B', [0, 1, 2], digest('a')).look();
+    fleet.join(2, { name: 'n', key: '99' }).well(0).look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
   test('is of the commit if no gateway reported a preview in time', () => {
-    const fleet = begin(gated, fits, approved);
-    fleet.pass(1).look();
-    fleet.well(0);
-    fleet.preview('B', [1], digest('c')).look();
+    const fleet = begin(gated, fits, approved).pass(1).look();
+    fleet.well(0).preview('B', [1], digest('c')).look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
@@ -905,28 +859,26 @@ suite('an approval', () => {
     const fleet = begin(gated, many, approved);
     for (const index of many.keys()) fleet.preview('B', [index], { digest: String(index).padEnd(64, 'x') });
     fleet.look();
-    fleet.well(0);
-    fleet.preview('B', [1], digest('c')).look();
+    fleet.well(0).preview('B', [1], digest('c')).look();
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 });
 
 test('a fabricated number of files fits into the status', () => {
-  const fleet = begin(canary, two);
-  fleet.preview('B', [0], { files: 3 * BOUNDS.count }).look();
+  const fleet = begin(canary, two)
+    .preview('B', [0], { files: 3 * BOUNDS.count })
+    .look();
   assert.equal(fleet.rollout.preview?.files, BOUNDS.count);
 });
 
 test('templates that use the commit are named once', () => {
-  const fleet = begin(canary, two);
-  fleet.preview('B', [0, 1], { everyCommit: 'site/version.txt' }).look();
+  const fleet = begin(canary, two).preview('B', [0, 1], { everyCommit: 'site/version.txt' }).look();
   const { message = '' } = fleet.rollout;
   assert.equal(message.split('every commit changes site/version.txt').length, 2);
 });
 
 test('the counts of a completed rollout contain unchanged gateways', () => {
-  const fleet = begin(canary, two);
-  fleet.preview('B', [0, 1]).look();
+  const fleet = begin(canary, two).preview('B', [0, 1]).look();
   fleet.well(0, 1).look();
   assert.deepEqual([fleet.rollout.verified, fleet.rollout.total], [2, 2]);
 });

@@ -55,14 +55,12 @@ suite('in an unlucky fleet,', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }], onFailure: 'Rollback' }, twenty).look();
     fleet.well(...all).look();
     for (let minute = 0; minute < 20; minute += 1) {
-      fleet.replace(1);
-      fleet.pass(1).look();
+      fleet.replace(1).pass(1).look();
     }
     fleet.crash(19).look();
     fleet.well(19);
     for (let minute = 0; minute < 10; minute += 1) {
-      fleet.replace(1);
-      fleet.pass(1).look();
+      fleet.replace(1).pass(1).look();
     }
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Soaking', undefined]);
   });
@@ -122,30 +120,24 @@ suite('in an unlucky fleet,', () => {
   test("a replacement that can't pull its image fails and completes nothing", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [true], [false]]).look();
     fleet.pass(1).replace(1, 'n');
-    fleet.change(1, { isUnstarted: true });
-    fleet.well(0).look();
+    fleet.change(1, { isUnstarted: true }).well(0).look();
     fleet.pass(40).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
-    fleet.change(1, { isUnstarted: false, runsSince: fleet.now });
-    fleet.pass(14).look();
+    fleet.change(1, { isUnstarted: false, runsSince: fleet.now }).pass(14).look();
     assert.equal(fleet.rollout.failures, undefined);
   });
 
   test('a gateway that is busy for a moment after it was healthy has its own deadline', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }], maxFailures: 1 }, [[true], [true], [true]]);
     fleet.look();
-    fleet.well(0, 1);
-    fleet.pass(10).look();
-    fleet.hasIt(0);
-    fleet.pass(4).look();
+    fleet.well(0, 1).pass(10).look();
+    fleet.hasIt(0).pass(4).look();
     fleet.pass(2).look();
     assert.deepEqual(fleet.rollout.failures, ['g2']);
   });
 
   test("the time for which an earlier wave waited isn't counted for the last one", () => {
-    const fleet = new Fleet(canary, [[true], [false]]);
-    fleet.blink(0);
-    fleet.pass(1).look();
+    const fleet = new Fleet(canary, [[true], [false]]).blink(0).pass(1).look();
     fleet.pass(20).look();
     assert.equal(fleet.rollout.waitsFor, 'Gateways');
     fleet.gateways.pop();

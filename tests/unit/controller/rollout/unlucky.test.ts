@@ -2,17 +2,24 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { sync, withAgent } from './agents.ts';
 import { canary, Fleet } from './fleet.ts';
-import { type Commit, control, DEADLINE_MS, makeWorld, type Setup, SOAK_MS, type World } from './model.ts';
+import {
+  begun,
+  control,
+  DEADLINE_MS,
+  later,
+  makeWorld,
+  messageOf,
+  rolloutOf,
+  type Setup,
+  SOAK_MS,
+  type World,
+} from './model.ts';
 
 const setupOf = (more: object = {}, fits = [[true], [false]]): Setup => ({
   spec: { waves: [{ name: 'canary' }], ...more },
   fits,
   bad: ['B'],
 });
-const begun = (setup: Setup, commit: Commit = 'A', world = makeWorld(setup)) =>
-  control({ ...control(world, setup), wanted: commit }, setup);
-const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
-const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
 
 /** Reconciles until nothing changes. */
 function settle(world: World, setup: Setup): World {
@@ -45,7 +52,7 @@ test("a canary that breaks in the second in which the rollout began isn't skippe
   let world = begun(setup, 'A', { ...makeWorld(setup), now: 1100 });
   world = control(withAgent(later(world, 500), 0, { notReadySince: 1000 }), setup);
   assert.equal(rolloutOf(world).wave, 'canary');
-  assert.match(rolloutOf(world).message ?? '', /waiting for g0/);
+  assert.match(messageOf(world), /waiting for g0/);
 });
 
 test("a gateway that turns unready during its soak isn't healthy", () => {
@@ -104,7 +111,7 @@ test("a failed commit isn't retried because the git server briefly shows another
   world = settle({ ...world, wanted: 'S' }, setup);
   world = settle({ ...world, wanted: 'B' }, setup);
   assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['S', 'B']);
-  assert.match(rolloutOf(world).message ?? '', /to retry/);
+  assert.match(messageOf(world), /to retry/);
   assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
 });
 
@@ -131,8 +138,7 @@ suite('after a clock was set back', () => {
     [
       'while one crashes',
       () => {
-        const fleet = new Fleet(canary, [[true], [false]]).look();
-        fleet.crash(0).look();
+        const fleet = new Fleet(canary, [[true], [false]]).look().crash(0).look();
         return fleet;
       },
     ],
@@ -169,8 +175,7 @@ suite('after a clock was set back', () => {
 
 test("a skipped gateway frees its place when it hasn't been ready for the length of the deadline", () => {
   const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
-  fleet.blink(0);
-  fleet.pass(5).look();
+  fleet.blink(0).pass(5).look();
   assert.equal(fleet.rollout.admission[0]?.admitted, '10');
   fleet.pass(9).look();
   assert.deepEqual([fleet.rollout.admission[0]?.admitted, fleet.wakeInMs], ['10', 58_000]);
@@ -180,8 +185,7 @@ test("a skipped gateway frees its place when it hasn't been ready for the length
 
 test("a gateway that wasn't ready before frees its place after the deadline, with a check at that time", () => {
   const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
-  fleet.blink(1);
-  fleet.pass(5).look();
+  fleet.blink(1).pass(5).look();
   assert.deepEqual([fleet.letIn, fleet.wakeInMs], [['g0'], 599_000]);
   fleet.now += 598_000;
   fleet.look();
@@ -189,8 +193,7 @@ test("a gateway that wasn't ready before frees its place after the deadline, wit
 });
 
 test('a rollout whose wave is unknown begins again', () => {
-  const fleet = new Fleet(canary, [[true], [false]]).look();
-  fleet.well(0).look();
+  const fleet = new Fleet(canary, [[true], [false]]).look().well(0).look();
   const { number, wave } = fleet.rollout;
   assert.equal(wave, 'rest');
   fleet.state = { history: [], rollout: { ...fleet.rollout, wave: 'gone' } };
