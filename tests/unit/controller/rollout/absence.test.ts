@@ -49,20 +49,6 @@ test('a canary that is absent when the commit comes is waited for', () => {
   assert.deepEqual(admittedIn(world), ['', '']);
 });
 
-test('a paused canary holds the commit back from others', () => {
-  const setup = setupOf();
-  const world = begun(setup, 'A', withAgent(makeWorld(setup), 0, { isResting: true }));
-  assert.equal(admittedIn(world)[1], '');
-  assert.match(messageOf(world), /all of its gateways are paused or in a dry run/);
-});
-
-test('a wave that never had a gateway is skipped, which the summary says', () => {
-  const setup = setupOf({}, [[false], [false]]);
-  const world = begun(setup);
-  assert.deepEqual([rolloutOf(world).wave, admittedIn(world)], ['rest', [ALL, ALL]]);
-  assert.match(messageOf(world), /without gateways: canary/);
-});
-
 test('a fleet without gateways waits for one, and continues when there is one', () => {
   const setup = setupOf();
   let world = begun(setup);

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { Fleet, shut } from './fleet.ts';
+import { Fleet, shut, two } from './fleet.ts';
 
 const PREVIEW = { previewMs: 30_000 };
 const approved = { ...PREVIEW, approved: 'B/r' };
@@ -203,7 +203,7 @@ suite('an approval while no gateway has reported a change', () => {
   });
 
   test('begins no wave before the first report, or the end of the time for previews', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, [[true], [false]]);
+    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two);
     fleet.more = approved;
     fleet.look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
@@ -213,7 +213,7 @@ suite('an approval while no gateway has reported a change', () => {
   });
 
   test('begins a wave at once if no agent knows previews', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, [[true], [false]]);
+    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two);
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: false }));
     fleet.more = approved;
     fleet.look();

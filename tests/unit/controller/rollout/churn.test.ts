@@ -3,12 +3,12 @@ import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { ALL, isWithin } from '../../../../shared/domain/waves.ts';
-import { all, canary, DEADLINE, Fleet, twenty } from './fleet.ts';
+import { all, canary, DEADLINE, Fleet, three, twenty, two } from './fleet.ts';
 
 const one: RolloutSpec = { waves: [{ name: 'all', maxConcurrent: 1 }] };
 
 test("a new gateway whose clock is ahead of the controller's doesn't end the step", () => {
-  const fleet = new Fleet(canary, [[true], [true], [false]]);
+  const fleet = new Fleet(canary, three);
   fleet.gateways.splice(1, 1);
   fleet.look();
   fleet.well(0);
@@ -111,7 +111,7 @@ suite('the canary of a rollout', () => {
   });
 
   test('keeps the next wave from starting if it is deleted before that, even if it was healthy', () => {
-    const fleet = new Fleet(canary, [[true], [false]]);
+    const fleet = new Fleet(canary, two);
     fleet.more = { window: { isOpen: true, message: '' } };
     fleet.look();
     fleet.well(0).look('B', { window: { isOpen: false, message: 'no window is open' } });
@@ -151,37 +151,9 @@ test('waves that are edited while the fleet is scaled to zero wait for it', () =
 });
 
 test('a window that opens is waited for even while the newest commit is unknown', () => {
-  const fleet = new Fleet(canary, [[true], [false]]).look();
+  const fleet = new Fleet(canary, two).look();
   fleet.well(0);
   const changesAt = fleet.now + 300_000;
   fleet.look('B', { wanted: undefined, window: { isOpen: false, message: 'no window is open', changesAt } });
   assert.equal(fleet.wakeInMs, changesAt - fleet.now);
-});
-
-test("a failed commit that shows up again doesn't stop the current rollout", () => {
-  const fleet = new Fleet(canary, [[true], [false]]).look();
-  const { number: rollout } = fleet.rollout;
-  const [first] = fleet.gateways;
-  const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
-  fleet.gateways[0] = { ...(first as RolloutGateway), report };
-  fleet.look();
-  assert.equal(fleet.rollout.phase, 'Stopped');
-  fleet.look('C');
-  fleet.look('B');
-  assert.deepEqual([fleet.rollout.commit, fleet.rollout.phase], ['C', 'Progressing']);
-  fleet.well(0, 1).look('B');
-  fleet.well(0, 1).look('B');
-  assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Complete', 'C']);
-});
-
-test('a wave whose only healthy gateway is gone waits for another one, and tolerates allowed failures', () => {
-  const fleet = new Fleet({ waves: [{ name: 'canary' }], maxFailures: 1 }, [[true], [true], [false]]).look();
-  const { number: rollout } = fleet.rollout;
-  fleet.well(0);
-  const report = { rollout, commit: 'B', revision: 'r', state: 'failed' as const };
-  fleet.change(1, { report }).look('B', { window: { isOpen: false, message: 'no window is open' } });
-  fleet.gateways.shift();
-  fleet.look();
-  assert.equal(fleet.rollout.phase, 'Progressing');
-  assert.match(fleet.message, /waiting for a replacement gateway/);
 });

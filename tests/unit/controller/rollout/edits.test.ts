@@ -175,15 +175,6 @@ suite('the waves of a spec', () => {
 });
 
 suite('the deadline of a gateway', () => {
-  test('is its own if it joins later', () => {
-    const setup = setupOf(pilot);
-    let world = later(begun(setup), DEADLINE_MS / 2);
-    world = control(withAgent(world, 0, { createdAt: world.now, notReadySince: world.now }), setup);
-    world = control(later(world, DEADLINE_MS / 2), setup);
-    assert.equal(rolloutOf(world).phase, 'Progressing');
-    assert.equal(rolloutOf(control(later(world, DEADLINE_MS / 2), setup)).phase, 'Stopped');
-  });
-
   test('never expires for a canary that is recreated again and again, which the summary says', () => {
     const setup = setupOf(pilot);
     let world = begun(setup);

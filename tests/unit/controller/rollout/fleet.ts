@@ -166,5 +166,8 @@ export class Fleet {
 /** A window that is closed. */
 export const shut = { window: { isOpen: false, message: 'no window is open' } };
 export const canary: RolloutSpec = { waves: [{ name: 'canary' }] };
+/** Gateways of a canary wave and of the rest. */
+export const two = [[true], [false]];
+export const three = [[true], [true], [false]];
 export const twenty = Array.from({ length: 20 }, () => [true]);
 export const all = twenty.map((_, index) => index);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { all, canary, Fleet, twenty } from './fleet.ts';
+import { all, canary, Fleet, twenty, two } from './fleet.ts';
 
 suite('a harmful commit', () => {
   test("doesn't pass the soak when its gateways are recreated", () => {
@@ -19,8 +19,7 @@ suite('a harmful commit', () => {
   });
 
   test("isn't complete while its canary is down", () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]).look();
-    fleet.well(0).look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, two).look().well(0).look();
     fleet.blink(0).well(1).look();
     assert.equal(fleet.rollout.phase, 'Progressing');
     fleet.pass(15).look();
@@ -45,8 +44,7 @@ suite('a harmful commit', () => {
   });
 
   test('is admitted again after one crash', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]).look().crash(0).look();
-    fleet.well(0).look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }] }, two).look().crash(0).look().well(0).look();
     assert.equal(fleet.rollout.verified, 0);
     fleet.pass(8).look();
     assert.equal(fleet.rollout.wave, 'rest');
@@ -54,7 +52,7 @@ suite('a harmful commit', () => {
 });
 
 test('a renamed wave waits for its gateways, which can be late', () => {
-  const fleet = new Fleet(canary, [[true], [false]]).look();
+  const fleet = new Fleet(canary, two).look();
   const pilot = { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } };
   fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
   fleet.look('B', pilot);

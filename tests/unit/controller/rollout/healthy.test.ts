@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { all, canary, DEADLINE, Fleet, shut, twenty } from './fleet.ts';
+import { all, canary, DEADLINE, Fleet, shut, twenty, two } from './fleet.ts';
 
 suite('a healthy fleet', () => {
   const waves = [{ name: 'all', maxConcurrent: 1 }];
@@ -52,7 +52,7 @@ suite('a healthy fleet', () => {
 suite('to the exact millisecond,', () => {
   const MINUTE = 60_000;
   /** Starts B; returns the time of that reconcile. */
-  const begin = (spec: RolloutSpec, fits: boolean[][] = [[true], [false]]) => {
+  const begin = (spec: RolloutSpec, fits: boolean[][] = two) => {
     const fleet = new Fleet(spec, fits).look();
     return { fleet, began: fleet.now };
   };

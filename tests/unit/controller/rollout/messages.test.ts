@@ -3,17 +3,16 @@ import { suite, test } from 'node:test';
 import { heldOrders } from '../../../../controller/rollout/messages.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { canary, Fleet, shut, twenty } from './fleet.ts';
+import { canary, Fleet, shut, three, twenty, two } from './fleet.ts';
 
 const B = 'c0ffee11'.repeat(5);
-const onTwo = [[true], [false]];
 
 /** A fleet with a new commit, first reconciled at 12:00:02. */
 const begin = (spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet =>
   new Fleet(spec, fits).look(B, more);
 
 /** The same, after the commit failed on the first gateway. */
-const failed = (spec: RolloutSpec, fits: readonly (readonly boolean[])[] = onTwo): Fleet =>
+const failed = (spec: RolloutSpec, fits: readonly (readonly boolean[])[] = two): Fleet =>
   begin(spec, fits).fail(0).look(B);
 
 const approval: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
@@ -42,41 +41,41 @@ const readings: Record<string, Reading> = {
     facts: ['commit A'],
   },
   'the first wave waits for approval': {
-    fleet: () => begin(approval, onTwo),
+    fleet: () => begin(approval, two),
     summary: waiting,
     counts: '2 0 0 2',
     waitsFor: 'Approval',
     facts: [`commit ${B}`, '12:00:02', approve],
   },
   'another commit is approved': {
-    fleet: () => begin(approval, onTwo, { approved: 'A/r' }),
+    fleet: () => begin(approval, two, { approved: 'A/r' }),
     summary: waiting,
     counts: '2 0 0 2',
     waitsFor: 'Approval',
     facts: [approve, 'now A/r'],
   },
   'it was approved before spec.sync was edited': {
-    fleet: () => begin(approval, onTwo, { approved: `${B}/before` }),
+    fleet: () => begin(approval, two, { approved: `${B}/before` }),
     summary: waiting,
     counts: '2 0 0 2',
     waitsFor: 'Approval',
     facts: ['because spec.sync was edited', approve, `now ${B}/before`],
   },
   'no window is open': {
-    fleet: () => begin(canary, onTwo, shut),
+    fleet: () => begin(canary, two, shut),
     summary: waiting,
     counts: '2 0 0 2',
     waitsFor: 'Window',
     facts: [B, '12:00:02', 'no window is open'],
   },
   'the newest commit is unknown': {
-    fleet: () => begin(canary, onTwo, shut).look(B, { wanted: undefined }),
+    fleet: () => begin(canary, two, shut).look(B, { wanted: undefined }),
     summary: waiting,
     counts: '2 0 0 2',
     facts: [B, 'until the newest commit is resolved'],
   },
   "an agent doesn't support rollouts": {
-    fleet: () => new Fleet(canary, onTwo).change(1, { isOutdated: true }).look(B),
+    fleet: () => new Fleet(canary, two).change(1, { isOutdated: true }).look(B),
     summary: waiting,
     counts: '2 0 0 2',
     waitsFor: 'Agents',
@@ -95,13 +94,13 @@ const readings: Record<string, Reading> = {
     facts: ['g0, g1, and g2 in wave canary'],
   },
   "one wasn't ready before": {
-    fleet: () => new Fleet(canary, [[true], [true], [false]]).blink(1).pass(1).look(B),
+    fleet: () => new Fleet(canary, three).blink(1).pass(1).look(B),
     summary: 'canary 0/2',
     counts: '2 0 0 3',
     facts: ['waiting for g0 in wave canary', 'not ready before the rollout: g1'],
   },
   'a newer commit waits while this one is in progress': {
-    fleet: () => begin(canary, onTwo).look('C', shut),
+    fleet: () => begin(canary, two).look('C', shut),
     summary: 'canary 0/1; C waits',
     counts: '1 0 0 2',
     waitsFor: 'Window',
@@ -109,7 +108,7 @@ const readings: Record<string, Reading> = {
   },
   'a wave soaks': {
     fleet: () =>
-      begin({ waves: [{ name: 'canary', soak: '10m' }] }, onTwo)
+      begin({ waves: [{ name: 'canary', soak: '10m' }] }, two)
         .well(0)
         .look(B),
     summary: 'canary 1/1, soaking 10m0s',
@@ -130,7 +129,7 @@ const readings: Record<string, Reading> = {
     facts: ['wave east', '12:00:03', approve],
   },
   'a later wave waits for a window': {
-    fleet: () => begin(canary, onTwo).well(0).look(B, shut),
+    fleet: () => begin(canary, two).well(0).look(B, shut),
     summary: 'rest 0/1, waiting for a window',
     counts: '1 1 0 2',
     waitsFor: 'Window',
@@ -143,7 +142,7 @@ const readings: Record<string, Reading> = {
     facts: ['g0 and g1 in wave rest', 'waves without gateways: canary'],
   },
   'none of the wave was ready before': {
-    fleet: () => new Fleet(canary, onTwo).blink(0).look(B),
+    fleet: () => new Fleet(canary, two).blink(0).look(B),
     summary: 'canary 0/1',
     counts: '1 0 0 2',
     waitsFor: 'Gateways',
@@ -151,7 +150,7 @@ const readings: Record<string, Reading> = {
   },
   'a renamed wave has no gateway yet': {
     fleet: () => {
-      const fleet = begin(canary, onTwo);
+      const fleet = begin(canary, two);
       for (const index of [0, 1]) fleet.change(index, { fits: [false] });
       return fleet.look(B, { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
     },
@@ -162,7 +161,7 @@ const readings: Record<string, Reading> = {
   },
   'the gateways of the last wave are gone': {
     fleet: () => {
-      const fleet = begin(canary, onTwo).well(0);
+      const fleet = begin(canary, two).well(0);
       fleet.gateways.splice(1, 1);
       return fleet.look(B);
     },
@@ -172,7 +171,7 @@ const readings: Record<string, Reading> = {
     facts: ['wave rest', 'are gone'],
   },
   'the gateways of the wave are paused': {
-    fleet: () => new Fleet(canary, onTwo).change(0, { isResting: true }).look(B),
+    fleet: () => new Fleet(canary, two).change(0, { isResting: true }).look(B),
     summary: 'canary 0/0',
     counts: '0 0 0 1',
     waitsFor: 'Gateways',
@@ -180,7 +179,7 @@ const readings: Record<string, Reading> = {
   },
   'one that may fail has failed, and the other one is gone': {
     fleet: () => {
-      const fleet = begin({ ...canary, maxFailures: 1 }, [[true], [true], [false]]).fail(0);
+      const fleet = begin({ ...canary, maxFailures: 1 }, three).fail(0);
       fleet.gateways.splice(1, 1);
       return fleet.look(B);
     },
@@ -196,7 +195,7 @@ const readings: Record<string, Reading> = {
     facts: [`commit ${B} failed on g0 in wave canary`, 'sync.io/rollback or sync.io/retry-rollout'],
   },
   'a commit failed, and the agent reports why': {
-    fleet: () => begin(canary, onTwo).change(0, { problem: 'GET /ready\nanswers 500' }).fail(0).look(B),
+    fleet: () => begin(canary, two).change(0, { problem: 'GET /ready\nanswers 500' }).fail(0).look(B),
     summary: 'stopped in canary 0/1',
     counts: '1 0 1 2',
     facts: ['failed on g0 (GET /ready answers 500)'],
@@ -213,7 +212,7 @@ const readings: Record<string, Reading> = {
     facts: ['to commit A', `${B} failed on g0 and g1 (g0: the data volume is full)`, retry],
   },
   'a gateway takes too long': {
-    fleet: () => begin(canary, onTwo).change(0, { problem: 'CrashLoopBackOff' }).pass(15).look(B),
+    fleet: () => begin(canary, two).change(0, { problem: 'CrashLoopBackOff' }).pass(15).look(B),
     summary: 'stopped in canary 0/1',
     counts: '1 0 1 2',
     facts: ['g0 (not healthy within 15m0s: CrashLoopBackOff)'],
@@ -282,7 +281,7 @@ suite('the summary of a rollout shows', () => {
     });
 
   test('since when it has waited for the same condition', () => {
-    const fleet = begin(approval, onTwo).pass(1).look(B);
+    const fleet = begin(approval, two).pass(1).look(B);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
     fleet.look(B, shut);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
@@ -297,13 +296,13 @@ suite('the summary of a rollout shows', () => {
     ['revision of spec.sync', { commit: B, ref: 'main', revision: 'edited' }],
   ] as const) {
     test(`since when a newer ${what} has waited, not the one that it replaces`, () => {
-      const fleet = begin(approval, onTwo).pass(1).look(B, { wanted });
+      const fleet = begin(approval, two).pass(1).look(B, { wanted });
       assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:01:03.000Z']);
     });
   }
 
   test('since when the commit in progress waits again, after a newer one was taken back', () => {
-    const fleet = begin(canary, onTwo);
+    const fleet = begin(canary, two);
     fleet.well(0);
     for (const commit of [B, 'C', B]) fleet.pass(1).look(commit, shut);
     assert.equal(fleet.rollout.phase, 'AwaitingWindow');
@@ -330,7 +329,7 @@ suite('the summary of a rollout shows', () => {
   });
 
   test('only as much as fits into a message', () => {
-    const fleet = begin(approval, onTwo);
+    const fleet = begin(approval, two);
     fleet.look('x'.repeat(BOUNDS.message));
     assert.equal(fleet.rollout.message?.length, BOUNDS.message);
   });

@@ -41,15 +41,10 @@ suite('parsing a schedule takes time proportional to the length of', () => {
   for (const [what, expression] of [
     ['a list', (size) => `${'0,'.repeat(size)}0 * * * *`],
     ['a list of ranges', (size) => `0 0 * * ${'1-5,'.repeat(size)}1`],
-    ['a list of steps', (size) => `${'*/1,'.repeat(size)}1 * * * *`],
-    ['names', (size) => `0 0 * ${'jan,'.repeat(size)}feb *`],
-    ['days that do not exist', (size) => `0 0 ${'31,'.repeat(size)}31 2 *`],
     ['white space', (size) => `0 0${' '.repeat(size)}* * *`],
     ['fields', (size) => '* '.repeat(size)],
     ['digits', (size) => `${'1'.repeat(size)} * * * *`],
-    ['hyphens', (size) => `${'1-'.repeat(size)} * * * *`],
     ['commas', (size) => `${','.repeat(size)} * * * *`],
-    ['slashes', (size) => `*${'/1'.repeat(size)} * * * *`],
   ] as const satisfies [string, (size: number) => string][]) {
     test(what, () => assertLinear(1_000, expression, (text) => readSchedule(text, 'UTC')));
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
-import { all, canary, Fleet, twenty } from './fleet.ts';
+import { all, canary, Fleet, three, twenty, two } from './fleet.ts';
 
 suite('in an unlucky fleet,', () => {
   test('a surge of new gateways also obeys the limits of the wave', () => {
@@ -40,7 +40,7 @@ suite('in an unlucky fleet,', () => {
   });
 
   test('unhealthy new gateways delay a wave, which the summary says', () => {
-    const fleet = new Fleet(canary, [[true], [true], [false]]).look();
+    const fleet = new Fleet(canary, three).look();
     const [first] = fleet.gateways as [RolloutGateway];
     for (let index = 0; index < 5; index += 1) {
       fleet.gateways.push({ ...first, name: `n${index}`, key: `9${index}`, createdAt: fleet.now + 500 });
@@ -118,7 +118,7 @@ suite('in an unlucky fleet,', () => {
   });
 
   test("a replacement that can't pull its image fails and completes nothing", () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [true], [false]]).look();
+    const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, three).look();
     fleet.pass(1).replace(1, 'n');
     fleet.change(1, { isUnstarted: true }).well(0).look();
     fleet.pass(40).look();
@@ -137,8 +137,7 @@ suite('in an unlucky fleet,', () => {
   });
 
   test("the time for which an earlier wave waited isn't counted for the last one", () => {
-    const fleet = new Fleet(canary, [[true], [false]]).blink(0).pass(1).look();
-    fleet.pass(20).look();
+    const fleet = new Fleet(canary, two).blink(0).pass(1).look().pass(20).look();
     assert.equal(fleet.rollout.waitsFor, 'Gateways');
     fleet.gateways.pop();
     fleet.well(0).look();
