@@ -62,8 +62,7 @@ suite('an approval is not asked for again', () => {
   test('if a gateway of a completed wave reports another change', () => {
     const fleet = previewed('aabb', approved);
     deliver(fleet, 0);
-    fleet.join(1, { name: 'late', key: '99', createdAt: fleet.now });
-    fleet.preview('B', [4], digest('c'));
+    fleet.join(1, { name: 'late', key: '99', createdAt: fleet.now }).preview('B', [4], digest('c'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'Progressing three');
   });
@@ -77,8 +76,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.more = approved;
     fleet.look();
     assert.deepEqual(approvedIn(fleet), short('a', 'b'));
-    fleet.join(2, { name: 'new', key: '99' });
-    fleet.preview('B', [4], digest('a'));
+    fleet.join(2, { name: 'new', key: '99' }).preview('B', [4], digest('a'));
     deliver(fleet, 1);
     assert.equal(phaseOf(fleet), 'Progressing three');
   });
@@ -193,8 +191,7 @@ suite('an approval while no gateway has reported a change', () => {
   }
 
   test('covers the changes that are reported first', () => {
-    const fleet = starting();
-    fleet.preview('B', [1, 2], digest('b'));
+    const fleet = starting().preview('B', [1, 2], digest('b'));
     deliver(fleet, 0);
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing two', short('b')]);
     fleet.preview('B', [2], digest('c'));
@@ -235,8 +232,7 @@ suite('an approval while no gateway has reported a change', () => {
 });
 
 test('an approval is asked for again if a gateway of a later wave that needs one reports another change', () => {
-  const fleet = previewed('aabb', approved);
-  fleet.preview('B', [2], digest('c'));
+  const fleet = previewed('aabb', approved).preview('B', [2], digest('c'));
   deliver(fleet, 0);
   assert.equal(phaseOf(fleet), 'AwaitingApproval two');
 });
@@ -269,8 +265,7 @@ suite('an approval covers no more than what was shown', () => {
       }
       assert.equal(phaseOf(fleet), 'AwaitingApproval two');
       assert.equal(fleet.rollout.waitsFor, 'Approval');
-      fleet.look('B', {});
-      fleet.look('B', { approved: 'B/r' });
+      fleet.look('B', {}).look('B', { approved: 'B/r' });
       assert.equal(phaseOf(fleet), 'Progressing two');
     });
 
@@ -283,8 +278,7 @@ suite('an approval covers no more than what was shown', () => {
   });
 
   test('if a newer commit took the place of its preview for a while', () => {
-    const fleet = previewed('abbb', approved).well(0).look('C');
-    fleet.look();
+    const fleet = previewed('abbb', approved).well(0).look('C').look();
     fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'AwaitingApproval two');
   });
@@ -295,8 +289,7 @@ suite('an approval covers no more than what was shown', () => {
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
     fleet.more = approved;
     const tryCommit = (commit: string, failure?: string) => {
-      fleet.look(commit);
-      fleet.preview(commit, [0], { digest: commit.repeat(64), failure });
+      fleet.look(commit).preview(commit, [0], { digest: commit.repeat(64), failure });
       fleet.pass(2).look(commit).look(commit);
     };
     tryCommit('B');

@@ -3,15 +3,14 @@ import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { ALL, isWithin } from '../../../../shared/domain/waves.ts';
-import { all, canary, DEADLINE, Fleet, three, twenty, two } from './fleet.ts';
+import { all, canary, DEADLINE, Fleet, shut, three, twenty, two } from './fleet.ts';
 
 const one: RolloutSpec = { waves: [{ name: 'all', maxConcurrent: 1 }] };
 
 test("a new gateway whose clock is ahead of the controller's doesn't end the step", () => {
   const fleet = new Fleet(canary, three);
   fleet.gateways.splice(1, 1);
-  fleet.look();
-  fleet.well(0);
+  fleet.look().well(0);
   const ahead = fleet.now + 6_000;
   const report = { rollout: fleet.rollout.number, commit: undefined, revision: undefined, state: 'busy' as const };
   const newcomer = { name: 'n', key: '105', fits: [true], createdAt: ahead, notReadySince: ahead, report };
@@ -31,8 +30,7 @@ suite('maxConcurrent', () => {
   test('holds when the commit comes while the fleet starts', () => {
     const fleet = new Fleet(one, twenty);
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, notReadySince: fleet.now - 2_000 }));
-    fleet.look();
-    fleet.look();
+    fleet.look().look();
     assert.equal(fleet.letIn.length, 1);
   });
 
@@ -50,8 +48,7 @@ suite('maxConcurrent', () => {
     fleet.well(0);
     const hangs = { name: 'm', key: '105', fits: [true], createdAt: fleet.now + 500, report: undefined };
     fleet.gateways.push({ ...hangs, notReadySince: undefined, isResting: false, isOutdated: false });
-    fleet.look();
-    fleet.look();
+    fleet.look().look();
     assert.deepEqual(fleet.letIn.sort(), ['g0', 'm']);
     assert.match(fleet.message, /waiting for m in wave all since/);
     assert.ok((fleet.wakeInMs ?? Number.POSITIVE_INFINITY) <= DEADLINE);
@@ -62,11 +59,9 @@ suite('maxConcurrent', () => {
 
 suite('a fleet whose pods are replaced one by one', () => {
   test('completes a soak', () => {
-    const fleet = new Fleet({ waves: [{ name: 'all', soak: '30m' }] }, twenty).look();
-    fleet.well(...all);
+    const fleet = new Fleet({ waves: [{ name: 'all', soak: '30m' }] }, twenty).look().well(...all);
     for (let round = 0; round < 5 && fleet.rollout.phase !== 'Complete'; round++) {
-      fleet.look();
-      fleet.replace(round).look();
+      fleet.look().replace(round).look();
       fleet.pass(1).well(round).look();
       fleet.pass(9);
     }
@@ -74,11 +69,9 @@ suite('a fleet whose pods are replaced one by one', () => {
   });
 
   test("doesn't fail for new pods", () => {
-    const fleet = new Fleet(canary, twenty).look();
-    fleet.well(...all.slice(1));
+    const fleet = new Fleet(canary, twenty).look().well(...all.slice(1));
     for (const index of all) {
-      fleet.replace(index).look();
-      fleet.pass(2);
+      fleet.replace(index).look().pass(2);
       fleet.well(index);
     }
     fleet.look();
@@ -113,8 +106,7 @@ suite('the canary of a rollout', () => {
   test('keeps the next wave from starting if it is deleted before that, even if it was healthy', () => {
     const fleet = new Fleet(canary, two);
     fleet.more = { window: { isOpen: true, message: '' } };
-    fleet.look();
-    fleet.well(0).look('B', { window: { isOpen: false, message: 'no window is open' } });
+    fleet.look().well(0).look('B', shut);
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.admission[1]?.admitted, '');
@@ -126,8 +118,7 @@ suite('the canary of a rollout', () => {
       [true, true],
       ...Array.from({ length: 4 }, () => [false, true]),
     ]);
-    fleet.look();
-    fleet.well(0).look();
+    fleet.look().well(0).look();
     assert.equal(fleet.rollout.wave, 'others');
     const [first] = fleet.gateways;
     fleet.gateways[0] = { ...(first as RolloutGateway), notReadySince: fleet.now };
@@ -144,15 +135,13 @@ const isCanary = ({ gateways, rollout }: Fleet, name: string): boolean =>
 test('waves that are edited while the fleet is scaled to zero wait for it', () => {
   const fleet = new Fleet(canary, [[true]]);
   fleet.gateways = [];
-  fleet.look();
-  fleet.look('B', { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
+  fleet.look().look('B', { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
   fleet.look('B', { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } });
   assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Progressing', 'A']);
 });
 
 test('a window that opens is waited for even while the newest commit is unknown', () => {
-  const fleet = new Fleet(canary, two).look();
-  fleet.well(0);
+  const fleet = new Fleet(canary, two).look().well(0);
   const changesAt = fleet.now + 300_000;
   fleet.look('B', { wanted: undefined, window: { isOpen: false, message: 'no window is open', changesAt } });
   assert.equal(fleet.wakeInMs, changesAt - fleet.now);

@@ -15,8 +15,7 @@ function makeFleet(soak?: string) {
     [true, false],
     [false, false],
   ]);
-  fleet.look();
-  fleet.well(1, 2).look();
+  fleet.look().well(1, 2).look();
   assert.equal(fleet.rollout.wave, 'canary');
   return fleet;
 }
@@ -73,8 +72,7 @@ suite('a canary fails at its own deadline', () => {
 
   for (const period of [2, 8, 14]) {
     test(`even if it is healthy between crashes, one in ${period} minutes`, () => {
-      const fleet = makeFleet('60m');
-      fleet.well(0);
+      const fleet = makeFleet('60m').well(0);
       passMinutes(fleet, 2 * minutes, (minute) => {
         if (minute % period === 0) fleet.crash(0);
         else fleet.well(0);
@@ -138,8 +136,7 @@ suite('a gateway that was verified, and becomes unhealthy later, has the whole d
   }
 
   test('and a second crash within the deadline gives it no more time', () => {
-    const fleet = makeFleet('60m');
-    fleet.well(0);
+    const fleet = makeFleet('60m').well(0);
     passMinutes(fleet, 2 * minutes);
     passMinutes(fleet, minutes + 2, (minute) => (minute % 8 === 1 ? fleet.crash(0) : fleet.well(0)));
     assert.deepEqual(fleet.rollout.failures, ['g0']);
@@ -173,8 +170,7 @@ suite('flapping readiness gives a gateway one more deadline, and no others', () 
   });
 
   test('if it was healthy for the whole deadline in between, it has one again', () => {
-    const fleet = makeFleet('600m');
-    fleet.well(0);
+    const fleet = makeFleet('600m').well(0);
     passMinutes(fleet, 10 * minutes, (minute) => {
       if (minute % (minutes + 3) === 1) fleet.blink(0);
       else if (minute % (minutes + 3) === 3) fleet.recover(0);
@@ -187,8 +183,7 @@ suite('flapping readiness gives a gateway one more deadline, and no others', () 
     passMinutes(fleet, 1);
     fleet.blink(0);
     passMinutes(fleet, 1);
-    fleet.recover(0);
-    fleet.well(0);
+    fleet.recover(0).well(0);
     passMinutes(fleet, minutes - 2);
     fleet.blink(0);
     passMinutes(fleet, minutes - 1);
@@ -199,11 +194,9 @@ suite('flapping readiness gives a gateway one more deadline, and no others', () 
 suite('a verified gateway that restarts without an error has the whole deadline', () => {
   for (const minute of [2, minutes - 2, minutes + 1])
     test(`after ${minute} minutes`, () => {
-      const fleet = makeFleet('600m');
-      fleet.well(0);
+      const fleet = makeFleet('600m').well(0);
       passMinutes(fleet, minute);
-      fleet.restart(0);
-      fleet.blink(0);
+      fleet.restart(0).blink(0);
       passMinutes(fleet, minutes - 1);
       assert.equal(fleet.rollout.failures, undefined);
       const { state } = fleet;
@@ -216,8 +209,7 @@ suite('a verified gateway that restarts without an error has the whole deadline'
     });
 
   test('once, and not again for each restart', () => {
-    const fleet = makeFleet('600m');
-    fleet.well(0);
+    const fleet = makeFleet('600m').well(0);
     passMinutes(fleet, 3 * minutes, (minute) => {
       if (minute % 5 === 0) fleet.restart(0);
       if (minute % 5 === 0) fleet.blink(0);
@@ -233,8 +225,10 @@ test('if more gateways than the status lists are unready for a moment in a long 
     Array.from({ length: 150 }, () => [true]),
   );
   const every = fleet.gateways.map((_, index) => index);
-  fleet.look();
-  fleet.well(...every).look();
+  fleet
+    .look()
+    .well(...every)
+    .look();
   passMinutes(fleet, 2 * minutes);
   for (const index of every) fleet.blink(index);
   passMinutes(fleet, minutes - 1);
@@ -258,8 +252,7 @@ suite('a new gateway that was verified, and is unready later, has the whole dead
         }
         change({ isUnstarted: false, runsSince: fleet.now });
         passMinutes(fleet, 3);
-        fleet.recover(0);
-        fleet.well(0);
+        fleet.recover(0).well(0);
         passMinutes(fleet, minutes - 2);
         fleet.blink(0);
         passMinutes(fleet, minutes - 1);

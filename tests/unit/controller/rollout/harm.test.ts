@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { all, canary, Fleet, twenty, two } from './fleet.ts';
+import { all, canary, Fleet, shut, twenty, two } from './fleet.ts';
 
 suite('a harmful commit', () => {
   test("doesn't pass the soak when its gateways are recreated", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }], onFailure: 'Rollback' }, [...twenty, [false]]);
-    fleet.look();
-    fleet.well(...all).look();
+    fleet
+      .look()
+      .well(...all)
+      .look();
     for (const index of all.slice(5)) {
-      fleet.replace(index, `n${index}`);
-      fleet.hasIt(index);
+      fleet.replace(index, `n${index}`).hasIt(index);
     }
     fleet.look();
     for (let minute = 0; minute < 14; minute += 1) fleet.pass(1).look();
@@ -31,8 +32,7 @@ suite('a harmful commit', () => {
       [true, true],
       ...Array.from({ length: 9 }, () => [false, true]),
     ]);
-    fleet.look();
-    fleet.well(0).look();
+    fleet.look().well(0).look();
     for (let round = 0; round < 3; round += 1) {
       fleet.crash(0).look();
       fleet.pass(4).well(0, 1).look();
@@ -70,11 +70,10 @@ test('a gateway keeps its commit when a percentage would select others', () => {
     { waves },
     Array.from({ length: 10 }, () => [true, true]),
   );
-  fleet.look();
-  fleet.well(0, 1).look();
+  fleet.look().well(0, 1).look();
   fleet.well(2, 3, 4).look();
   fleet.gateways.splice(0, 2);
   const before = fleet.rollout.admitted;
-  fleet.look('B', { window: { isOpen: false, message: 'no window is open' } });
+  fleet.look('B', shut);
   assert.equal(fleet.rollout.admitted, before - 2);
 });

@@ -29,12 +29,10 @@ suite('a healthy fleet', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }, ...waves], onFailure: 'Rollback' }, [
       ...Array.from({ length: 3 }, () => [false, true]),
     ]);
-    fleet.look();
-    fleet.well(0).look();
+    fleet.look().well(0).look();
     const [first] = fleet.gateways;
     fleet.gateways.push({ ...(first as RolloutGateway), name: 'c', key: '99', fits: [true, true], report: undefined });
-    fleet.replace(3);
-    fleet.change(3, { isUnstarted: true });
+    fleet.replace(3).change(3, { isUnstarted: true });
     for (let minute = 0; minute < 40; minute += 1) fleet.pass(1).look();
     assert.deepEqual(fleet.rollout.failures, ['g1']);
   });
@@ -80,8 +78,7 @@ suite('to the exact millisecond,', () => {
 
   test('a crashed gateway counts as healthy again after half of the deadline', () => {
     const { fleet, began } = begin(canary);
-    fleet.crash(0);
-    fleet.well(0);
+    fleet.crash(0).well(0);
     reconcileAt(fleet, began + DEADLINE / 2 - 1);
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified, fleet.wakeInMs], ['canary', 0, 1]);
     reconcileAt(fleet, began + DEADLINE / 2);
@@ -166,9 +163,10 @@ suite('a wave of a healthy fleet', () => {
     [3, 'canary'],
   ] as const) {
     test(`of twenty ${wave === 'rest' ? 'can' : "can't"} end while ${missing} of them are recreated`, () => {
-      const fleet = new Fleet(canary, [...twenty, [false]]).look();
-      fleet.well(...all.slice(missing));
-      fleet.pass(1);
+      const fleet = new Fleet(canary, [...twenty, [false]])
+        .look()
+        .well(...all.slice(missing))
+        .pass(1);
       for (const index of all.slice(0, missing)) fleet.replace(index, `n${index}`);
       fleet.look();
       assert.equal(fleet.rollout.wave, wave);
@@ -183,8 +181,7 @@ suite('a wave of a healthy fleet', () => {
       const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
       const others = [1, 2].slice(0, unwell);
       for (const index of [1, 2]) fleet.blink(index);
-      fleet.look();
-      fleet.well(0);
+      fleet.look().well(0);
       for (const index of others) fleet.hasIt(index);
       fleet.look();
       assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], [wave, waitsFor]);

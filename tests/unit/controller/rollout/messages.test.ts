@@ -302,8 +302,7 @@ suite('the summary of a rollout shows', () => {
   }
 
   test('since when the commit in progress waits again, after a newer one was taken back', () => {
-    const fleet = begin(canary, two);
-    fleet.well(0);
+    const fleet = begin(canary, two).well(0);
     for (const commit of [B, 'C', B]) fleet.pass(1).look(commit, shut);
     assert.equal(fleet.rollout.phase, 'AwaitingWindow');
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Window', '2026-11-22T12:03:05.000Z']);
@@ -329,8 +328,7 @@ suite('the summary of a rollout shows', () => {
   });
 
   test('only as much as fits into a message', () => {
-    const fleet = begin(approval, two);
-    fleet.look('x'.repeat(BOUNDS.message));
+    const fleet = begin(approval, two).look('x'.repeat(BOUNDS.message));
     assert.equal(fleet.rollout.message?.length, BOUNDS.message);
   });
 

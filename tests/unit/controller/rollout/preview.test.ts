@@ -27,9 +27,7 @@ function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): v
 
 /** A canary wave of two gateways, of which the first one isn't ready, and another gateway. Commit A is complete. */
 function withUnready(): Fleet {
-  const fleet = new Fleet(canary, three);
-  fleet.preview('A', [0, 1, 2]);
-  fleet.blink(0);
+  const fleet = new Fleet(canary, three).preview('A', [0, 1, 2]).blink(0);
   fleet.more = PREVIEW;
   fleet.pass(1).look();
   return fleet;
@@ -61,8 +59,7 @@ suite('before the first wave', () => {
   });
 
   test('the wait ends to the exact millisecond, and a gateway without a report counts as changed', () => {
-    const fleet = begin(canary, two);
-    fleet.preview('B', [1]);
+    const fleet = begin(canary, two).preview('B', [1]);
     lookAfter(fleet, 29_999);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 1]);
     lookAfter(fleet, 30_000);
@@ -87,8 +84,7 @@ suite('before the first wave', () => {
   test('a preview that cannot begin yet waits for its time, although no gateway is ready', () => {
     const fleet = begin(canary, two);
     for (const commit of ['B', 'C']) {
-      fleet.preview(commit, [0, 1], { failure: 'broken' }).look(commit);
-      fleet.look(commit);
+      fleet.preview(commit, [0, 1], { failure: 'broken' }).look(commit).look(commit);
     }
     for (const index of [0, 1]) fleet.blink(index);
     fleet.look('D');
@@ -272,9 +268,7 @@ suite('a commit that changes nothing', () => {
   });
 
   test('for all ready gateways is not complete if an unready one reports a change', () => {
-    const fleet = new Fleet(gated, three);
-    fleet.preview('A', [0, 1, 2]);
-    fleet.blink(0);
+    const fleet = new Fleet(gated, three).preview('A', [0, 1, 2]).blink(0);
     fleet.more = { ...PREVIEW, ...shut };
     fleet.pass(1).look();
     fleet.preview('B', [0], { files: 7 }).preview('B', [1, 2]).look();
@@ -332,8 +326,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
 
   /** Gateways that were paused before the commit arrived, and a preview that all others have reported. */
   function beginPaused(spec: RolloutSpec, paused: number[], more = {}): Fleet {
-    const fleet = new Fleet(spec, fits);
-    fleet.preview('A', [0, 1, 2]);
+    const fleet = new Fleet(spec, fits).preview('A', [0, 1, 2]);
     rest(fleet, true, ...paused);
     fleet.more = { ...PREVIEW, ...more };
     fleet.look();
@@ -382,16 +375,14 @@ suite('a commit that can only change paused gateways of a wave', () => {
   });
 
   test('is complete at once if the paused ones report that they are unchanged', () => {
-    const fleet = beginPaused(gated, [1], shut);
-    fleet.look();
+    const fleet = beginPaused(gated, [1], shut).look();
     assert.equal(phaseOf(fleet), 'Complete A A');
     fleet.preview('B', [1]).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
   test('goes on if a paused one reports that it is unchanged after its wave has begun', () => {
-    const fleet = beginPaused(canary, [1]);
-    fleet.look();
+    const fleet = beginPaused(canary, [1]).look();
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
     fleet.preview('B', [1]).look();
     assert.equal(fleet.rollout.waitsFor, undefined);
@@ -469,8 +460,7 @@ suite('the first wave with changes', () => {
       .pass(2)
       .look('C');
     assert.equal(withdrawn.rollout.nextCommit, 'C');
-    withdrawn.look('B');
-    withdrawn.look('B');
+    withdrawn.look('B').look('B');
     isOne(withdrawn);
   });
 
@@ -630,9 +620,7 @@ suite('a commit that cannot be delivered', () => {
     ['waits for a window that closed during the preview', canary, [[true], [true], [true]], {}],
   ] as const)
     test(`stops while it ${what}, if a gateway reports that late`, () => {
-      const fleet = begin(spec, fits);
-      fleet.preview('B', [0], first);
-      fleet.preview('B', [1], {});
+      const fleet = begin(spec, fits).preview('B', [0], first).preview('B', [1], {});
       if (spec === canary) fleet.more = { ...PREVIEW, ...shut };
       lookAfter(fleet, 30_000);
       assert.match(phaseOf(fleet), /^Awaiting(Approval|Window) /);
@@ -644,8 +632,7 @@ suite('a commit that cannot be delivered', () => {
     });
 
   test('goes on if a gateway reports that after another one was admitted, and keeps its counts', () => {
-    const fleet = begin(canary, three);
-    fleet.preview('B', [0, 1], {});
+    const fleet = begin(canary, three).preview('B', [0, 1], {});
     lookAfter(fleet, 30_000);
     assert.equal(fleet.rollout.admitted, 2);
     fleet.preview('B', [2], broken).look();
@@ -666,8 +653,7 @@ suite('a commit that cannot be delivered', () => {
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
-    fleet.look();
-    fleet.preview('B', [0, 1], broken).look();
+    fleet.look().preview('B', [0, 1], broken).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
@@ -755,8 +741,7 @@ suite('an approval', () => {
     fleet.well(0).preview('B', [1], digest('c')).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     assert.match(fleet.message, /because gateways reported other changes after the last one; .* \(remove it first\)/);
-    fleet.look('B', PREVIEW);
-    fleet.look('B', approved);
+    fleet.look('B', PREVIEW).look('B', approved);
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
@@ -772,8 +757,7 @@ suite('an approval', () => {
       const fleet = begin(gated, fits, { ...approved, previewMs: 0 })
         .well(0)
         .look();
-      fleet.well(1);
-      fleet.preview('C', [0, 2], digest('a'));
+      fleet.well(1).preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
       fleet.preview('C', [1], digest('b')).look('C', PREVIEW);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);

@@ -12,8 +12,7 @@ suite('in an unlucky fleet,', () => {
       const newcomer = { name: `n${index}`, key: String(index), createdAt: fleet.now + 500, report: undefined };
       fleet.gateways.push({ ...first, ...newcomer });
     }
-    fleet.look();
-    fleet.well(1).look();
+    fleet.look().well(1).look();
     assert.deepEqual([fleet.letIn.length, fleet.rollout.phase], [3, 'Progressing']);
   });
 
@@ -57,8 +56,7 @@ suite('in an unlucky fleet,', () => {
     for (let minute = 0; minute < 20; minute += 1) {
       fleet.replace(1).pass(1).look();
     }
-    fleet.crash(19).look();
-    fleet.well(19);
+    fleet.crash(19).look().well(19);
     for (let minute = 0; minute < 10; minute += 1) {
       fleet.replace(1).pass(1).look();
     }
@@ -72,8 +70,7 @@ suite('in an unlucky fleet,', () => {
     };
     rest(1, true);
     rest(2, true);
-    fleet.look();
-    fleet.pass(14).look();
+    fleet.look().pass(14).look();
     rest(1, false);
     rest(3, true);
     fleet.well(0).look();
@@ -94,8 +91,7 @@ suite('in an unlucky fleet,', () => {
       [true, true],
       [true, true],
     ]);
-    fleet.look();
-    fleet.well(0).look();
+    fleet.look().well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.gateways.shift();
     fleet.look();
