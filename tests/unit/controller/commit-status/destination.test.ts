@@ -20,146 +20,82 @@ function where(...parameters: Parameters<typeof destination>): string | undefine
   return `${provider} ${api} ${project.join(' ')}`;
 }
 
-const app = (apiBaseURL?: string) => ({
-  githubApp: {
-    appId: 1,
-    installationId: 2,
-    privateKeySecretRef: { name: 's', key: 'k' },
-    ...(apiBaseURL && { apiBaseURL }),
-  },
+const app = (apiBaseURL: string) => ({
+  githubApp: { appId: 1, installationId: 2, privateKeySecretRef: { name: 's', key: 'k' }, apiBaseURL },
 });
 
-const cases: [what: string, git: Git, wish: Wish, expected: string][] = [
-  ['GitHub', { repo: 'https://github.com/plant/config.git' }, {}, 'github https://api.github.com plant config'],
+const gitea = { provider: 'gitea' } as const;
+const github = { provider: 'github' } as const;
+const gitlab = { provider: 'gitlab' } as const;
+const azuredevops = { provider: 'azuredevops' } as const;
+const azure = 'azuredevops https://dev.azure.com/org My Project my repo';
+
+/** The repository, the provider and the API in the spec, and the result. */
+const cases: [repo: string, wish: Wish, expected: string][] = [
+  ['https://github.com/plant/config.git', {}, 'github https://api.github.com plant config'],
+  ['ssh://git@ssh.github.com:443/plant/config', {}, 'github https://api.github.com plant config'],
+  ['https://git.test/plant/config', github, 'github https://git.test/api/v3 plant config'],
+  ['https://plant.ghe.com/plant/config', github, 'github https://api.plant.ghe.com plant config'],
+  ['https://gitlab.com/plant/lines/config.git/', {}, 'gitlab https://gitlab.com/api/v4 plant lines config'],
+  ['ssh://git@git.test:2222/plant/config.git', gitlab, 'gitlab https://git.test/api/v4 plant config'],
   [
-    'GitHub by ssh over 443',
-    { repo: 'ssh://git@ssh.github.com:443/plant/config' },
-    {},
-    'github https://api.github.com plant config',
-  ],
-  [
-    'a GitHub Enterprise Server',
-    { repo: 'https://git.test/plant/config' },
-    { provider: 'github' },
-    'github https://git.test/api/v3 plant config',
-  ],
-  [
-    'GitHub with data residency',
-    { repo: 'https://plant.ghe.com/plant/config' },
-    { provider: 'github' },
-    'github https://api.plant.ghe.com plant config',
-  ],
-  [
-    'a GitHub App at its own API',
-    { repo: 'https://git.test/plant/config', auth: app('https://git.test/api/v3/') },
-    {},
-    'github https://git.test/api/v3 plant config',
-  ],
-  [
-    'GitLab with groups',
-    { repo: 'https://gitlab.com/plant/lines/config.git/' },
-    {},
-    'gitlab https://gitlab.com/api/v4 plant lines config',
-  ],
-  [
-    'a GitLab by ssh at another port',
-    { repo: 'ssh://git@git.test:2222/plant/config.git' },
-    { provider: 'gitlab' },
-    'gitlab https://git.test/api/v4 plant config',
-  ],
-  [
-    'a GitLab below a path',
-    { repo: 'https://git.test/gitlab/plant/config' },
-    { provider: 'gitlab', url: 'https://git.test/gitlab/api/v4' },
+    'https://git.test/gitlab/plant/config',
+    { ...gitlab, url: 'https://git.test/gitlab/api/v4' },
     'gitlab https://git.test/gitlab/api/v4 plant config',
   ],
+  ['https://git.test:3000/git/plant/config.git', gitea, 'gitea https://git.test:3000/git/api/v1 plant config'],
+  ['ssh://git@codeberg.org/plant/config.git', {}, 'gitea https://codeberg.org/api/v1 plant config'],
+  ['ssh://git@[fd00::1]:22/a/b', gitea, 'gitea https://[fd00::1]/api/v1 a b'],
+  ['http://git.test/a/b.git', { ...gitea, url: 'https://git.test/api/v1/' }, 'gitea https://git.test/api/v1 a b'],
+  ['git@bitbucket.org:plant/config.git', {}, 'bitbucket https://api.bitbucket.org/2.0 plant config'],
+  ['https://dev.azure.com/org/My%20Project/_git/my%20repo', {}, azure],
+  ['git@ssh.dev.azure.com:v3/org/My%20Project/my%20repo', {}, azure],
+  ['org@vs-ssh.visualstudio.com:v3/org/My%20Project/my%20repo', {}, azure],
+  ['https://dev.azure.com/org/_git/repo', {}, 'azuredevops https://dev.azure.com/org repo repo'],
+  ['https://org.visualstudio.com/a/_git/b', {}, 'azuredevops https://org.visualstudio.com a b'],
   [
-    'a Gitea below a path, at a port',
-    { repo: 'https://git.test:3000/git/plant/config.git' },
-    { provider: 'gitea' },
-    'gitea https://git.test:3000/git/api/v1 plant config',
-  ],
-  [
-    'Codeberg',
-    { repo: 'ssh://git@codeberg.org/plant/config.git' },
+    'https://org.visualstudio.com/DefaultCollection/_git/b',
     {},
-    'gitea https://codeberg.org/api/v1 plant config',
+    'azuredevops https://org.visualstudio.com/DefaultCollection b b',
   ],
+  ['https://tfs.test:8443/tfs/My%20C/a/_git/b', azuredevops, 'azuredevops https://tfs.test:8443/tfs/My%20C a b'],
   [
-    'Bitbucket',
-    { repo: 'git@bitbucket.org:plant/config.git' },
-    {},
-    'bitbucket https://api.bitbucket.org/2.0 plant config',
+    'ssh://tfs.test:22/tfs/c/a/_git/b',
+    { ...azuredevops, url: 'https://api.test/tfs/c' },
+    'azuredevops https://api.test/tfs/c a b',
   ],
-  ...[
-    'https://dev.azure.com/org/My%20Project/_git/my%20repo',
-    'git@ssh.dev.azure.com:v3/org/My%20Project/my%20repo',
-    'org@vs-ssh.visualstudio.com:v3/org/My%20Project/my%20repo',
-  ].map((repo): (typeof cases)[number] => [
-    repo,
-    { repo },
-    {},
-    'azuredevops https://dev.azure.com/org My Project my repo',
-  ]),
-  [
-    'a repository of Azure DevOps with the name of its project',
-    { repo: 'https://dev.azure.com/org/_git/repo' },
-    {},
-    'azuredevops https://dev.azure.com/org repo repo',
-  ],
-  [
-    'an older address of Azure DevOps',
-    { repo: 'https://org.visualstudio.com/project/_git/repo' },
-    {},
-    'azuredevops https://org.visualstudio.com project repo',
-  ],
-  [
-    'an older address of Azure DevOps with its collection',
-    { repo: 'https://org.visualstudio.com/DefaultCollection/_git/repo' },
-    {},
-    'azuredevops https://org.visualstudio.com/DefaultCollection repo repo',
-  ],
-  [
-    'an Azure DevOps Server',
-    { repo: 'https://tfs.test:8443/tfs/Default%20Collection/project/_git/repo' },
-    { provider: 'azuredevops' },
-    'azuredevops https://tfs.test:8443/tfs/Default%20Collection project repo',
-  ],
-  [
-    'an Azure DevOps Server with its API at another address',
-    { repo: 'ssh://tfs.test:22/tfs/c/project/_git/repo' },
-    { provider: 'azuredevops', url: 'https://api.test/tfs/c' },
-    'azuredevops https://api.test/tfs/c project repo',
-  ],
-  ...[
-    'https://dev.azure.com/org/project/repo',
-    'https://dev.azure.com/org/project/more/_git/repo',
-    'https://org.visualstudio.com/a/b/_git/repo',
-    'git@ssh.dev.azure.com:v3/org/repo',
-    'git@ssh.dev.azure.com:v3/org/project/repo/more',
-  ].map((repo): (typeof cases)[number] => [`another path: ${repo}`, { repo }, {}, 'CommitStatusInvalid']),
-  [
-    'a repository without TLS whose API has it',
-    { repo: 'http://git.test/plant/config.git' },
-    { provider: 'gitea', url: 'https://git.test/api/v1/' },
-    'gitea https://git.test/api/v1 plant config',
-  ],
-  ['a host that nobody knows', { repo: 'https://git.test/plant/config' }, {}, 'CommitStatusInvalid'],
-  ['an API that nobody knows', { repo: 'https://git.test/a/b' }, { provider: 'bitbucket' }, 'CommitStatusInvalid'],
-  ['no TLS', { repo: 'http://git.test/plant/config' }, { provider: 'gitea' }, 'CommitStatusInvalid'],
-  ['a path that leads up', { repo: 'git@github.com:../config' }, {}, 'CommitStatusInvalid'],
-  ['an escaped path that leads up', { repo: 'https://gitlab.com/a/%2e%2e/b' }, {}, 'CommitStatusInvalid'],
-  ['half an escape', { repo: 'https://github.com/a/%zz' }, {}, 'CommitStatusInvalid'],
-  ['no owner', { repo: 'https://github.com/config' }, {}, 'CommitStatusInvalid'],
-  ['too many owners', { repo: 'https://github.com/a/b/c' }, {}, 'CommitStatusInvalid'],
-  ['credentials in the URL', {}, { url: 'https://me:secret@git.test/api/v3' }, 'CommitStatusInvalid'],
-  ['a URL without TLS', {}, { url: 'http://git.test/api/v3' }, 'CommitStatusInvalid'],
-  ['a query in the URL', {}, { url: 'https://git.test/api?x=' }, 'CommitStatusInvalid'],
+];
+
+const invalid: [what: string, repo: string | undefined, wish?: Wish][] = [
+  ['an unknown host', 'https://git.test/plant/config'],
+  ['an unknown API', 'https://git.test/a/b', { provider: 'bitbucket' }],
+  ['a repository without TLS', 'http://git.test/plant/config', gitea],
+  ['a path that leads up', 'git@github.com:../config'],
+  ['an escaped path that leads up', 'https://gitlab.com/a/%2e%2e/b'],
+  ['half an escape', 'https://github.com/a/%zz'],
+  ['no owner', 'https://github.com/config'],
+  ['too many owners', 'https://github.com/a/b/c'],
+  ['a path of another service of Azure DevOps', 'https://dev.azure.com/org/project/repo'],
+  ['too long a path in Azure DevOps', 'https://dev.azure.com/org/project/more/_git/repo'],
+  ['too long a path in an older organization', 'https://org.visualstudio.com/a/b/_git/repo'],
+  ['too short a path over SSH', 'git@ssh.dev.azure.com:v3/org/repo'],
+  ['too long a path over SSH', 'git@ssh.dev.azure.com:v3/org/project/repo/more'],
+  ['credentials in the URL of the API', undefined, { url: 'https://me:secret@git.test/api/v3' }],
+  ['a URL of the API without TLS', undefined, { url: 'http://git.test/api/v3' }],
+  ['a query in the URL of the API', undefined, { url: 'https://git.test/api?x=' }],
 ];
 
 suite('the destination of a commit status', () => {
-  for (const [what, git, wish, expected] of cases)
-    test(`is known for ${what}`, () => assert.equal(where(git, wish), expected));
+  for (const [repo, wish, expected] of cases)
+    test(`for ${repo} is ${expected}`, () => assert.equal(where({ repo }, wish), expected));
+
+  test('for a GitHub App is its API', () => {
+    const git = { repo: 'https://git.test/plant/config', auth: app('https://git.test/api/v3/') };
+    assert.equal(where(git), 'github https://git.test/api/v3 plant config');
+  });
+
+  for (const [what, repo, wish] of invalid)
+    test(`is invalid with ${what}`, () => assert.equal(where(repo ? { repo } : {}, wish), 'CommitStatusInvalid'));
 
   test('is missing if none is configured', () => {
     const { commitStatus: _, ...git } = resource().spec.git;

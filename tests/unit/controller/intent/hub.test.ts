@@ -35,14 +35,6 @@ suite('a resource with spec.webhook.from', () => {
     assert.deepEqual(endIn(followed({}, hubWith({ allowedRefs: ['v2'], request: request(10) }))), ['v1', 'Applied']);
   });
 
-  test('handles a request once', () => {
-    const hub = hubWith({ request: request(10) });
-    const status = followed({}, hub);
-    const edited = followed({ status, ref: 'next', refWritten: 20 }, hub);
-    assert.deepEqual(endIn(edited), ['next', 'Superseded']);
-    assert.deepEqual(endIn(followed({ status: edited, ref: 'next', refWritten: 20 }, hub)), ['next', 'Superseded']);
-  });
-
   test('uses its own range', () => {
     const query = { kind: 'refs' as const, refs: new Map([['refs/tags/v1.4.0', 'e'.repeat(40)]]) };
     const follower = resourceOf({ from: 'hub', fromWritten: 5, semver: '~1.4' });

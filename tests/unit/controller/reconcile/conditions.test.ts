@@ -292,21 +292,6 @@ suite('the conditions of a resource', () => {
       { CommitStatus: 'Unknown Pending' },
     ],
     [
-      "of a commit status that can't be posted",
-      { spec: posting, commitStatusProblem: { reason: 'Denied', message: 'no' } as never },
-      { CommitStatus: 'False Denied' },
-      'no',
-    ],
-    [
-      "of a commit status that isn't known any longer",
-      {
-        spec: posting,
-        commitStatusProblem: 'unknown',
-        status: { conditions: [condition('CommitStatus', 'False', 'Denied')] },
-      },
-      { CommitStatus: 'False Denied' },
-    ],
-    [
       'over ssh with known hosts',
       { spec: ssh({ secretRef, knownHosts: { secretRef: { name: 'k', key: 'h' } } }) },
       { SSHHostKeyVerification: 'True KnownHosts' },
@@ -379,11 +364,6 @@ suite('the conditions of a resource', () => {
       { rollout: { phase: 'Complete' }, rolloutProblems: ['one', 'two'] },
       { RolledOut: 'False InvalidRollout', Ready: 'False InvalidRollout' },
       'one; two',
-    ],
-    [
-      'of a rollout that waits for a gateway, without pods',
-      { rollout: { phase: 'Progressing' }, ...noPods },
-      { RolledOut: 'Unknown Progressing', AllGatewaysSynced: 'Unknown NoGateways', Ready: 'True NoGateways' },
     ],
     [
       'of a rollout that stopped, without pods',

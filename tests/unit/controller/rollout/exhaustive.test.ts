@@ -100,9 +100,7 @@ const large: Case[] = [
     { newer: 2 },
   ],
   ['three gateways that preview two commits', unchanged, { newer: 2, gate: 1 }],
-  ['three gateways that preview a commit, one of which leaves', previewed, { newer: 1, leave: 1 }],
   ['three gateways that preview a commit, one of which is created again', few, { newer: 1, leave: 1, join: 1 }],
-  ['three gateways that preview a commit, one of whose agents restarts', previewed, { newer: 1, restart: 1 }],
   [
     'three gateways that preview a bad commit, one of whose agents restarts',
     { ...previewed, bad: ['A'] },
@@ -172,7 +170,6 @@ const large: Case[] = [
     stopping,
     { newer: 2, rollback: 1, retry: 1 },
   ],
-  ['a canary that leaves, comes and is paused', canaryFirst, { newer: 1, leave: 1, join: 1, rest: 1 }],
   [
     'a canary that somebody approves, while one leaves and is paused',
     { ...canaryFirst, spec: plan([canary]) },
@@ -210,8 +207,6 @@ const large: Case[] = [
     { spec: plan([one]), fits: everywhere(2, 1), bad: ['B'] },
     { newer: 2, rollback: 1, goTo: 2, retry: 1 },
   ],
-  ['five gateways in three waves, one of which leaves', threeWaves, { newer: 1, leave: 1 }],
-  ['five gateways in three waves, one of which dies', threeWaves, { newer: 1, die: 1 }],
   ['five gateways in three waves, and windows', threeWaves, { newer: 1, gate: 2 }],
   [
     'a canary that leaves, comes and is paused twice, while somebody approves',
