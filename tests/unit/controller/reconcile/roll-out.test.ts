@@ -495,7 +495,7 @@ suite('the result of a rollout', () => {
       const other = { ...request, id: '2' };
       const { message, ...result } = requestAfter({ ...back, lastRequest: request }, other);
       assert.deepEqual(result, { phase: 'RollingBack', ...other, outcome: 'Failed' });
-      assert.ok(message?.endsWith(`set sync.io/retry-rollout: ${newest}`), message);
+      assert.ok(message?.endsWith(`set sync.io/retry-rollout: ${newest}`));
     });
 
     test('if it fails, although all gateways had the commit before the request was repeated', () => {

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { isEqual, mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
-import { stillApplies } from '../../../../controller/reconcile/status-memory.ts';
+import {
+  endWrite,
+  noteRefused,
+  noteSent,
+  noteWatched,
+  noteWritten,
+  type StatusMemory,
+  stillApplies,
+} from '../../../../controller/reconcile/status-memory.ts';
 import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
@@ -310,10 +318,87 @@ suite('the status of a resource', () => {
   });
 });
 
-suite('a status', () => {
+suite('the status that a process remembers', () => {
   const versionOf = (version: number, status: GatewaySyncStatus = {}, more: Partial<ObservedGatewaySync> = {}) =>
     ({ uid: 'uid', resourceVersion: String(version), generation: 1, status, ...more }) as ObservedGatewaySync;
-  const theirs: GatewaySyncStatus = { observedRef: 'theirs' };
+  const refs = (observedRef: string): GatewaySyncStatus => ({ observedRef });
+  const ours = refs('ours');
+  const theirs = refs('theirs');
+  /** The second version was written, and the watch has delivered it. */
+  const decided: StatusMemory = { hasDecided: true };
+  const previous = versionOf(2, ours);
+  const see = (memory: StatusMemory, status: GatewaySyncStatus, more: Partial<ObservedGatewaySync> = {}) =>
+    noteWatched(memory, versionOf(3, status, more), previous);
+
+  test('leads to a report of a foreign change if another one is stored, until it is repaired', () => {
+    const desired = { uid: 'uid', status: ours };
+    assert.deepEqual(see(decided, theirs), { memory: { ...decided, desired }, isForeign: true });
+    // The first desired status remains, regardless of later events.
+    const again = see({ ...decided, desired: { uid: 'uid', status: refs('first') } }, theirs);
+    assert.deepEqual(again.memory.desired, { uid: 'uid', status: refs('first') });
+    const other = see({ ...decided, desired: { uid: 'gone', status: refs('first') } }, theirs);
+    assert.deepEqual(other.memory.desired, desired);
+    const done = { desired: undefined, sent: undefined, hasDecided: true };
+    assert.deepEqual(noteWritten(again.memory, undefined), done);
+    const writing = { ...again.memory, isWriting: true, written: previous };
+    assert.deepEqual(noteWritten(writing, undefined), { ...done, isWriting: true, written: previous });
+    assert.deepEqual(noteWritten(writing, versionOf(9)).written, versionOf(9));
+  });
+
+  const isOurs: [what: string, StatusMemory, GatewaySyncStatus, more?: Partial<ObservedGatewaySync>][] = [
+    ['that says the same', decided, ours],
+    ['of before we decided anything', {}, theirs],
+    ['of another resource of that name', decided, theirs, { uid: 'next' }],
+    ['that is the same version', decided, theirs, { resourceVersion: '2' }],
+    ['that comes while we write', { ...decided, isWriting: true }, theirs],
+    ['that is older than what we wrote', { ...decided, written: versionOf(4, ours) }, theirs],
+  ];
+  for (const [what, memory, status, more] of isOurs) {
+    test(`isn't foreign: ${what}`, () => {
+      assert.deepEqual(see(memory, status, more), { memory, isForeign: false });
+    });
+  }
+
+  test('is the written one, not the one seen before', () => {
+    const memory = { ...decided, written: versionOf(2, theirs) };
+    assert.deepEqual(see(memory, theirs), { memory: { ...decided, written: undefined }, isForeign: false });
+    assert.equal(see(memory, ours).isForeign, true);
+    assert.equal(
+      see({ ...decided, written: versionOf(3, ours) }, theirs).isForeign,
+      false,
+      'the very version that we wrote',
+    );
+    const first = noteWatched(decided, versionOf(3, theirs), undefined);
+    assert.deepEqual(first, { memory: decided, isForeign: false });
+  });
+
+  test('counts as written if a sent one turns up, but not a rejected one', () => {
+    const sent = noteSent(decided, theirs);
+    assert.deepEqual(see(sent, theirs), { memory: noteWritten(sent, undefined), isForeign: false });
+    assert.equal(see(noteRefused(sent), theirs).isForeign, true);
+    assert.equal(see(noteRefused(noteSent(sent, refs('next'))), theirs).isForeign, false, 'only the last one was');
+    assert.equal(see(sent, theirs, { uid: 'next' }).memory, sent, 'that is another resource');
+    assert.deepEqual(noteRefused(decided).sent, undefined);
+  });
+
+  test('is one of the last four that were sent', () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map(refs);
+    const memory = all.reduce(noteSent, decided);
+    assert.deepEqual(
+      all.map((status) => see(memory, status).isForeign),
+      [true, false, false, false, false],
+    );
+  });
+
+  test('is compared after a write with the object that the watch delivered in the meantime', () => {
+    const memory = { ...decided, written: previous };
+    assert.deepEqual(endWrite(memory, undefined), { memory, isForeign: false });
+    assert.deepEqual(endWrite(decided, versionOf(3, theirs)), { memory: decided, isForeign: false });
+    assert.deepEqual(endWrite(memory, versionOf(1, theirs)), { memory, isForeign: false }, 'the watch is behind');
+    const desired = { uid: 'uid', status: ours };
+    const foreign = { memory: { ...decided, written: undefined, desired }, isForeign: true };
+    assert.deepEqual(endWrite(memory, versionOf(3, theirs)), foreign);
+  });
 
   const order = { orders: { retry: 'x' } };
   const taken: GatewaySyncStatus = { rollout };

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { Fleet, shut, two } from './fleet.ts';
+import { Fleet, fitting, shut, two } from './fleet.ts';
 
 const PREVIEW = { previewMs: 30_000 };
 const approved = { ...PREVIEW, approved: 'B/r' };
@@ -12,12 +11,7 @@ const gated: RolloutSpec = {
   waves: [{ name: 'canary' }, { name: 'two', approval: true }, { name: 'three', approval: true }],
 };
 /** One gateway in each wave, and one in the rest. */
-const fits = [
-  [true, false, false],
-  [false, true, false],
-  [false, false, true],
-  [false, false, false],
-];
+const fits = fitting('100', '010', '001', '000');
 
 const digest = (letter: string) => ({ digest: letter.repeat(64) });
 const digestOf = (index: number) => ({ digest: String(index).padStart(64, '0').split('').reverse().join('') });
@@ -38,13 +32,7 @@ function previewed(letters: string, more = {}): Fleet {
 
 /** A healthy gateway with the commit. Its agent no longer reports a preview. */
 function deliver(fleet: Fleet, index: number): void {
-  fleet.well(index);
-  silence(fleet, index);
-  fleet.look();
-}
-
-function silence(fleet: Fleet, index: number): void {
-  fleet.change(index, { preview: undefined });
+  fleet.well(index).change(index, { preview: undefined }).look();
 }
 
 suite('an approval is not asked for again', () => {
@@ -97,15 +85,10 @@ suite('an approval covers the changes of the preview', () => {
     const fleet = previewed('aabb');
     const { length } = fleet.gateways;
     for (let index = 0; index < BOUNDS.approvedDigests; index += 1) {
-      fleet.gateways.push({
-        ...(fleet.gateways[1] as RolloutGateway),
-        name: `p${index}`,
-        key: `9${index}`,
-        isResting: true,
-      });
+      fleet.join(1, { name: `p${index}`, key: `9${index}`, isResting: true });
       fleet.preview('B', [length + index], digestOf(index));
     }
-    silence(fleet, 2);
+    fleet.change(2, { preview: undefined });
     fleet.look('B', approved);
     assert.deepEqual(
       [approvedIn(fleet)?.length, approvedIn(fleet)?.includes('b'.repeat(16))],
@@ -151,10 +134,8 @@ suite('an approval covers the changes of the preview', () => {
 
   test('as many as fit, and first the ones that gateways report now', () => {
     const fleet = previewed('abbb');
-    const [, , wave] = fleet.gateways as [unknown, unknown, RolloutGateway];
     for (let index = 0; index < BOUNDS.approvedDigests - 1; index += 1) {
-      fleet.gateways.push({ ...wave, name: `r${index}`, key: `9${index}` });
-      fleet.preview('B', [4 + index], digestOf(index));
+      fleet.join(2, { name: `r${index}`, key: `9${index}` }).preview('B', [4 + index], digestOf(index));
     }
     deliver(fleet, 0);
     fleet.look('B', approved);
@@ -239,10 +220,8 @@ test('an approval is asked for again if a gateway of a later wave that needs one
 
 test('many different changes in waves that need no approval do not make it one of the commit', () => {
   const fleet = previewed('aabb');
-  const [, , , last] = fleet.gateways as [unknown, unknown, unknown, RolloutGateway];
   for (let index = 0; index <= BOUNDS.approvedDigests; index += 1) {
-    fleet.gateways.push({ ...last, name: `r${index}`, key: `9${index}` });
-    fleet.preview('B', [4 + index], digestOf(index));
+    fleet.join(3, { name: `r${index}`, key: `9${index}` }).preview('B', [4 + index], digestOf(index));
   }
   fleet.look('B', approved);
   assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);
@@ -295,10 +274,7 @@ suite('an approval covers no more than what was shown', () => {
     tryCommit('B');
     assert.equal(phaseOf(fleet), 'Progressing all');
     fleet.fail(0).look();
-    const { number: rollout, stableCommit: commit } = fleet.rollout;
-    const [gateway] = fleet.gateways as [RolloutGateway];
-    fleet.gateways = [{ ...gateway, report: { rollout, commit, revision: 'r', state: 'healthy' } }];
-    fleet.look();
+    fleet.report([0], 'healthy', { commit: fleet.rollout.stableCommit }).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.givenUp], ['RolledBack', ['B r']]);
     for (const other of 'CDEF') tryCommit(other, 'broken');
     tryCommit('B');

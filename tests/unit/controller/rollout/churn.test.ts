@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { ALL, isWithin } from '../../../../shared/domain/waves.ts';
 import { all, canary, DEADLINE, Fleet, shut, three, twenty, two } from './fleet.ts';
@@ -120,8 +119,7 @@ suite('the canary of a rollout', () => {
     ]);
     fleet.look().well(0).look();
     assert.equal(fleet.rollout.wave, 'others');
-    const [first] = fleet.gateways;
-    fleet.gateways[0] = { ...(first as RolloutGateway), notReadySince: fleet.now };
+    fleet.change(0, { notReadySince: fleet.now });
     fleet.well(1).look();
     const { admission, message = '' } = fleet.rollout;
     assert.deepEqual([admission[0]?.admitted, admission[1]?.admitted], [ALL, '11']);

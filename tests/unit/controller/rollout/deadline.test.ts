@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
-import { DEADLINE, Fleet } from './fleet.ts';
+import { DEADLINE, Fleet, fitting } from './fleet.ts';
 
 const MINUTE = 60_000;
 const minutes = DEADLINE / MINUTE;
@@ -9,12 +8,7 @@ const minutes = DEADLINE / MINUTE;
 /** A canary that waits for its commit, and two gateways that are done with an earlier wave. */
 function makeFleet(soak?: string) {
   const waves = [{ name: 'early' }, { name: 'canary', ...(soak && { soak }) }];
-  const fleet = new Fleet({ waves, onFailure: 'Rollback' }, [
-    [false, true],
-    [true, false],
-    [true, false],
-    [false, false],
-  ]);
+  const fleet = new Fleet({ waves, onFailure: 'Rollback' }, fitting('01', '10', '10', '00'));
   fleet.look().well(1, 2).look();
   assert.equal(fleet.rollout.wave, 'canary');
   return fleet;
@@ -48,16 +42,13 @@ suite('a canary fails at its own deadline', () => {
     [
       'while the number of gateways changes',
       (fleet, minute) => {
-        const [, early] = fleet.gateways as [RolloutGateway, RolloutGateway];
-        if (minute % 2) fleet.gateways.push({ ...early, name: `n${minute}`, key: `5${minute}`, createdAt: fleet.now });
+        if (minute % 2) fleet.join(1, { name: `n${minute}`, key: `5${minute}`, createdAt: fleet.now });
         else fleet.gateways.pop();
       },
     ],
     [
       'while another gateway is paused and resumed',
-      (fleet, minute) => {
-        fleet.change(1, { isResting: minute % 2 === 0 });
-      },
+      (fleet, minute) => fleet.change(1, { isResting: minute % 2 === 0 }),
     ],
   ];
   for (const [what, disturb] of disturbances) {
@@ -244,13 +235,8 @@ suite('a new gateway that was verified, and is unready later, has the whole dead
         const fleet = makeFleet('600m');
         passMinutes(fleet, 2);
         fleet.replace(0, name);
-        const change = (changes: Partial<RolloutGateway>) =>
-          Object.assign(fleet.gateways, { 0: { ...(fleet.gateways[0] as RolloutGateway), ...changes } });
-        if (seen === 'before it started') {
-          change({ isUnstarted: true });
-          fleet.look();
-        }
-        change({ isUnstarted: false, runsSince: fleet.now });
+        if (seen === 'before it started') fleet.change(0, { isUnstarted: true }).look();
+        fleet.change(0, { isUnstarted: false, runsSince: fleet.now });
         passMinutes(fleet, 3);
         fleet.recover(0).well(0);
         passMinutes(fleet, minutes - 2);

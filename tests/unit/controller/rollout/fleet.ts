@@ -166,6 +166,10 @@ export class Fleet {
 /** A window that is closed. */
 export const shut = { window: { isOpen: false, message: 'no window is open' } };
 export const canary: RolloutSpec = { waves: [{ name: 'canary' }] };
+/** The waves that each gateway fits: one digit per wave. */
+export const fitting = (...gateways: string[]): boolean[][] =>
+  gateways.map((digits) => [...digits].map((digit) => digit === '1'));
+
 /** Gateways of a canary wave and of the rest. */
 export const two = [[true], [false]];
 export const three = [[true], [true], [false]];

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { all, canary, DEADLINE, Fleet, shut, twenty, two } from './fleet.ts';
 
@@ -30,8 +29,7 @@ suite('a healthy fleet', () => {
       ...Array.from({ length: 3 }, () => [false, true]),
     ]);
     fleet.look().well(0).look();
-    const [first] = fleet.gateways;
-    fleet.gateways.push({ ...(first as RolloutGateway), name: 'c', key: '99', fits: [true, true], report: undefined });
+    fleet.join(0, { name: 'c', key: '99', fits: [true, true], report: undefined });
     fleet.replace(3).change(3, { isUnstarted: true });
     for (let minute = 0; minute < 40; minute += 1) fleet.pass(1).look();
     assert.deepEqual(fleet.rollout.failures, ['g1']);
@@ -59,16 +57,12 @@ suite('to the exact millisecond,', () => {
     fleet.now = time - 1_000;
     fleet.look('B', more);
   };
-  const change = (fleet: Fleet, index: number, changes: Partial<RolloutGateway>) => {
-    fleet.change(index, { ...changes });
-  };
-
   for (const field of [undefined, 'createdAt', 'notReadySince', 'readySince', 'runsSince'] as const) {
     test(`a gateway has failed at the deadline, counted from ${field ?? 'its admission'}`, () => {
       const { fleet, began } = begin(canary);
       const counts = field ? 5 * MINUTE : 0;
       reconcileAt(fleet, began + counts + 1);
-      if (field) change(fleet, 0, { [field]: began + counts });
+      if (field) fleet.change(0, { [field]: began + counts });
       reconcileAt(fleet, began + counts + DEADLINE - 1);
       assert.deepEqual([fleet.rollout.failures, fleet.wakeInMs], [undefined, 1]);
       reconcileAt(fleet, began + counts + DEADLINE);
@@ -122,7 +116,7 @@ suite('to the exact millisecond,', () => {
       [late - 1, undefined],
       [late, 'Gateways'],
     ] as const) {
-      change(fleet, 0, { readySince: time - MINUTE });
+      fleet.change(0, { readySince: time - MINUTE });
       reconcileAt(fleet, time);
       assert.equal(fleet.rollout.waitsFor, waitsFor);
       assert.equal(fleet.rollout.phase, 'Progressing');

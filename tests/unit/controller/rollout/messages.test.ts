@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { heldOrders } from '../../../../controller/rollout/messages.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { canary, Fleet, shut, three, twenty, two } from './fleet.ts';
+import { canary, Fleet, fitting, shut, three, twenty, two } from './fleet.ts';
 
 const B = 'c0ffee11'.repeat(5);
 
@@ -116,13 +116,7 @@ const readings: Record<string, Reading> = {
     facts: ['wave canary', '12:00:03'],
   },
   'a later wave waits for approval': {
-    fleet: () =>
-      begin(thenApproval, [
-        [true, false],
-        [false, true],
-      ])
-        .well(0)
-        .look(B),
+    fleet: () => begin(thenApproval, fitting('10', '01')).well(0).look(B),
     summary: 'east 0/1, waiting for approval',
     counts: '1 1 0 2',
     waitsFor: 'Approval',

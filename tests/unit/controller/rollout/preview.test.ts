@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { canary, Fleet, shut, three, two } from './fleet.ts';
+import { canary, Fleet, fitting, shut, three, two } from './fleet.ts';
 
 const PREVIEW = { previewMs: 30_000 };
 
@@ -40,7 +39,6 @@ suite('before the first wave', () => {
   test('all gateways preview the commit, and none gets it', () => {
     const fleet = begin(canary, three);
     assert.equal(phaseOf(fleet), 'Previewing canary B A');
-    assert.match(fleet.message, /: 0 of 3 have reported \(missing: g0, g1, and g2\)$/);
     fleet.preview('B', [0], {}).preview('B', [2]).look();
     const { preview, summary, message } = fleet.rollout;
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
@@ -48,10 +46,7 @@ suite('before the first wave', () => {
     const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: FIRST };
     assert.deepEqual(release, { ...expected, endedAt: undefined, everyCommit: undefined, changedWaves: ['canary'] });
     assert.equal(summary, 'previewing 2/3');
-    assert.match(
-      message ?? '',
-      /^the gateways have been previewing commit B since \S+: 2 of 3 have reported \(missing: g1\); /,
-    );
+    assert.match(message ?? '', /commit B since \S+: 2 of 3 have reported \(missing: g1\); /);
     assert.deepEqual(fleet.letIn, []);
     fleet.preview('B', [1], {}).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
@@ -68,14 +63,8 @@ suite('before the first wave', () => {
 
   test("it doesn't wait for old agents, paused gateways, or gateways that were not ready before", () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [true]]);
-    const change = (index: number, changes: Partial<RolloutGateway>) => {
-      fleet.change(index, { previews: true, ...changes });
-    };
-    change(0, { previews: false });
-    change(1, { isResting: true });
-    change(2, { notReadySince: 0 });
-    change(3, {});
-    fleet.look('B', PREVIEW);
+    fleet.preview('A', [1, 2, 3]).change(0, { previews: false }).change(1, { isResting: true });
+    fleet.change(2, { notReadySince: 0 }).look('B', PREVIEW);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.total], ['Previewing', 1]);
     fleet.preview('B', [3], {}).look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Progressing');
@@ -171,10 +160,7 @@ suite('before the first wave', () => {
       assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], [`Previewing canary ${commit} A`, undefined]);
       assert.equal(fleet.wakeInMs, 1);
       assert.equal(fleet.rollout.summary, 'preview pending');
-      assert.match(
-        fleet.message,
-        /^the preview of commit . begins at \S+:02.000Z, because only one begins per minute on average$/,
-      );
+      assert.match(fleet.message, /^the preview of commit . begins at \S+:02.000Z, /);
       lookAfter(fleet, minutes * 60_000, commit);
       assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], [commit, 'Previewing']);
       stopped(commit);
@@ -188,12 +174,8 @@ suite('before the first wave', () => {
     fleet.preview('C', [0, 1], {}).look('C', waiting);
     assert.match(fleet.message, /: no window is open; preview: 2 of 2 have reported; /);
     lookAfter(fleet, 30_000, 'D', waiting);
-    assert.match(fleet.message, /^the preview of commit D begins at \S+:02.000Z, because/);
     lookAfter(fleet, 120_000, 'D', waiting);
-    assert.match(
-      fleet.message,
-      /^the gateways have been previewing commit D since \S+: 0 of 2 have reported \(missing: g0 and g1\)/,
-    );
+    assert.match(fleet.message, /previewing commit D since \S+: 0 of 2 have reported \(missing: g0 and g1\)/);
   });
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
@@ -228,11 +210,7 @@ suite('a commit that changes nothing', () => {
   });
 
   test('is complete although a gateway was not ready before, and a wave has no gateways', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'empty' }] }, [
-      [true, false],
-      [true, false],
-      [false, false],
-    ]);
+    const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'empty' }] }, fitting('10', '10', '00'));
     fleet.preview('A', [0, 1, 2]);
     fleet.blink(0).pass(1).look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Previewing');
@@ -313,11 +291,7 @@ suite('a commit that changes nothing', () => {
 
 suite('a commit that can only change paused gateways of a wave', () => {
   const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true, soak: '10m' }, { name: 'last' }] };
-  const fits = [
-    [true, true],
-    [true, true],
-    [false, true],
-  ];
+  const fits = fitting('11', '11', '01');
   const approved = { approved: 'B/r' };
 
   function rest(fleet: Fleet, isResting: boolean, ...indexes: number[]): void {
@@ -428,10 +402,7 @@ suite('the first wave with changes', () => {
   const fits = [[true], [false], [false], [false]];
 
   /** A commit that leaves the canary unchanged. */
-  function untried(spec = canary): Fleet {
-    const fleet = begin(spec, fits).preview('B', [0]).preview('B', [1, 2, 3], {}).look();
-    return fleet;
-  }
+  const untried = (spec = canary): Fleet => begin(spec, fits).preview('B', [0]).preview('B', [1, 2, 3], {}).look();
 
   test('lets one gateway go first if the earlier waves could not try the commit', () => {
     const fleet = untried();
@@ -485,12 +456,7 @@ suite('the first wave with changes', () => {
 
   test('goes by maxConcurrent, if that is set', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 2 }] };
-    const fleet = begin(spec, [
-      [true, true],
-      [false, true],
-      [false, true],
-      [false, true],
-    ]);
+    const fleet = begin(spec, fitting('11', '01', '01', '01'));
     fleet.preview('B', [0]).preview('B', [1, 2, 3], {}).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', 2]);
     assert.doesNotMatch(fleet.message, /goes first/);
@@ -501,10 +467,6 @@ suite('the first wave with changes', () => {
     fleet.gateways.shift();
     fleet.look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], ['canary', 'Gateways']);
-    assert.match(
-      fleet.message,
-      /its gateways that the commit changes are gone or paused, or are no longer changed\. The wave ends after/,
-    );
     fleet.pass(14).look();
     assert.equal(fleet.rollout.wave, 'canary');
     fleet.pass(1).look();
@@ -533,11 +495,7 @@ suite('the first wave with changes', () => {
 
   test('is not blocked by an earlier one whose verified gateways are gone', () => {
     const gated: RolloutSpec = { waves: [{ name: 'canary' }, { name: 'all', approval: true }] };
-    const fleet = begin(gated, [
-      [true, true],
-      [true, true],
-      [false, true],
-    ]);
+    const fleet = begin(gated, fitting('11', '11', '01'));
     fleet.preview('B', [1]).preview('B', [0, 2], {}).look();
     fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
@@ -567,10 +525,7 @@ suite('a commit that cannot be delivered', () => {
     fleet.preview('B', [1], {}).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.failing], ['Stopped', 2]);
     assert.equal(summary, 'stopped by the preview');
-    assert.match(
-      message ?? '',
-      /^commit B can't be delivered: .*; no gateway gets it until you set sync\.io\/retry-rollout, .* first set spec\.rollout\.previewFailures: Ignore, and then set sync\.io\/retry-rollout: B$/,
-    );
+    assert.match(message ?? '', /^commit B can't be delivered: .* previewFailures: Ignore, .*retry-rollout: B$/);
     assert.deepEqual(fleet.letIn, []);
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
@@ -597,26 +552,8 @@ suite('a commit that cannot be delivered', () => {
 
   const gatedSecond: RolloutSpec = { waves: [{ name: 'first' }, { name: 'second', approval: true }] };
   for (const [what, spec, fits, first] of [
-    [
-      'waits for an approval after an unchanged wave',
-      gatedSecond,
-      [
-        [true, true],
-        [false, true],
-        [false, true],
-      ],
-      undefined,
-    ],
-    [
-      'waits for an approval after a wave without gateways',
-      gatedSecond,
-      [
-        [false, true],
-        [false, true],
-        [false, true],
-      ],
-      {},
-    ],
+    ['waits for an approval after an unchanged wave', gatedSecond, fitting('11', '01', '01'), undefined],
+    ['waits for an approval after a wave without gateways', gatedSecond, fitting('01', '01', '01'), {}],
     ['waits for a window that closed during the preview', canary, [[true], [true], [true]], {}],
   ] as const)
     test(`stops while it ${what}, if a gateway reports that late`, () => {
@@ -664,10 +601,7 @@ suite('a commit that cannot be delivered', () => {
     const other = begin(gated, two, { approved: 'B/r' }).preview('B', [0, 1], {}).look().pass(1).look('C');
     other.preview('C', [0], broken).preview('C', [1], {}).look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
-    assert.match(
-      other.message,
-      /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1; it stops as soon as it begins, and all gateways then return to commit A/,
-    );
+    assert.match(other.message, /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1;/);
   });
 });
 
@@ -724,11 +658,7 @@ suite('an approval', () => {
       { name: 'all', approval: true },
     ],
   };
-  const fits = [
-    [true, true],
-    [false, true],
-    [false, true],
-  ];
+  const fits = fitting('11', '01', '01');
   const approved = { ...PREVIEW, approved: 'B/r' };
   const digest = (letter: string) => ({ digest: letter.repeat(64) });
 

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
-import { all, canary, Fleet, three, twenty, two } from './fleet.ts';
+import { all, canary, Fleet, fitting, three, twenty, two } from './fleet.ts';
 
 suite('in an unlucky fleet,', () => {
   test('a surge of new gateways also obeys the limits of the wave', () => {
     const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]).look();
     fleet.well(0).look();
-    const [first] = fleet.gateways as [RolloutGateway];
-    for (let index = 50; index < 90; index += 1) {
-      const newcomer = { name: `n${index}`, key: String(index), createdAt: fleet.now + 500, report: undefined };
-      fleet.gateways.push({ ...first, ...newcomer });
-    }
+    for (let index = 50; index < 90; index += 1)
+      fleet.join(0, { name: `n${index}`, key: String(index), createdAt: fleet.now + 500, report: undefined });
     fleet.look().well(1).look();
     assert.deepEqual([fleet.letIn.length, fleet.rollout.phase], [3, 'Progressing']);
   });
@@ -40,9 +36,8 @@ suite('in an unlucky fleet,', () => {
 
   test('unhealthy new gateways delay a wave, which the summary says', () => {
     const fleet = new Fleet(canary, three).look();
-    const [first] = fleet.gateways as [RolloutGateway];
     for (let index = 0; index < 5; index += 1) {
-      fleet.gateways.push({ ...first, name: `n${index}`, key: `9${index}`, createdAt: fleet.now + 500 });
+      fleet.join(0, { name: `n${index}`, key: `9${index}`, createdAt: fleet.now + 500 });
       fleet.hasIt(fleet.gateways.length - 1);
     }
     fleet.well(0, 1).look();
@@ -86,11 +81,7 @@ suite('in an unlucky fleet,', () => {
       { name: 'canary', gateways: 1 },
       { name: 'all', approval: true },
     ];
-    const fleet = new Fleet({ waves }, [
-      [true, true],
-      [true, true],
-      [true, true],
-    ]);
+    const fleet = new Fleet({ waves }, fitting('11', '11', '11'));
     fleet.look().well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.gateways.shift();
