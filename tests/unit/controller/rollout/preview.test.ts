@@ -525,7 +525,7 @@ suite('a commit that cannot be delivered', () => {
     fleet.preview('B', [1], {}).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.failing], ['Stopped', 2]);
     assert.equal(summary, 'stopped by the preview');
-    assert.match(message ?? '', /^commit B can't be delivered: .* previewFailures: Ignore, .*retry-rollout: B$/);
+    assert.match(message ?? '', /^commit B can't be delivered: .*previewFailures: Ignore, .*retry-rollout: B$/);
     assert.deepEqual(fleet.letIn, []);
     fleet.more = { ...PREVIEW, retry: 'B' };
     fleet.pass(1).look();
