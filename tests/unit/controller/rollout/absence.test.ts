@@ -1,108 +1,72 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL } from '../../../../shared/domain/waves.ts';
-import { sync, withAgent } from './agents.ts';
 import { fitting } from './fleet.ts';
-import {
-  type Agent,
-  admittedIn,
-  begun,
-  control,
-  DEADLINE_MS,
-  later,
-  makeWorld,
-  messageOf,
-  rolloutOf,
-  type Setup,
-} from './model.ts';
+import { History } from './history.ts';
+import { type Agent, DEADLINE_MS, type Setup } from './model.ts';
 
-const canary = { waves: [{ name: 'canary' }] };
-const setupOf = (more: object = {}, fits = [[true], [false], [false]]): Setup => ({
-  spec: { ...canary, ...more },
-  fits,
-  bad: ['B'],
-});
+/** A canary and two others, unless specified. */
+const historyOf = (more: object = {}, fits = [[true], [false], [false]]): History => {
+  const setup: Setup = { spec: { waves: [{ name: 'canary' }], ...more }, fits, bad: ['B'] };
+  return new History(setup);
+};
 const gone: Partial<Agent> = { createdAt: undefined, report: undefined, seen: undefined, aim: undefined };
+const threeCanaries = [[true], [true], [true]];
+const oneCanary = { waves: [{ name: 'canary', gateways: 1 }] };
 
 test('a canary that is deleted during its wave holds the commit back until another one is verified', () => {
-  const setup = setupOf();
-  let world = control(withAgent(begun(setup), 0, gone), setup);
-  assert.deepEqual(
-    [rolloutOf(world).phase, rolloutOf(world).wave, admittedIn(world)[1]],
-    ['Progressing', 'canary', ''],
-  );
-  world = control(later(world, 9 * DEADLINE_MS), setup);
-  assert.equal(rolloutOf(world).phase, 'Progressing');
-  world = control(withAgent(world, 0, { createdAt: world.now }), setup);
-  assert.equal(rolloutOf(world).phase, 'Progressing');
-  world = control(sync(world, 0, setup), setup);
-  assert.deepEqual(admittedIn(world), [ALL, ALL]);
+  const history = historyOf().begin().agent(gone, 0).control();
+  assert.deepEqual([history.rollout.phase, history.rollout.wave, history.admitted[1]], ['Progressing', 'canary', '']);
+  history.later(9 * DEADLINE_MS).control();
+  assert.equal(history.rollout.phase, 'Progressing');
+  history.agent({ createdAt: history.world.now }, 0).control();
+  assert.equal(history.rollout.phase, 'Progressing');
+  assert.deepEqual(history.sync(0).control().admitted, [ALL, ALL]);
 });
 
 test('a canary that is absent when the commit comes is waited for', () => {
-  const setup = setupOf();
-  const before = control(withAgent(control(makeWorld(setup), setup), 0, gone), setup);
-  const world = control({ ...before, wanted: 'A' }, setup);
-  assert.deepEqual(admittedIn(world), ['', '']);
+  const history = historyOf().control().agent(gone, 0).control().control({ wanted: 'A' });
+  assert.deepEqual(history.admitted, ['', '']);
 });
 
 test('a fleet without gateways waits for one, and continues when there is one', () => {
-  const setup = setupOf();
-  let world = begun(setup);
-  for (const index of [0, 1, 2]) world = withAgent(world, index, gone);
-  world = control(later(world, 9 * DEADLINE_MS), setup);
-  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Progressing', 'S']);
-  for (const index of [0, 1, 2]) world = withAgent(world, index, { createdAt: world.now });
-  world = control(sync(control(world, setup), 0, setup), setup);
-  for (const index of [1, 2]) world = sync(world, index, setup);
-  assert.equal(rolloutOf(control(world, setup)).phase, 'Complete');
+  const history = historyOf()
+    .begin()
+    .agent(gone, 0, 1, 2)
+    .later(9 * DEADLINE_MS)
+    .control();
+  assert.deepEqual([history.rollout.phase, history.rollout.stableCommit], ['Progressing', 'S']);
+  history.agent({ createdAt: history.world.now }, 0, 1, 2).control().sync(0).control().sync(1, 2).control();
+  assert.equal(history.rollout.phase, 'Complete');
 });
 
 test('a fleet that never had a gateway waits for none', () => {
-  const setup = setupOf();
-  let empty = makeWorld(setup);
-  for (const index of [0, 1, 2]) empty = withAgent(empty, index, gone);
-  assert.equal(rolloutOf(begun(setup, 'A', empty)).phase, 'Complete');
+  assert.equal(historyOf().agent(gone, 0, 1, 2).begin().rollout.phase, 'Complete');
 });
 
 test('the last wave needs no gateway if it had none for the length of the deadline, and others are healthy', () => {
-  const setup = setupOf();
-  let world = begun(setup);
-  for (const index of [1, 2]) world = withAgent(world, index, gone);
-  world = control(sync(world, 0, setup), setup);
-  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).waitsFor], ['Progressing', 'Gateways']);
-  world = control(later(world, DEADLINE_MS), setup);
-  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Complete', 'A']);
+  const history = historyOf().begin().agent(gone, 1, 2).sync(0).control();
+  assert.deepEqual([history.rollout.phase, history.rollout.waitsFor], ['Progressing', 'Gateways']);
+  history.later(DEADLINE_MS).control();
+  assert.deepEqual([history.rollout.phase, history.rollout.stableCommit], ['Complete', 'A']);
 });
 
-for (const [when, isGoneBefore] of [
-  ['before the rollout', true],
-  ['in mid-wave', false],
-] as const) {
+for (const when of ['before the rollout', 'in mid-wave']) {
   test(`a last wave whose gateway took the place of one that left ${when} isn't waited for`, () => {
-    const waves = [
-      { name: 'canary', gateways: 1 },
-      { name: 'second', gateways: 1 },
-    ];
-    const setup = setupOf({ waves }, Array(3).fill([true, true]));
-    const first = control(makeWorld(setup), setup);
-    let world = isGoneBefore
-      ? begun(setup, 'A', withAgent(first, 0, gone))
-      : withAgent(begun(setup, 'A', first), 0, gone);
-    for (const index of [1, 2]) world = control(sync(control(world, setup), index, setup), setup);
-    world = control(withAgent(world, 0, { createdAt: world.now }), setup);
-    world = control(sync(world, 0, setup), setup);
-    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Complete', 'A']);
+    const waves = [...oneCanary.waves, { name: 'second', gateways: 1 }];
+    const history = historyOf({ waves }, fitting('11', '11', '11')).control();
+    if (when === 'in mid-wave') history.begin().agent(gone, 0);
+    else history.agent(gone, 0).begin();
+    for (const index of [1, 2]) history.control().sync(index).control();
+    history.agent({ createdAt: history.world.now }, 0).control().sync(0).control();
+    assert.deepEqual([history.rollout.phase, history.rollout.stableCommit], ['Complete', 'A']);
   });
 }
 
 test('a last wave that lost one of two gateways to another wave waits for the other', () => {
-  const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, Array(3).fill([true]));
-  let world = control(sync(begun(setup), 0, setup), setup);
-  for (const index of [1, 2]) world = control(sync(world, index, setup), setup);
-  world = withAgent(withAgent(world, 0, gone), 2, gone);
-  world = control(sync(begun(setup, 'C', world), 1, setup), setup);
-  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).waitsFor], ['Progressing', 'Gateways']);
+  const history = historyOf(oneCanary, threeCanaries).begin().syncInTurn(0, 1, 2);
+  history.agent(gone, 0, 2).begin('C').sync(1).control();
+  assert.deepEqual([history.rollout.phase, history.rollout.waitsFor], ['Progressing', 'Gateways']);
 });
 
 for (const [how, change] of [
@@ -110,119 +74,100 @@ for (const [how, change] of [
   ['are paused', { isResting: true }],
 ] as const) {
   test(`a last wave whose gateways all ${how} during the wave isn't complete because of that`, () => {
-    const setup = setupOf(
-      { waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }] },
-      fitting('10', '01', '01'),
-    );
-    let world = control(sync(begun(setup), 0, setup), setup);
-    for (const index of [1, 2]) world = withAgent(world, index, change);
-    world = control({ ...world, isOpen: false }, setup);
-    world = control(later(world, 9 * DEADLINE_MS), setup);
-    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Progressing', 'S']);
-    assert.deepEqual([rolloutOf(world).waitsFor, admittedIn(world)[1]], ['Gateways', '10']);
+    const waves = [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }];
+    const history = historyOf({ waves }, fitting('10', '01', '01'))
+      .begin()
+      .sync(0)
+      .control();
+    history
+      .agent(change, 1, 2)
+      .control({ isOpen: false })
+      .later(9 * DEADLINE_MS)
+      .control();
+    assert.deepEqual([history.rollout.phase, history.rollout.stableCommit], ['Progressing', 'S']);
+    assert.deepEqual([history.rollout.waitsFor, history.admitted[1]], ['Gateways', '10']);
   });
 }
 
 test('a wave that has a gateway for a moment before its turn needs one', () => {
-  const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'east' }] }, fitting('10', '01', '00'));
-  const start = withAgent(makeWorld(setup), 1, gone);
+  const waves = [{ name: 'canary' }, { name: 'east' }];
   for (const [comes, wave] of [
     [false, 'rest'],
     [true, 'east'],
   ] as const) {
-    let world = begun(setup, 'A', start);
-    if (comes) world = control(withAgent(world, 1, { createdAt: world.now }), setup);
-    world = control(sync(withAgent(world, 1, gone), 0, setup), setup);
-    assert.equal(rolloutOf(world).wave, wave);
+    const history = historyOf({ waves }, fitting('10', '01', '00'))
+      .agent(gone, 1)
+      .begin();
+    if (comes) history.agent({ createdAt: history.world.now }, 1).control();
+    assert.equal(history.agent(gone, 1).sync(0).control().rollout.wave, wave);
   }
 });
 
 test('unready gateways are admitted when the others have the commit', () => {
-  const setup = setupOf({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
-  let world = begun(setup);
-  for (const index of [1, 2]) world = withAgent(world, index, { isResting: true });
-  world = control(world, setup);
-  assert.equal(admittedIn(world)[0], '00');
-  assert.equal(rolloutOf(control(sync(world, 0, setup), setup)).phase, 'Complete');
+  const history = historyOf({ waves: [{ name: 'all', maxConcurrent: 1 }] }, threeCanaries).begin();
+  history.agent({ isResting: true }, 1, 2).control();
+  assert.equal(history.admitted[0], '00');
+  assert.equal(history.sync(0).control().rollout.phase, 'Complete');
 });
 
 test('a percentage applies to gateways that count, and to others when they are gone', () => {
-  const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
-  let world = begun(setup, 'A', withAgent(makeWorld(setup), 0, { isResting: true }));
-  assert.deepEqual(
-    rolloutOf(world).admission.map(({ members }) => members),
-    ['10', ALL],
-  );
-  world = control(withAgent(world, 1, gone), setup);
-  assert.deepEqual(rolloutOf(world).admission[0], {
-    wave: 'canary',
-    members: '20',
-    of: 1,
-    admitted: ALL,
-    gateways: 1,
-    isChosenAgain: true,
-  });
-  assert.equal(admittedIn(world)[1], '');
+  const history = historyOf(oneCanary, threeCanaries).agent({ isResting: true }, 0).begin();
+  const members = history.rollout.admission.map((wave) => wave.members);
+  assert.deepEqual(members, ['10', ALL]);
+  const { admission } = history.agent(gone, 1).control().rollout;
+  const chosenAgain = { wave: 'canary', members: '20', of: 1, admitted: ALL, gateways: 1, isChosenAgain: true };
+  assert.deepEqual([admission[0], admission[1]?.admitted], [chosenAgain, '']);
 });
 
 test('replacements are admitted only once a window is open', () => {
-  const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
-  const world = control({ ...withAgent(begun(setup), 0, gone), isOpen: false }, setup);
-  assert.deepEqual(rolloutOf(world).admission[0], {
-    wave: 'canary',
-    members: '10',
-    of: 2,
-    admitted: '00',
-    gateways: 1,
-    isChosenAgain: true,
-  });
+  const { rollout } = historyOf(oneCanary, threeCanaries).begin().agent(gone, 0).control({ isOpen: false });
+  const chosenAgain = { wave: 'canary', members: '10', of: 2, admitted: '00', gateways: 1, isChosenAgain: true };
+  assert.deepEqual(rollout.admission[0], chosenAgain);
 });
 
 test('the replacement of a canary has to be healthy', () => {
-  const setup = setupOf({}, [[true], [true], [false]]);
-  let world = control(sync(begun(setup), 0, setup), setup);
-  const createdAt = world.now + 10;
-  world = later(withAgent(world, 1, { createdAt, notReadySince: createdAt, report: undefined, seen: undefined }), 20);
-  assert.equal(rolloutOf(control(world, setup)).wave, 'canary');
-  world = control(later(control(world, setup), 2 * DEADLINE_MS), setup);
-  assert.equal(rolloutOf(world).phase, 'Stopped');
+  const history = historyOf({}, [[true], [true], [false]])
+    .begin()
+    .sync(0)
+    .control();
+  const createdAt = history.world.now + 10;
+  history.agent({ createdAt, notReadySince: createdAt, report: undefined, seen: undefined }, 1).later(20).control();
+  assert.equal(history.rollout.wave, 'canary');
+  assert.equal(history.later(2 * DEADLINE_MS).control().rollout.phase, 'Stopped');
 });
 
 test('an additional gateway that never starts delays no other', () => {
-  const setup = setupOf({}, [[true], [true], [true], [false]]);
-  let world = begun(setup, 'A', withAgent(makeWorld(setup), 2, gone));
-  const createdAt = world.now + 10;
-  world = later(withAgent(world, 2, { createdAt, notReadySince: createdAt }), 20);
-  world = control(sync(sync(world, 0, setup), 1, setup), setup);
-  assert.equal(rolloutOf(world).wave, 'rest');
+  const history = historyOf({}, [[true], [true], [true], [false]])
+    .agent(gone, 2)
+    .begin();
+  const createdAt = history.world.now + 10;
+  history.agent({ createdAt, notReadySince: createdAt }, 2).later(20).sync(0, 1).control();
+  assert.equal(history.rollout.wave, 'rest');
 });
 
 test("a wave on which the commit failed everywhere isn't complete, whatever maxFailures is", () => {
-  const setup = setupOf({ maxFailures: 5 });
-  const world = control(sync(begun(setup, 'B'), 0, setup), setup);
-  assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Stopped', '']);
+  const history = historyOf({ maxFailures: 5 }).begin('B').sync(0).control();
+  assert.deepEqual([history.rollout.phase, history.admitted[1]], ['Stopped', '']);
 });
 
 test("a gateway that wasn't ready before isn't verified, whatever its agent reports", () => {
-  const setup = setupOf();
-  let world = sync(begun(setup, 'A', withAgent(makeWorld(setup), 0, { notReadySince: 0 })), 0, setup);
-  world = control(world, setup);
-  assert.deepEqual([rolloutOf(world).wave, rolloutOf(world).verified], ['canary', 0]);
-  assert.match(messageOf(world), /waiting for one of g0 to be ready/);
-  world = control(withAgent(world, 0, { notReadySince: undefined }), setup);
-  assert.equal(rolloutOf(world).wave, 'rest');
+  const history = historyOf().agent({ notReadySince: 0 }, 0).begin().sync(0).control();
+  assert.deepEqual([history.rollout.wave, history.rollout.verified], ['canary', 0]);
+  assert.equal(history.agent({ notReadySince: undefined }, 0).control().rollout.wave, 'rest');
 });
 
 test('a canary that dies while the next wave waits is waited for again, and fails at the deadline', () => {
-  const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'next', approval: true }] }, fitting('10', '01'));
-  let world = control(sync(begun(setup), 0, setup), setup);
-  assert.equal(rolloutOf(world).phase, 'AwaitingApproval');
-  world = later(world, 5 * DEADLINE_MS);
-  world = control(withAgent(world, 0, { notReadySince: world.now - 1 }), setup);
-  world = control({ ...world, approved: 'A' }, setup);
-  assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Progressing', '']);
-  assert.match(messageOf(world), /waiting for g0 in wave canary/);
-  const well = control(withAgent(world, 0, { notReadySince: undefined }), setup);
-  assert.deepEqual([rolloutOf(well).wave, admittedIn(well)[1]], ['next', ALL]);
-  assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');
+  const waves = [{ name: 'canary' }, { name: 'next', approval: true }];
+  const history = historyOf({ waves }, fitting('10', '01')).begin().sync(0).control();
+  assert.equal(history.rollout.phase, 'AwaitingApproval');
+  history.later(5 * DEADLINE_MS);
+  history
+    .agent({ notReadySince: history.world.now - 1 }, 0)
+    .control()
+    .control({ approved: 'A' });
+  assert.deepEqual([history.rollout.phase, history.admitted[1]], ['Progressing', '']);
+  assert.match(history.message, /waiting for g0 in wave canary/);
+  const well = history.fork().agent({ notReadySince: undefined }, 0).control();
+  assert.deepEqual([well.rollout.wave, well.admitted[1]], ['next', ALL]);
+  assert.equal(history.later(DEADLINE_MS).control().rollout.phase, 'Stopped');
 });

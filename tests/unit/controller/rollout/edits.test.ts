@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { amountOf, makeAdmission } from '../../../../controller/rollout/admission.ts';
-import { sync, withAgent } from './agents.ts';
 import { fitting } from './fleet.ts';
-import {
-  admittedIn,
-  begun,
-  control,
-  DEADLINE_MS,
-  later,
-  makeWorld,
-  messageOf,
-  type Plan,
-  rolloutOf,
-  type Setup,
-  type World,
-} from './model.ts';
+import { History } from './history.ts';
+import { DEADLINE_MS, type Plan, type World } from './model.ts';
 
 const canary: Plan = { spec: { waves: [{ name: 'canary' }] }, fits: [[true], [false], [false]] };
 const pilot: Plan = { ...canary, spec: { waves: [{ name: 'pilot' }] } };
@@ -26,77 +14,63 @@ const inserted: Plan = {
 };
 const none: Plan = { spec: {}, fits: [[], [], []] };
 
-const setupOf = (other: Plan, more: object = {}): Setup => ({
-  ...canary,
-  spec: { ...canary.spec, ...more },
-  others: [{ ...other, spec: { ...other.spec, ...more } }],
-  bad: ['B'],
-});
-const edited = (world: World): World => ({ ...world, plan: 1 });
+/** A rollout whose waves can be edited. */
+const historyOf = (other: Plan, more: object = {}): History =>
+  new History({
+    ...canary,
+    spec: { ...canary.spec, ...more },
+    others: [{ ...other, spec: { ...other.spec, ...more } }],
+    bad: ['B'],
+  });
 
-/** Reconciles twice, because the result of an edit may depend on the earlier write. */
-const twice = (world: World, setup: Setup): World => control(later(control(world, setup), 10), setup);
+/** Edits the waves, and reconciles twice, because the result may depend on the earlier write. */
+const edit = (history: History, change: Partial<World> = {}): History =>
+  history
+    .control({ plan: 1, ...change })
+    .later(10)
+    .control();
 
 suite('an edit of the waves admits no gateway', () => {
   const cases: [title: string, plan: Plan, change: Partial<World>, phase: string][] = [
-    ['in a freeze, where the wave has another name', pilot, { isOpen: false }, 'AwaitingWindow'],
-    ['in a freeze, where there is one more before', inserted, { isOpen: false }, 'AwaitingWindow'],
-    ['in a freeze, where there are no more waves', none, { isOpen: false }, 'AwaitingWindow'],
-    ['where the first one waits for approval', approved, {}, 'AwaitingApproval'],
-    ['in a freeze, where another commit waits', pilot, { isOpen: false, wanted: 'C' }, 'AwaitingWindow'],
+    ['in a freeze, if the wave has another name', pilot, { isOpen: false }, 'AwaitingWindow'],
+    ['in a freeze, if there is one more before', inserted, { isOpen: false }, 'AwaitingWindow'],
+    ['in a freeze, if there are no more waves', none, { isOpen: false }, 'AwaitingWindow'],
+    ['if the first one waits for approval', approved, {}, 'AwaitingApproval'],
+    ['in a freeze, if another commit waits', pilot, { isOpen: false, wanted: 'C' }, 'Progressing'],
   ];
   for (const [title, plan, change, phase] of cases) {
     test(title, () => {
-      const setup = setupOf(plan);
-      const world = twice({ ...edited(begun(setup)), ...change }, setup);
-      const { length } = admittedIn(world);
-      assert.deepEqual(
-        [rolloutOf(world).phase, admittedIn(world)],
-        [change.wanted ? 'Progressing' : phase, Array(length).fill('')],
-      );
+      const { rollout, admitted } = edit(historyOf(plan).begin(), change);
+      assert.deepEqual([rollout.phase, admitted.join('')], [phase, '']);
     });
   }
 
   test('while the newest commit is unknown, the first wave begins again', () => {
-    const setup = setupOf(pilot);
-    const world = twice({ ...edited(begun(setup)), wanted: undefined }, setup);
-    assert.deepEqual(
-      [rolloutOf(world).phase, rolloutOf(world).wave, admittedIn(world)[1]],
-      ['Progressing', 'pilot', ''],
-    );
+    const { rollout, admitted } = edit(historyOf(pilot).begin(), { wanted: undefined });
+    assert.deepEqual([rollout.phase, rollout.wave, admitted[1]], ['Progressing', 'pilot', '']);
   });
 
   test('a stopped rollout stays stopped after an edit', () => {
-    const setup = setupOf(pilot);
-    let world = control(sync(begun(setup, 'B'), 0, setup), setup);
-    world = twice(edited(world), setup);
-    assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Stopped', ['', '']]);
-    assert.match(messageOf(world), /B failed on g0, and its waves were edited afterwards/);
+    const { rollout, admitted } = edit(historyOf(pilot).begin('B').sync(0).control());
+    assert.deepEqual([rollout.phase, admitted], ['Stopped', ['', '']]);
   });
 
   test('a complete commit stays complete after an edit, and all gateways keep it', () => {
-    const setup = setupOf(pilot);
-    let world = begun(setup);
-    for (const index of [0, 1, 2]) world = control(sync(world, index, setup), setup);
-    const { state: before } = world;
+    const history = historyOf(pilot).begin().syncInTurn(0, 1, 2);
+    const { state: before } = history.world;
     assert.equal(before?.rollout.phase, 'Complete');
-    world = twice(edited(world), setup);
-    assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Complete', ['all', 'all']]);
+    const { rollout, admitted, world } = edit(history);
+    assert.deepEqual([rollout.phase, rollout.plan, admitted], ['Complete', 'p1', ['all', 'all']]);
     assert.deepEqual(
-      rolloutOf(world).admission.map(({ wave, gateways }) => [wave, gateways]),
-      [
-        ['pilot', 1],
-        ['rest', 2],
-      ],
+      rollout.admission.map(({ wave, gateways }) => `${wave} ${gateways}`),
+      ['pilot 1', 'rest 2'],
     );
     assert.deepEqual(world.state?.history, before?.history);
-    assert.equal(rolloutOf(world).plan, 'p1');
   });
 
   test('a wave of the same name remembers that it had gateways', () => {
-    const setup = setupOf({ ...canary, spec: { waves: [{ name: 'canary', gateways: '100%' }] } });
-    const world = twice(edited(withAgent(begun(setup), 0, { createdAt: undefined })), setup);
-    assert.deepEqual(admittedIn(world), ['', '']);
+    const history = historyOf({ ...canary, spec: { waves: [{ name: 'canary', gateways: '100%' }] } });
+    assert.deepEqual(edit(history.begin().agent({ createdAt: undefined }, 0)).admitted, ['', '']);
   });
 });
 
@@ -173,84 +147,55 @@ suite('the waves of a spec', () => {
 
 suite('the deadline of a gateway', () => {
   test('never expires for a canary that is recreated again and again, which the summary says', () => {
-    const setup = setupOf(pilot);
-    let world = begun(setup);
+    const history = historyOf(pilot).begin();
     for (let turn = 0; turn < 4; turn += 1) {
-      world = later(world, DEADLINE_MS / 2);
-      world = control(withAgent(world, 0, { createdAt: world.now, notReadySince: world.now }), setup);
+      const { now } = history.later(DEADLINE_MS / 2).world;
+      history.agent({ createdAt: now, notReadySince: now }, 0).control();
     }
-    const { phase, waitsFor, admission } = rolloutOf(world);
-    assert.deepEqual([phase, waitsFor, admission[1]?.admitted], ['Progressing', 'Gateways', '']);
+    const { phase, waitsFor } = history.rollout;
+    assert.deepEqual([phase, waitsFor, history.admitted[1]], ['Progressing', 'Gateways', '']);
   });
 
   test('applies to superseded rollouts as well', () => {
-    const setup = setupOf(pilot, { onFailure: 'Rollback' });
-    let world = control({ ...begun(setup), isOpen: false, wanted: 'C' }, setup);
-    world = control(later(world, DEADLINE_MS), setup);
-    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).nextCommit], ['RollingBack', 'C']);
-    assert.match(messageOf(world), /commit C has been waiting .*; rolling back .* because A failed on g0/);
+    const history = historyOf(pilot, { onFailure: 'Rollback' }).begin().control({ isOpen: false, wanted: 'C' });
+    history.later(DEADLINE_MS).control();
+    assert.deepEqual([history.rollout.phase, history.rollout.nextCommit], ['RollingBack', 'C']);
+    assert.match(history.message, /commit C has been waiting .*; rolling back .* because A failed on g0/);
   });
 });
 
 test('a commit that was rolled back stays so while other commits come and go', () => {
-  const setup = setupOf(pilot);
-  let world = control(sync(begun(setup, 'B'), 0, setup), setup);
-  world = control({ ...world, wanted: 'C' }, setup);
-  world = control({ ...world, wanted: 'B' }, setup);
-  assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['C', undefined]);
-  assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
+  const history = historyOf(pilot).begin('B').sync(0).control().control({ wanted: 'C' }).control({ wanted: 'B' });
+  assert.deepEqual([history.rollout.commit, history.rollout.nextCommit], ['C', undefined]);
+  assert.equal(history.fork().control({ retry: 'B' }).rollout.commit, 'B');
   for (const index of [0, 1, 2]) {
-    assert.equal(rolloutOf(world).nextCommit, undefined);
-    world = control(sync(world, index, setup), setup);
+    assert.equal(history.rollout.nextCommit, undefined);
+    history.sync(index).control();
   }
-  const { phase, nextCommit, waitsFor } = rolloutOf(world);
+  const { phase, nextCommit, waitsFor } = history.rollout;
   assert.deepEqual([phase, nextCommit, waitsFor], ['Complete', 'B', 'Retry'], 'it waits from now on');
 });
 
 suite('a rollback of a failed commit', () => {
   test('is complete when the gateways that had the commit are back', () => {
-    const setup = setupOf(pilot);
-    let world = sync(begun(setup), 0, setup);
-    world = withAgent(world, 0, { notReadySince: world.now - 2000 });
-    world = control(later({ ...world, rollback: 'previous' }, 1500), setup);
-    for (const index of [1, 2]) world = sync(world, index, setup);
-    world = control(world, setup);
-    assert.equal(rolloutOf(world).phase, 'RollingBack');
-    assert.match(messageOf(world), /waiting for g0/);
-    world = control(sync(world, 0, setup), setup);
-    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).verified], ['RolledBack', 3]);
-    assert.match(messageOf(world), /^the gateways were rolled back to commit S/);
+    const history = historyOf(pilot).begin().sync(0);
+    history
+      .agent({ notReadySince: history.world.now - 2000 }, 0)
+      .later(1500)
+      .control({ rollback: 'previous' });
+    history.sync(1, 2).control();
+    assert.equal(history.rollout.phase, 'RollingBack');
+    assert.match(history.message, /waiting for g0/);
+    history.sync(0).control();
+    assert.deepEqual([history.rollout.phase, history.rollout.verified], ['RolledBack', 3]);
   });
 
   for (const ms of [1, 5]) {
     test(`doesn't wait for gateways that joined since, even ${ms} ms ago`, () => {
-      const setup = setupOf(pilot);
-      let world = control({ ...begun(setup), rollback: 'previous' }, setup);
-      world = later(withAgent(world, 2, { createdAt: world.now + ms, notReadySince: world.now + ms }), 5);
-      for (const index of [0, 1]) world = sync(world, index, setup);
-      assert.equal(rolloutOf(control(world, setup)).phase, 'RolledBack');
+      const history = historyOf(pilot).begin().control({ rollback: 'previous' });
+      const joined = history.world.now + ms;
+      history.agent({ createdAt: joined, notReadySince: joined }, 2).later(5).sync(0, 1).control();
+      assert.equal(history.rollout.phase, 'RolledBack');
     });
   }
-
-  test('is recorded with the commit that it leaves, and the history keeps that', () => {
-    const setup = setupOf(pilot);
-    const settle = (given: World) => {
-      let world = given;
-      for (let turn = 0; turn < 4; turn += 1) {
-        world = control(world, setup);
-        for (const index of [0, 1, 2]) world = sync(world, index, setup);
-      }
-      return control(world, setup);
-    };
-    let world = settle(makeWorld(setup));
-    for (const commit of ['A', 'C'] as const) world = settle({ ...later(world, 10), wanted: commit });
-    const commits = ({ state }: World) => state?.history.map(({ commit, revision, ref }) => [commit, revision, ref]);
-    const all = ['C', 'A', 'S'].map((commit) => [commit, 'r', 'main']);
-    assert.deepEqual(commits(world), all);
-    world = settle({ ...world, rollback: 'S' });
-    assert.deepEqual(commits(world), all);
-    assert.deepEqual(rolloutOf(world).givenUp, ['C r']);
-    const { commit, stableCommit, stableRef, stableRevision } = rolloutOf(world);
-    assert.deepEqual([commit, stableCommit, stableRef, stableRevision], ['C', 'S', 'main', 'r']);
-  });
 });

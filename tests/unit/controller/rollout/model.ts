@@ -184,13 +184,3 @@ export function isBadFor(commit: Commit, index: number, world: World, setup: Set
   );
   return content !== before && bad.includes(content ?? '');
 }
-
-/** The world after the rollout of a commit has begun. */
-export const begun = (setup: Setup, commit: Commit = 'A', world = makeWorld(setup)): World =>
-  control({ ...control(world, setup), wanted: commit }, setup);
-
-export const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
-
-export const rolloutOf = ({ state }: World) => (state as RolloutState).rollout;
-export const messageOf = (world: World): string => rolloutOf(world).message ?? '';
-export const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted }) => admitted);

@@ -89,6 +89,8 @@ test('a rollback keeps the whole history, and each one goes one entry further ba
   assert.equal(historyOf(threeCommits), 'CAS');
   const once = rollBack(threeCommits, 'previous');
   assert.deepEqual([stateOf(once), historyOf(once)], ['RolledBack C A', 'CAS']);
+  const { givenUp, stableRef, stableRevision } = once.state?.rollout ?? {};
+  assert.deepEqual([givenUp, stableRef, stableRevision], [['C r'], 'main', 'r']);
   const twice = rollBack(once, 'previous');
   assert.deepEqual([stateOf(twice), historyOf(twice)], ['RolledBack C S', 'CAS']);
   const further = rollBack(twice, 'previous');

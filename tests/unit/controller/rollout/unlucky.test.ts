@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { sync, withAgent } from './agents.ts';
 import { canary, Fleet, three, two } from './fleet.ts';
-import {
-  begun,
-  control,
-  DEADLINE_MS,
-  later,
-  makeWorld,
-  messageOf,
-  rolloutOf,
-  type Setup,
-  SOAK_MS,
-  type World,
-} from './model.ts';
+import { History } from './history.ts';
+import { DEADLINE_MS, makeWorld, type Setup, SOAK_MS } from './model.ts';
 
 const setupOf = (more: object = {}, fits = two): Setup => ({
   spec: { waves: [{ name: 'canary' }], ...more },
@@ -21,81 +10,53 @@ const setupOf = (more: object = {}, fits = two): Setup => ({
   bad: ['B'],
 });
 
-/** Reconciles until nothing changes. */
-function settle(world: World, setup: Setup): World {
-  let next = world;
-  for (let turn = 0; turn < 8; turn += 1) {
-    next = control(next, setup);
-    for (const index of next.agents.keys()) next = sync(next, index, setup);
-  }
-  return next;
-}
-
 test("a canary that breaks in the second in which the rollout began isn't skipped", () => {
   const setup = setupOf();
-  let world = begun(setup, 'A', { ...makeWorld(setup), now: 1100 });
-  world = control(withAgent(later(world, 500), 0, { notReadySince: 1000 }), setup);
-  assert.equal(rolloutOf(world).wave, 'canary');
-  assert.match(messageOf(world), /waiting for g0/);
+  const history = new History(setup, { ...makeWorld(setup), now: 1100 }).begin();
+  history.later(500).agent({ notReadySince: 1000 }, 0).control();
+  assert.equal(history.rollout.wave, 'canary');
+  assert.match(history.message, /waiting for g0/);
 });
 
 test('an agent that restarts during the soak gets the whole duration again', () => {
-  const setup = setupOf({ waves: [{ name: 'canary', soak: '1s' }] });
-  let world = control(sync(begun(setup), 0, setup), setup);
-  const { seen } = world.agents[0] ?? {};
-  world = later(world, SOAK_MS - 1);
-  world = control(withAgent(world, 0, { seen: seen && { ...seen, rollout: undefined, state: 'busy' } }), setup);
-  assert.equal(rolloutOf(world).phase, 'Progressing');
-  world = control(later(withAgent(world, 0, { seen }), DEADLINE_MS - 1), setup);
-  assert.equal(rolloutOf(world).phase, 'Soaking');
+  const history = new History(setupOf({ waves: [{ name: 'canary', soak: '1s' }] })).begin().sync(0).control();
+  const { seen } = history.world.agents[0] ?? {};
+  history
+    .later(SOAK_MS - 1)
+    .agent({ seen: seen && { ...seen, rollout: undefined, state: 'busy' } }, 0)
+    .control();
+  assert.equal(history.rollout.phase, 'Progressing');
+  history
+    .agent({ seen }, 0)
+    .later(DEADLINE_MS - 1)
+    .control();
+  assert.equal(history.rollout.phase, 'Soaking');
 });
 
 for (const first of ['healthy', 'busy'] as const) {
   test(`a flapping gateway, ${first} at first, doesn't keep another one from failing, and fails no earlier itself`, () => {
-    const setup = setupOf({ maxFailures: 1 }, three);
-    let world = control(sync(begun(setup), 0, setup), setup);
-    const { seen } = world.agents[0] ?? {};
+    const history = new History(setupOf({ maxFailures: 1 }, three)).begin().sync(0).control();
+    const { seen } = history.world.agents[0] ?? {};
     const second = first === 'busy' ? 'healthy' : 'busy';
     for (const [ms, state] of [
       [DEADLINE_MS / 2, first],
       [DEADLINE_MS / 2 - 1, second],
     ] as const)
-      world = control(withAgent(later(world, ms), 0, { seen: seen && { ...seen, state } }), setup);
-    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures], ['Progressing', undefined]);
-    world = control(later(world, 1), setup);
-    assert.deepEqual(rolloutOf(world).failures, ['g1']);
+      history
+        .later(ms)
+        .agent({ seen: seen && { ...seen, state } }, 0)
+        .control();
+    assert.deepEqual([history.rollout.phase, history.rollout.failures], ['Progressing', undefined]);
+    assert.deepEqual(history.later(1).control().rollout.failures, ['g1']);
   });
 }
 
-test('two rollbacks go back twice, never forward', () => {
-  const setup = setupOf();
-  let world = settle(begun(setup), setup);
-  world = settle({ ...world, wanted: 'C' }, setup);
-  assert.equal(rolloutOf(world).stableCommit, 'C');
-  for (const expected of ['A', 'S']) {
-    world = settle({ ...settle({ ...world, rollback: undefined }, setup), rollback: 'previous' }, setup);
-    assert.equal(rolloutOf(world).stableCommit, expected);
-  }
-});
-
-test("a failed commit isn't retried because the git server briefly shows another one", () => {
-  const setup = setupOf({ onFailure: 'Rollback' });
-  let world = settle(begun(setup, 'B'), setup);
-  assert.equal(rolloutOf(world).phase, 'RolledBack');
-  world = settle({ ...world, wanted: 'S' }, setup);
-  world = settle({ ...world, wanted: 'B' }, setup);
-  assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['S', 'B']);
-  assert.match(messageOf(world), /to retry/);
-  assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
-});
-
 test('a clock that was ahead delays no gateway', () => {
   const setup = setupOf({ onFailure: 'Rollback' });
-  const ahead = { ...makeWorld(setup), now: 1e9 };
-  let world = control(sync(begun(setup, 'B', ahead), 0, setup), setup);
-  assert.equal(rolloutOf(world).phase, 'RollingBack');
-  world = control({ ...world, now: 5000 }, setup);
-  assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'RolledBack');
+  const history = new History(setup, { ...makeWorld(setup), now: 1e9 }).begin('B').sync(0).control();
+  assert.equal(history.rollout.phase, 'RollingBack');
+  history.control({ now: 5000 }).later(DEADLINE_MS).control();
+  assert.equal(history.rollout.phase, 'RolledBack');
 });
 
 suite('after a clock was set back', () => {
@@ -103,18 +64,9 @@ suite('after a clock was set back', () => {
   const situations: [what: string, () => Fleet][] = [
     [
       'while a wave soaks',
-      () => {
-        const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }] }, three).look().well(0, 1).look();
-        return fleet;
-      },
+      () => new Fleet({ waves: [{ name: 'canary', soak: '10m' }] }, three).look().well(0, 1).look(),
     ],
-    [
-      'while one crashes',
-      () => {
-        const fleet = new Fleet(canary, two).look().crash(0).look();
-        return fleet;
-      },
-    ],
+    ['while one crashes', () => new Fleet(canary, two).look().crash(0).look()],
     [
       'while a wave waits for a gateway',
       () => {
@@ -181,15 +133,12 @@ test('a rollout whose wave is unknown begins again', () => {
 
 test("unready gateways don't increase the number admitted at once", () => {
   const setup = setupOf({ waves: [{ name: 'canary', maxConcurrent: 1 }] }, Array(6).fill([true]));
-  let world = makeWorld(setup);
-  world = begun(setup, 'A', withAgent(withAgent(world, 3, { notReadySince: 999 }), 4, { notReadySince: 999 }));
-  assert.equal(rolloutOf(world).admitted, 1);
+  assert.equal(new History(setup).agent({ notReadySince: 999 }, 3, 4).begin().rollout.admitted, 1);
 });
 
 test('state from before spec.rollout was removed causes no failure', () => {
-  const setup = setupOf();
-  const { number } = rolloutOf(begun(setup));
+  const { number } = new History(setupOf()).begin().rollout;
   const left = { rollout: number, commit: 'S', revision: 'r', state: 'failed' } as const;
-  const world = begun(setup, 'A', withAgent(later(makeWorld(setup), 60_000), 0, { report: left, seen: left }));
-  assert.equal(rolloutOf(control(world, setup)).phase, 'Progressing');
+  const history = new History(setupOf()).later(60_000).agent({ report: left, seen: left }, 0).begin().control();
+  assert.equal(history.rollout.phase, 'Progressing');
 });
