@@ -24,6 +24,39 @@ function followed(asked: Asked, hub: ObservedGatewaySync | undefined): GatewaySy
 const sourceIn = ({ conditions }: GatewaySyncStatus) => conditionOf(conditions, 'WebhookSource');
 const endIn = ({ target, lastRequest }: GatewaySyncStatus) => [target?.ref, lastRequest?.outcome];
 
+const asked = { request: request(10) };
+const mirror = 'https://git.test/acme/site';
+/** Whether a request for the hub counts for the follower. */
+const cases: [what: string, isFollowed: boolean, follower: Asked, hub: ObservedGatewaySync][] = [
+  ['but not for itself', false, asked, hubWith()],
+  ['even if there is a newer one for itself', true, { request: request(20, 'v2') }, hubWith(asked)],
+  ['but not if it is older than the edit', false, { fromWritten: 11 }, hubWith(asked)],
+  ['if it is of the second of the edit', true, { fromWritten: 10 }, hubWith(asked)],
+  ['but not if it was restored with the hub', false, {}, hubWith(asked, { createdAt: second(20) })],
+  [
+    'but not if the hub ignored it because it followed another one',
+    false,
+    {},
+    hubWith({ ...asked, fromWritten: 15, status: { observedWebhookFrom: 'main' } }),
+  ],
+  [
+    'but not if the hub ignored it, as its status shows',
+    false,
+    {},
+    hubWith({ ...asked, fromWritten: 15, status: { observedWebhookFromTime: at(15) } }),
+  ],
+  ['even if the hub is paused', true, {}, hubWith({ ...asked, paused: true })],
+  ['if the repository has another spelling', true, {}, hubWith({ ...asked, repo: 'git@ssh.git.test:App' })],
+  ['if the repository is a mirror', true, { repositories: ['acme/site'] }, hubWith({ ...asked, repo: mirror })],
+];
+
+suite('a resource with spec.webhook.from follows a request', () => {
+  for (const [what, isFollowed, follower, hub] of cases)
+    test(what, () => {
+      assert.deepEqual(endIn(followed(follower, hub)), isFollowed ? ['v1', 'Applied'] : ['main', undefined]);
+    });
+});
+
 suite('a resource with spec.webhook.from', () => {
   test('follows a request for its hub, and shows its own outcome', () => {
     const hub = hubWith({ request: request(10) });
@@ -48,20 +81,6 @@ suite('a resource with spec.webhook.from', () => {
     ]);
   });
 
-  test('ignores requests for itself, without an outcome', () => {
-    assert.deepEqual(endIn(followed({ request: request(10) }, hubWith())), ['main', undefined]);
-    assert.deepEqual(endIn(followed({ request: request(20, 'v2') }, hubWith({ request: request(10) }))), [
-      'v1',
-      'Applied',
-    ]);
-  });
-
-  test('ignores requests older than the edit that set it', () => {
-    assert.deepEqual(endIn(followed({ fromWritten: 11 }, hubWith({ request: request(10) }))), ['main', undefined]);
-    const { lastRequest } = followed({ fromWritten: 10 }, hubWith({ request: request(10) }));
-    assert.equal(lastRequest?.outcome, 'Applied', 'the API server stores whole seconds');
-  });
-
   test('remembers the time of that edit, whatever its manager edits later', () => {
     const status = followed({ fromWritten: 5 }, hubWith());
     assert.deepEqual([status.observedWebhookFrom, status.observedWebhookFromTime], ['hub', at(5)]);
@@ -80,18 +99,6 @@ suite('a resource with spec.webhook.from', () => {
     assert.equal(sourceIn(after), undefined);
     const own = { status: after, fromWritten: 20, request: request(25, 'v2') };
     assert.deepEqual(endIn(decideFor(resourceOf(own)).status), ['v2', 'Applied']);
-  });
-
-  test('ignores annotations that were restored with the hub', () => {
-    const copy = hubWith({ request: request(10) }, { createdAt: second(20) });
-    assert.deepEqual(endIn(followed({}, copy)), ['main', undefined]);
-  });
-
-  test('ignores requests that its hub ignored while it followed another one', () => {
-    const hub = hubWith({ request: request(10), fromWritten: 15, status: { observedWebhookFrom: 'main' } });
-    assert.deepEqual(endIn(followed({}, hub)), ['main', undefined]);
-    const seen = { ...hub, status: { observedWebhookFromTime: at(15) } };
-    assert.deepEqual(endIn(followed({}, seen)), ['main', undefined]);
   });
 
   test('ignores requests of the time in which its hub followed another repository', () => {
@@ -119,10 +126,6 @@ suite('a resource with spec.webhook.from', () => {
     assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: refreshed }))), ['v2', 'Applied']);
     assert.deepEqual(endIn(decideFor(hubWith({ request: refreshed })).status), ['v1', 'Applied']);
     assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: request(30) }))), ['v1', 'Applied']);
-  });
-
-  test('handles requests for a paused hub', () => {
-    assert.deepEqual(endIn(followed({}, hubWith({ paused: true, request: request(10) }))), ['v1', 'Applied']);
   });
 
   test('accepts the repositories that the hub accepts', () => {
@@ -167,13 +170,6 @@ suite('a follower keeps what it follows', () => {
     assert.equal(status.lastRequest?.outcome, 'Pending');
     const { lastRequest } = followed({ status }, undefined);
     assert.deepEqual([lastRequest?.id, lastRequest?.outcome], ['10', 'Ignored']);
-  });
-
-  test('of which the repository is spelled in another way', () => {
-    const hub = hubWith({ repo: 'git@ssh.git.test:App', request: request(10) });
-    assert.deepEqual(endIn(followed({}, hub)), ['v1', 'Applied']);
-    const mirror = hubWith({ repo: 'https://git.test/acme/site', request: request(10) });
-    assert.deepEqual(endIn(followed({ repositories: ['acme/site'] }, mirror)), ['v1', 'Applied']);
   });
 });
 

@@ -110,51 +110,42 @@ test("a pod's profile is the one that its agent got, whatever is edited on the p
 suite('the cached start problem of a pod', () => {
   type Status = NonNullable<Pod['status']>;
   const at = '2026-11-22T12:00:00Z';
-  const ready = (status: string) => [{ type: 'Ready', status, lastTransitionTime: at }];
   const container = (fields: object) => ({ name: 'gateway', ...fields });
-  const shown = (status: Status | undefined) => {
-    const { notReadySince, readySince, crashedAt, isUnstarted } = projectPod({
-      ...gateway,
-      ...(status && { status }),
-    });
+  const shown = (status: Status) => {
+    const { notReadySince, readySince, crashedAt, isUnstarted } = projectPod({ ...gateway, status });
     return { notReadySince, readySince, crashedAt, isUnstarted };
   };
+  const statusOf = (isReady: boolean, ...containerStatuses: ReturnType<typeof container>[]): Status => ({
+    conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False', lastTransitionTime: at }],
+    ...(containerStatuses.length > 0 && { containerStatuses }),
+  });
   const time = Date.parse(at);
   const unknown = { notReadySince: undefined, readySince: undefined, crashedAt: undefined, isUnstarted: false };
   const running = { state: { running: {} } };
+  const waits = (reason: string) => ({ state: { waiting: { reason } } });
   const ended = (exitCode: number) => ({ terminated: { exitCode, finishedAt: at } });
   const rows: [what: string, status: Status, expected: Partial<ReturnType<typeof shown>>][] = [
-    ['ready', { conditions: ready('True') }, { readySince: time }],
-    [
-      'not ready, and runs',
-      { conditions: ready('False'), containerStatuses: [container(running)] },
-      { notReadySince: time },
-    ],
-    ['without a node', { conditions: ready('False') }, { notReadySince: time, isUnstarted: true }],
+    ['ready', statusOf(true), { readySince: time }],
+    ['not ready, and runs', statusOf(false, container(running)), { notReadySince: time }],
+    ['without a node', statusOf(false), { notReadySince: time, isUnstarted: true }],
     [
       'of which one container has no image',
-      {
-        conditions: ready('False'),
-        containerStatuses: [container(running), container({ state: { waiting: { reason: 'ImagePullBackOff' } } })],
-      },
+      statusOf(false, container(running), container(waits('ImagePullBackOff'))),
       { notReadySince: time, isUnstarted: true },
     ],
     [
       'that crashes again and again',
-      {
-        conditions: ready('False'),
-        containerStatuses: [container({ state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: ended(1) })],
-      },
+      statusOf(false, container({ ...waits('CrashLoopBackOff'), lastState: ended(1) })),
       { notReadySince: time, crashedAt: time },
     ],
     [
       'that runs after a crash',
-      { conditions: ready('True'), containerStatuses: [container({ ...running, lastState: ended(137) })] },
+      statusOf(true, container({ ...running, lastState: ended(137) })),
       { readySince: time, crashedAt: time },
     ],
     [
-      'whose container ended well, and runs again',
-      { conditions: ready('True'), containerStatuses: [container({ ...running, lastState: ended(0) })] },
+      'whose container ended without an error, and runs again',
+      statusOf(true, container({ ...running, lastState: ended(0) })),
       { readySince: time },
     ],
   ];
@@ -211,26 +202,9 @@ suite('the cached fields', () => {
   });
 
   test('of a pod without any status yet', () => {
-    assert.deepEqual(projectPod(gateway), {
-      ...kept,
-      crName: 'app',
-      gatewayName: 'gateway-0',
-      profile: 'default',
-      serviceAccountName: 'default',
-      sidecar: 'present',
-      live: true,
-      createdAt,
-      hasAgentRun: false,
-      labels: {},
-      readySince: undefined,
-      notReadySince: createdAt,
-      isUnstarted: true,
-      crashedAt: undefined,
-      restartedAt: undefined,
-      runsSince: undefined,
-      waiting: undefined,
-      userUnset: true,
-    });
+    const { hasAgentRun, readySince, notReadySince, isUnstarted, runsSince, waiting } = projectPod(gateway);
+    assert.deepEqual([notReadySince, isUnstarted], [createdAt, true]);
+    assert.deepEqual([hasAgentRun, readySince, runsSince, waiting], [false, undefined, undefined, undefined]);
   });
 
   test('of a pod that requests the sidecar include its identity', () => {
@@ -262,14 +236,8 @@ suite('the cached fields', () => {
   test("of a pod that terminates, or has terminated, show that it isn't a gateway", () => {
     const live = (phase: string, more: object = {}) =>
       projectPod({ metadata: { ...created, ...more }, spec: {}, status: { phase } }).live;
-    assert.deepEqual(
-      ['Pending', 'Running', 'Unknown'].map((phase) => live(phase)),
-      [true, true, true],
-    );
-    assert.deepEqual(
-      ['Succeeded', 'Failed'].map((phase) => live(phase)),
-      [false, false],
-    );
+    for (const phase of ['Pending', 'Running', 'Unknown']) assert.equal(live(phase), true, phase);
+    for (const phase of ['Succeeded', 'Failed']) assert.equal(live(phase), false, phase);
     assert.equal(live('Running', { deletionTimestamp: '2026-01-02T00:00:00Z' }), false);
   });
 
