@@ -138,16 +138,6 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
   });
 
-  test('never posts a sixth result', async (t) => {
-    const { poster, sent, untilSent } = arrange(t);
-    const { context, target } = destination();
-    const known = { commit: 'a'.repeat(40), context, target, state: 'pending' as const, posts: 5, time: '' };
-    poster.want('ns/one', resource(), wantOf('a', 'success'), known);
-    poster.want('ns/two', resource(), wantOf('b', 'success'));
-    await untilSent('b success');
-    assert.deepEqual(sent, ['b success']);
-  });
-
   test('posts again to another destination', async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'success'));

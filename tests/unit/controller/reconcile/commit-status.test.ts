@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { StatusNews } from '../../../../controller/commit-status/next-post.ts';
-import { readIntents } from '../../../../controller/intent/intents.ts';
-import { decide } from '../../../../controller/reconcile/decide.ts';
 import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
 import { commit, resource } from '../commit-status/resource.ts';
+import { decideFor as decide } from '../support/requested-resource.ts';
 
 const posted: CommitStatusRecord = {
   commit,
@@ -18,28 +17,9 @@ const posted: CommitStatusRecord = {
 };
 const problem = { reason: 'AuthenticationFailed', message: 'the host refused the token' } as const;
 
-function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster = 'oslo') {
-  return decide(
-    {
-      gatewaySync,
-      intents: readIntents(gatewaySync),
-      pods: [],
-      missing: [],
-      unasked: [],
-      unmade: [],
-      accessProblems: [],
-      denied: undefined,
-      query: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
-      reportOf: () => undefined,
-      isRevisionKept: true,
-      areAuthorsChecked: false,
-      isLabelRequired: false,
-      cluster,
-      commitStatus: news,
-    },
-    Date.parse('2026-01-02T00:00:00Z'),
-  );
-}
+const found = { kind: 'refs' as const, refs: new Map([['refs/heads/main', commit]]) };
+const decideFor = (gatewaySync: ObservedGatewaySync, commitStatus?: StatusNews, cluster = 'oslo') =>
+  decide(gatewaySync, { query: found, commitStatus, cluster, now: Date.parse('2026-01-02T00:00:00Z') });
 
 const without = () => {
   const { spec, ...rest } = resource();

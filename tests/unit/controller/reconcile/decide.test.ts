@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { readIntents } from '../../../../controller/intent/intents.ts';
 import type { PendingQuery, QueryResult } from '../../../../controller/intent/resolution.ts';
-import { decide } from '../../../../controller/reconcile/decide.ts';
 import type { Observation } from '../../../../controller/reconcile/observation.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
+import { decideFor as decideLater } from '../support/requested-resource.ts';
 
 const commit = 'a'.repeat(40);
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -60,37 +59,12 @@ function stateIn({ conditions }: GatewaySyncStatus, type: string): string | unde
   return condition && `${condition.status} ${condition.reason}`;
 }
 
-function decideFor(
+const decideFor = (
   gatewaySync: ObservedGatewaySync,
-  answer: QueryResult | PendingQuery,
+  query: QueryResult | PendingQuery | undefined,
   rest: Partial<Observation> = {},
   at: number = now,
-) {
-  const observation = {
-    gatewaySync,
-    intents: readIntents(gatewaySync),
-    query: answer,
-    pods: [],
-    missing: [],
-    unasked: [],
-    unmade: [],
-    denied: undefined,
-    reportOf: () => undefined,
-  };
-  return decide(
-    {
-      ...observation,
-      accessProblems: [],
-      isRevisionKept: true,
-      areAuthorsChecked: false,
-      isLabelRequired: false,
-      cluster: '',
-      commitStatus: undefined,
-      ...rest,
-    },
-    at,
-  );
-}
+) => decideLater(gatewaySync, { query, now: at, ...rest });
 
 const refs: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
 const unreachable: QueryResult = {
@@ -286,7 +260,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   /** All gateways have the commit and the revision of the status, and a decision results in these conditions. */
   const conditionsAt = (
     looked: Partial<ObservedGatewaySync>,
-    answer: QueryResult | PendingQuery,
+    answer: QueryResult | PendingQuery | undefined,
     rest: Partial<Observation>,
   ) => {
     const before = { ...observed(), spec };
@@ -348,7 +322,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     ] as const) {
       test(`no other ${what} is complete that is in no rollout: ${why}`, () => {
         const looked = { ...editedGit, spec: { ...editedGit.spec, paused: paused ?? false } };
-        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer as QueryResult, { isRevisionKept: true });
+        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: true });
         assert.match(rolledOut, /^Unknown Waiting: .*spec\.git/);
         assert.doesNotMatch(ready, /^True/);
       });
@@ -362,7 +336,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
       [{ ...polling, spec: { ...polling.spec, paused: true } }, undefined],
       [{}, unreachable],
     ] as const)
-      assert.match(conditionsAt(looked, answer as QueryResult, { isRevisionKept: true })[0] ?? '', /^True Complete/);
+      assert.match(conditionsAt(looked, answer, { isRevisionKept: true })[0] ?? '', /^True Complete/);
   });
 
   test("a resource without gateways isn't ready before its first or its next rollout", () => {
@@ -394,7 +368,7 @@ suite('the status of a resource', () => {
   const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };
   const known = { profileCount: 1, target, ...seen, ...followed, lastSyncTime: '2026-01-01T00:00:00Z' };
   const decided = (status: GatewaySyncStatus, answer: QueryResult | PendingQuery | undefined, fields: object = {}) =>
-    decideFor({ ...observed(), generation: 4, status, ...fields }, answer as QueryResult).status;
+    decideFor({ ...observed(), generation: 4, status, ...fields }, answer).status;
 
   test('lists the followed commit of a new resource, with its time', () => {
     assert.deepEqual(plain(decided({}, refs)), { ...known, observedGeneration: 4, refResolutionStatus: 'Resolved' });

@@ -9,6 +9,7 @@ import {
   noteWritten,
   type StatusMemory,
   stillApplies,
+  storedIn,
 } from '../../../../controller/reconcile/status-memory.ts';
 import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
@@ -398,6 +399,13 @@ suite('the status that a process remembers', () => {
     const desired = { uid: 'uid', status: ours };
     const foreign = { memory: { ...decided, written: undefined, desired }, isForeign: true };
     assert.deepEqual(endWrite(memory, versionOf(3, theirs)), foreign);
+  });
+
+  test('is the later of the written and the seen one, for the same resource', () => {
+    const written = versionOf(10, ours);
+    assert.equal(storedIn({ written }, versionOf(9)), written);
+    for (const cached of [versionOf(10), versionOf(9, {}, { uid: 'next' }), undefined])
+      assert.equal(storedIn({ written }, cached), cached);
   });
 
   const order = { orders: { retry: 'x' } };

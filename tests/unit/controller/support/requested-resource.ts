@@ -1,6 +1,7 @@
 import { readIntents } from '../../../../controller/intent/intents.ts';
 import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
 import { type Decision, decide } from '../../../../controller/reconcile/decide.ts';
+import type { Observation } from '../../../../controller/reconcile/observation.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { withoutUndefined } from '../../../../shared/domain/objects.ts';
@@ -72,21 +73,22 @@ export const refs: AdvertisedRefs = new Map([
   ['refs/tags/v2', hash('2')],
 ]);
 
-interface DecisionOptions {
-  query?: Parameters<typeof decide>[0]['query'];
+interface DecisionOptions extends Partial<Observation> {
   now?: number;
   /** The only other resource in the cache. */
   hub?: ObservedGatewaySync;
 }
 
-/** Decides long after all events, unless `now` is specified; without pods. */
+/** Decides long after all events, unless `now` is specified, and without pods, unless there are some. */
 export function decideFor(
   gatewaySync: ObservedGatewaySync,
-  { query, now = second(100_000), hub }: DecisionOptions = {},
+  { now = second(100_000), hub, ...observation }: DecisionOptions = {},
 ): Decision {
-  const observation = {
+  const others = (key: string) => (hub && key === `${hub.namespace}/${hub.name}` ? hub : undefined);
+  const plain: Observation = {
     gatewaySync,
-    intents: readIntents(gatewaySync, (key) => (hub && key === `${hub.namespace}/${hub.name}` ? hub : undefined)),
+    intents: readIntents(gatewaySync, others),
+    query: { kind: 'refs', refs },
     pods: [],
     missing: [],
     unasked: [],
@@ -98,6 +100,7 @@ export function decideFor(
     isLabelRequired: false,
     cluster: '',
     commitStatus: undefined,
+    reportOf: () => undefined,
   };
-  return decide({ ...observation, query: query ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
+  return decide({ ...plain, ...observation }, now);
 }
