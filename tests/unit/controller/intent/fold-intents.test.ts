@@ -50,14 +50,12 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'v2, request Applied',
   ],
   ['a request whose annotations are gone', { status: followsV1 }, 'v1, request Applied'],
-  ['an edit after a request', { ...edited, request: first, status: followsV1 }, 'next, request Superseded'],
   ['an edit and an older request', { ...edited, request: first, status: followsMain }, 'next, request Superseded'],
   [
     'an older request that comes after the edit was seen',
     { ...edited, request: first, status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) } },
     'next, request Superseded',
   ],
-  ['an edit and a newer request', { ...edited, request: { at: at(30) }, status: followsMain }, 'v1, request Applied'],
   [
     'an edit and a request in the same second',
     { ...edited, request: { at: at(20) }, status: followsMain },
@@ -80,11 +78,6 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'v1, request Applied',
   ],
   ['a push older than the resource', { push: { at: at(-60) }, ...dev }, 'main, push Ignored'],
-  [
-    'a wiped status, and a request from before the edit of the ref',
-    { ...edited, request: first },
-    'next, request Superseded',
-  ],
   [
     'a wiped status, and a request from after the edit of the ref',
     { ...edited, request: { at: at(30) } },
@@ -126,11 +119,6 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'dev, push Applied',
   ],
   [
-    'a request for a branch, and a later push to it',
-    { request: { ...first, ref: 'dev' }, push: { at: at(20) }, ...dev, status: followsMain },
-    'dev, request Applied, push Applied',
-  ],
-  [
     'a newer request that is refused does not hold back an older push',
     { request: { ref: 'other', at: at(30) }, push: { at: at(20) }, ...dev, status: followsMain },
     'refs/heads/dev, request Ignored, push Applied',
@@ -163,11 +151,6 @@ const cases: [says: string, given: Asked, expected: string][] = [
       status: { ...followsMain, target: { ref: 'other', source: 'Request' }, targetTime: at(10) },
     },
     'main, request Ignored',
-  ],
-  [
-    'another repository, and a request from after that',
-    { ...moved, request: { ref: 'v2', at: at(30) }, status: followsV1 },
-    'v2, request Applied',
   ],
   [
     'the same repository by another transport',

@@ -133,13 +133,6 @@ suite('spec.git.semver', () => {
     assert.equal(spelled.status.target?.ref, '1.4.1', 'the same version under another name');
   });
 
-  test('goes back if the range is edited, and not if it stays', () => {
-    const status = following(['v1.4.1', 'v1.5.0'], { semver: '^1.4.0' });
-    assert.equal(status.target?.ref, 'v1.5.0');
-    assert.equal(reconcile({ semver: '~1.4', status }, tagsOf(['v1.4.1', 'v1.5.0'])).status.target?.ref, 'v1.4.1');
-    assert.equal(reconcile({ semver: '^1.4.0', status }, tagsOf(['v1.4.1'])).status.target?.ref, 'v1.5.0');
-  });
-
   test('begins again in another repository', () => {
     const status = following(['v1.4.9']);
     const moved = reconcile({ status, repo: 'https://git.test/other.git' }, tagsOf(['v1.4.1']));

@@ -212,36 +212,6 @@ suite("a ref that the git server doesn't show yet", () => {
   });
 });
 
-suite('agents that lack Secrets or permissions', () => {
-  const accessProblems = [{ reason: 'ForeignRoleBinding' as const, message: 'it was made by somebody else' }];
-  const reasonsOf = (rest: Partial<Observation>) => {
-    const { status, transitions } = decideFor(observed(), refs, rest);
-    const events = transitions.map(({ reason }) => reason);
-    return [stateIn(status, 'AgentAccess'), stateIn(status, 'Ready'), ...events];
-  };
-
-  test("cause one condition and one event, and gateways that wait for them aren't ready", () => {
-    assert.deepEqual(reasonsOf({ accessProblems, pods: [pod] }), [
-      'False ForeignRoleBinding',
-      'False ForeignRoleBinding',
-      'ForeignRoleBinding',
-    ]);
-  });
-
-  test("don't affect gateways that are ready all the same", () => {
-    const report = { podUID: 'pod', status: { state: 'Synced' as const, commit } };
-    assert.deepEqual(reasonsOf({ accessProblems, pods: [pod], reportOf: () => report }), [
-      'False ForeignRoleBinding',
-      'True Synced',
-      ...['ForeignRoleBinding', 'Synced'],
-    ]);
-  });
-
-  test('leave no condition once they have all, without an event', () => {
-    assert.deepEqual(reasonsOf({ pods: [pod] }), ['True Granted', 'Unknown Syncing']);
-  });
-});
-
 test('a fleet that is scaled to zero is ready, while a rollout waits for a gateway', () => {
   const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const first = decideFor({ ...observed(), spec }, refs).status.rollout;

@@ -47,13 +47,6 @@ const readings: Record<string, Reading> = {
     waitsFor: 'Approval',
     facts: [`commit ${B}`, '12:00:02', approve],
   },
-  'another commit is approved': {
-    fleet: () => begin(approval, two, { approved: 'A/r' }),
-    summary: waiting,
-    counts: '2 0 0 2',
-    waitsFor: 'Approval',
-    facts: [approve, 'now A/r'],
-  },
   'it was approved before spec.sync was edited': {
     fleet: () => begin(approval, two, { approved: `${B}/before` }),
     summary: waiting,
@@ -182,17 +175,14 @@ const readings: Record<string, Reading> = {
     waitsFor: 'Gateways',
     facts: ['a replacement gateway in wave canary'],
   },
-  'a commit failed': {
-    fleet: () => failed(canary),
-    summary: 'stopped in canary 0/1',
-    counts: '1 0 1 2',
-    facts: [`commit ${B} failed on g0 in wave canary`, 'sync.io/rollback or sync.io/retry-rollout'],
-  },
   'a commit failed, and the agent reports why': {
     fleet: () => begin(canary, two).change(0, { problem: 'GET /ready\nanswers 500' }).fail(0).look(B),
     summary: 'stopped in canary 0/1',
     counts: '1 0 1 2',
-    facts: ['failed on g0 (GET /ready answers 500)'],
+    facts: [
+      `commit ${B} failed on g0 (GET /ready answers 500) in wave canary`,
+      'sync.io/rollback or sync.io/retry-rollout',
+    ],
   },
   'it was rolled back, with the problem at the time of the failure': {
     fleet: () => {

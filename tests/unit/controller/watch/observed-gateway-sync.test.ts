@@ -102,17 +102,6 @@ suite('the cached part of a resource', () => {
     assert.match(sync.problems?.[0] ?? '', /^profiles\.broken\.mappings\[0\]\.source: /);
   });
 
-  test('is small, however large the profiles and however many their problems are', () => {
-    const broken = { ...mapping, source: `{{ .${'x'.repeat(500)} }}` };
-    const profiles = Object.fromEntries(
-      Array.from({ length: 32 }, (_, n) => [`p${n}`, { mappings: Array.from({ length: 64 }, () => broken) }]),
-    );
-    const kept = projectGatewaySync(
-      stored({ profiles, annotations: { 'sync.io/requested-ref': 'x'.repeat(200_000) } }),
-    );
-    assert.ok(JSON.stringify(kept).length < 20_000, `${JSON.stringify(kept).length} characters`);
-  });
-
   test('is computed once per generation', () => {
     const first = projectGatewaySync(stored());
     assert.equal(projectGatewaySync(stored(), first).spec, first.spec);
