@@ -21,9 +21,7 @@ const phaseOf = ({ rollout: { phase, wave } }: Fleet) => [phase, wave].filter(Bo
 
 /** A commit whose preview is over, with the change of each gateway. */
 function previewed(letters: string, more = {}): Fleet {
-  const fleet = new Fleet(gated, fits);
-  fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
-  fleet.more = { ...PREVIEW, ...more };
+  const fleet = new Fleet(gated, fits).changeAll({ previews: true }).set({ ...PREVIEW, ...more });
   fleet.look();
   for (const [index, letter] of [...letters].entries()) fleet.preview('B', [index], digest(letter));
   fleet.look();
@@ -61,8 +59,7 @@ suite('an approval covers the changes of the preview', () => {
     const fleet = previewed('abbb');
     deliver(fleet, 0);
     assert.equal(phaseOf(fleet), 'AwaitingApproval two');
-    fleet.more = approved;
-    fleet.look();
+    fleet.set(approved).look();
     assert.deepEqual(approvedIn(fleet), short('a', 'b'));
     fleet.join(2, { name: 'new', key: '99' }).preview('B', [4], digest('a'));
     deliver(fleet, 1);
@@ -75,8 +72,7 @@ suite('an approval covers the changes of the preview', () => {
     fleet.join(1, { name: 'paused', key: '99', isResting: true });
     fleet.preview('B', [paused], digest('c')).look('B', approved);
     assert.deepEqual(approvedIn(fleet), short('a', 'b', 'c'));
-    fleet.change(paused, { isResting: false });
-    fleet.more = approved;
+    fleet.change(paused, { isResting: false }).set(approved);
     deliver(fleet, 0);
     assert.equal(phaseOf(fleet), 'Progressing two');
   });
@@ -88,20 +84,14 @@ suite('an approval covers the changes of the preview', () => {
       fleet.join(1, { name: `p${index}`, key: `9${index}`, isResting: true });
       fleet.preview('B', [length + index], digestOf(index));
     }
-    fleet.change(2, { preview: undefined });
-    fleet.look('B', approved);
-    assert.deepEqual(
-      [approvedIn(fleet)?.length, approvedIn(fleet)?.includes('b'.repeat(16))],
-      [BOUNDS.approvedDigests, true],
-    );
+    fleet.change(2, { preview: undefined }).look('B', approved);
+    assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);
+    assert.ok(approvedIn(fleet)?.includes('b'.repeat(16)));
   });
 
   test('of a paused gateway, and no others, if only this one has reported', () => {
-    const fleet = new Fleet(gated, fits);
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
-    fleet.change(1, { isResting: true });
-    fleet.more = approved;
-    fleet.look();
+    const fleet = new Fleet(gated, fits).changeAll({ previews: true }).change(1, { isResting: true });
+    fleet.set(approved).look();
     fleet.preview('B', [1], digest('c')).pass(1).look();
     assert.deepEqual(approvedIn(fleet), short('c'));
   });
@@ -117,8 +107,7 @@ suite('an approval covers the changes of the preview', () => {
       fleet.gateways = gateways.map((gateway, index) => (index === 2 ? { ...gateway, preview: undefined } : gateway));
       fleet.look('B', { ...approved, ...more });
       fleet.gateways = [...gateways];
-      fleet.more = approved;
-      fleet.look();
+      fleet.set(approved).look();
       deliver(fleet, 0);
       deliver(fleet, 1);
       assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing three', short('a', 'b', 'c', 'd')]);
@@ -141,16 +130,14 @@ suite('an approval covers the changes of the preview', () => {
     fleet.look('B', approved);
     assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);
     assert.deepEqual(
-      [approvedIn(fleet)?.includes('a'.repeat(16)), approvedIn(fleet)?.includes('b'.repeat(16))],
-      [false, true],
+      approvedIn(fleet)?.filter((each) => short('a', 'b').includes(each)),
+      short('b'),
     );
   });
 
   test('if the preview had more than fit, it covers the commit', () => {
     const fleet = new Fleet(gated, [...fits, ...Array.from({ length: BOUNDS.approvedDigests }, () => fits[2] ?? [])]);
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
-    fleet.more = PREVIEW;
-    fleet.look();
+    fleet.changeAll({ previews: true }).set(PREVIEW).look();
     for (const index of fleet.gateways.keys()) fleet.preview('B', [index], digestOf(index));
     fleet.look();
     assert.deepEqual(fleet.rollout.preview?.digests, ['all']);
@@ -164,9 +151,7 @@ suite('an approval covers the changes of the preview', () => {
 suite('an approval while no gateway has reported a change', () => {
   /** A fleet whose pods are starting, so that the preview waits for none. */
   function starting(): Fleet {
-    const fleet = new Fleet(gated, fits);
-    fleet.more = approved;
-    fleet.look();
+    const fleet = new Fleet(gated, fits).set(approved).look();
     assert.deepEqual([fleet.rollout.preview?.total, approvedIn(fleet)], [0, undefined]);
     return fleet;
   }
@@ -181,9 +166,7 @@ suite('an approval while no gateway has reported a change', () => {
   });
 
   test('begins no wave before the first report, or the end of the time for previews', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two);
-    fleet.more = approved;
-    fleet.look();
+    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two).set(approved).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     assert.match(fleet.message, /^commit B is approved, and waits for the first report of a gateway/);
     fleet.preview('B', [0, 1], digest('b')).look();
@@ -192,9 +175,7 @@ suite('an approval while no gateway has reported a change', () => {
 
   test('begins a wave at once if no agent knows previews', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two);
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: false }));
-    fleet.more = approved;
-    fleet.look();
+    fleet.changeAll({ previews: false }).set(approved).look();
     assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', ['all']]);
   });
 
@@ -225,10 +206,7 @@ test('many different changes in waves that need no approval do not make it one o
   }
   fleet.look('B', approved);
   assert.equal(approvedIn(fleet)?.length, BOUNDS.approvedDigests);
-  assert.deepEqual(
-    short('a', 'b').filter((each) => !approvedIn(fleet)?.includes(each)),
-    [],
-  );
+  for (const each of short('a', 'b')) assert.ok(approvedIn(fleet)?.includes(each));
 });
 
 suite('an approval covers no more than what was shown', () => {
@@ -237,11 +215,8 @@ suite('an approval covers no more than what was shown', () => {
     ['before the changes are recorded', { ...approved, previewMs: 30_000 }],
   ] as const)
     test(`if previews are turned off ${when}`, () => {
-      const fleet = previewed(when === 'after it' ? 'abbb' : '', more);
-      fleet.more = { approved: 'B/r' };
-      for (let turn = 0; turn < 3; turn += 1) {
-        fleet.well(0).look();
-      }
+      const fleet = previewed(when === 'after it' ? 'abbb' : '', more).set({ approved: 'B/r' });
+      for (let turn = 0; turn < 3; turn += 1) fleet.well(0).look();
       assert.equal(phaseOf(fleet), 'AwaitingApproval two');
       assert.equal(fleet.rollout.waitsFor, 'Approval');
       fleet.look('B', {}).look('B', { approved: 'B/r' });
@@ -257,8 +232,7 @@ suite('an approval covers no more than what was shown', () => {
   test('if it was rolled back, and other commits fail afterwards', () => {
     const all: RolloutSpec = { waves: [{ name: 'all', approval: true }], onFailure: 'Rollback' };
     const fleet = new Fleet(all, [[true]]);
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
-    fleet.more = approved;
+    fleet.changeAll({ previews: true }).set(approved);
     const tryCommit = (commit: string, failure?: string) => {
       fleet.look(commit).preview(commit, [0], { digest: commit.repeat(64), failure });
       fleet.pass(2).look(commit).look(commit);
@@ -272,7 +246,7 @@ suite('an approval covers no more than what was shown', () => {
     tryCommit('B');
     assert.deepEqual([fleet.rollout.nextCommit, fleet.rollout.waitsFor], ['B', 'Retry']);
     // An approval that is removed keeps nothing in the list.
-    fleet.more = PREVIEW;
+    fleet.set(PREVIEW);
     for (const other of 'CDEF') tryCommit(`${other}2`, 'broken');
     assert.equal(fleet.rollout.givenUp?.length, 4);
     tryCommit('B');

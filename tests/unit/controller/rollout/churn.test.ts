@@ -7,9 +7,7 @@ import { all, canary, DEADLINE, Fleet, shut, three, twenty, two } from './fleet.
 const one: RolloutSpec = { waves: [{ name: 'all', maxConcurrent: 1 }] };
 
 test("a new gateway whose clock is ahead of the controller's doesn't end the step", () => {
-  const fleet = new Fleet(canary, three);
-  fleet.gateways.splice(1, 1);
-  fleet.look().well(0);
+  const fleet = new Fleet(canary, three).remove(1).look().well(0);
   const ahead = fleet.now + 6_000;
   const report = { rollout: fleet.rollout.number, commit: undefined, revision: undefined, state: 'busy' as const };
   const newcomer = { name: 'n', key: '105', fits: [true], createdAt: ahead, notReadySince: ahead, report };
@@ -28,8 +26,10 @@ suite('maxConcurrent', () => {
 
   test('holds when the commit comes while the fleet starts', () => {
     const fleet = new Fleet(one, twenty);
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, notReadySince: fleet.now - 2_000 }));
-    fleet.look().look();
+    fleet
+      .changeAll({ notReadySince: fleet.now - 2_000 })
+      .look()
+      .look();
     assert.equal(fleet.letIn.length, 1);
   });
 
@@ -103,10 +103,9 @@ suite('the canary of a rollout', () => {
   });
 
   test('keeps the next wave from starting if it is deleted before that, even if it was healthy', () => {
-    const fleet = new Fleet(canary, two);
-    fleet.more = { window: { isOpen: true, message: '' } };
+    const fleet = new Fleet(canary, two).set({ window: { isOpen: true, message: '' } });
     fleet.look().well(0).look('B', shut);
-    fleet.gateways.shift();
+    fleet.remove(0);
     fleet.look();
     assert.equal(fleet.rollout.admission[1]?.admitted, '');
     assert.match(fleet.message, /waiting for a gateway in wave canary/);
@@ -119,8 +118,7 @@ suite('the canary of a rollout', () => {
     ]);
     fleet.look().well(0).look();
     assert.equal(fleet.rollout.wave, 'others');
-    fleet.change(0, { notReadySince: fleet.now });
-    fleet.well(1).look();
+    fleet.change(0, { notReadySince: fleet.now }).well(1).look();
     const { admission, message = '' } = fleet.rollout;
     assert.deepEqual([admission[0]?.admitted, admission[1]?.admitted], [ALL, '11']);
     assert.match(message, /waiting for g0 in wave canary/);

@@ -69,6 +69,12 @@ export class Fleet {
     return Object.assign(this, { state: structuredClone(state), wakeInMs });
   }
 
+  /** Sets parts of the input for all later reconciles. */
+  set(more: Partial<RolloutInput>): this {
+    this.more = more;
+    return this;
+  }
+
   pass(minutes: number): this {
     this.now += minutes * MINUTE;
     return this;
@@ -82,6 +88,17 @@ export class Fleet {
   /** Adds a gateway like another one. */
   join(like: number, changes: Partial<RolloutGateway>): this {
     this.gateways.push({ ...(this.gateways[like] as RolloutGateway), ...changes });
+    return this;
+  }
+
+  changeAll(changes: Partial<RolloutGateway>): this {
+    for (const index of this.gateways.keys()) this.change(index, changes);
+    return this;
+  }
+
+  /** Removes gateways, from this one on. */
+  remove(index: number, count = 1): this {
+    this.gateways.splice(index, count);
     return this;
   }
 

@@ -54,8 +54,7 @@ suite('a harmful commit', () => {
 test('a renamed wave waits for its gateways, which can be late', () => {
   const fleet = new Fleet(canary, two).look();
   const pilot = { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } };
-  fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
-  fleet.look('B', pilot);
+  fleet.changeAll({ fits: [false] }).look('B', pilot);
   assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
   fleet.pass(15).look('B', pilot);
   assert.equal(fleet.rollout.wave, 'rest');
@@ -72,7 +71,7 @@ test('a gateway keeps its commit when a percentage would select others', () => {
   );
   fleet.look().well(0, 1).look();
   fleet.well(2, 3, 4).look();
-  fleet.gateways.splice(0, 2);
+  fleet.remove(0, 2);
   const before = fleet.rollout.admitted;
   fleet.look('B', shut);
   assert.equal(fleet.rollout.admitted, before - 2);

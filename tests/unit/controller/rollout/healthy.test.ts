@@ -100,8 +100,7 @@ suite('to the exact millisecond,', () => {
 
   test('the last wave is complete after it had no gateway for the length of the deadline', () => {
     const { fleet, began } = begin(canary);
-    fleet.well(0);
-    fleet.gateways.splice(1, 1);
+    fleet.well(0).remove(1);
     reconcileAt(fleet, began + MINUTE);
     reconcileAt(fleet, began + MINUTE + DEADLINE - 1);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Progressing', 1]);
@@ -127,8 +126,7 @@ suite('to the exact millisecond,', () => {
   test('a renamed wave waits for its gateways until the deadline', () => {
     const { fleet } = begin(canary);
     const pilot = { wavesHash: 'other', spec: { waves: [{ name: 'pilot' }] } };
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
-    fleet.look('B', pilot);
+    fleet.changeAll({ fits: [false] }).look('B', pilot);
     const edited = fleet.now;
     reconcileAt(fleet, edited + DEADLINE - 1, pilot);
     assert.deepEqual([fleet.rollout.wave, fleet.wakeInMs], ['pilot', 1]);
@@ -191,14 +189,9 @@ suite('a wave of a healthy fleet', () => {
 
   test('fails at one failure more than allowed, and lists failures in their order', () => {
     const fleet = new Fleet({ ...canary, maxFailures: 1 }, [[true], [true], [true], [true]]).look();
-    const fail = (index: number) => {
-      fleet.fail(index);
-    };
-    fail(2);
-    fleet.look();
+    fleet.fail(2).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', ['g2']]);
-    for (const index of [0, 1, 3]) fail(index);
-    fleet.look();
+    fleet.report([0, 1, 3], 'failed').look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Stopped', ['g2', 'g0']]);
     assert.deepEqual(fleet.rollout.givenUp, ['B r']);
   });

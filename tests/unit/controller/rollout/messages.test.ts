@@ -148,8 +148,7 @@ const readings: Record<string, Reading> = {
   },
   'the gateways of the last wave are gone': {
     fleet: () => {
-      const fleet = begin(canary, two).well(0);
-      fleet.gateways.splice(1, 1);
+      const fleet = begin(canary, two).well(0).remove(1);
       return fleet.look(B);
     },
     summary: 'rest 0/0',
@@ -166,8 +165,9 @@ const readings: Record<string, Reading> = {
   },
   'one that may fail has failed, and the other one is gone': {
     fleet: () => {
-      const fleet = begin({ ...canary, maxFailures: 1 }, three).fail(0);
-      fleet.gateways.splice(1, 1);
+      const fleet = begin({ ...canary, maxFailures: 1 }, three)
+        .fail(0)
+        .remove(1);
       return fleet.look(B);
     },
     summary: 'canary 0/1',

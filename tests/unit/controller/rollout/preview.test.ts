@@ -8,10 +8,10 @@ const PREVIEW = { previewMs: 30_000 };
 
 /** A fleet whose agents know previews, with a new commit whose preview has begun. */
 function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
-  const fleet = new Fleet(spec, fits);
-  fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, previews: true }));
-  fleet.more = { ...PREVIEW, ...more };
-  fleet.look();
+  const fleet = new Fleet(spec, fits)
+    .changeAll({ previews: true })
+    .set({ ...PREVIEW, ...more })
+    .look();
   return fleet;
 }
 
@@ -26,8 +26,7 @@ function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): v
 
 /** A canary wave of two gateways, of which the first one isn't ready, and another gateway. Commit A is complete. */
 function withUnready(): Fleet {
-  const fleet = new Fleet(canary, three).preview('A', [0, 1, 2]).blink(0);
-  fleet.more = PREVIEW;
+  const fleet = new Fleet(canary, three).preview('A', [0, 1, 2]).blink(0).set(PREVIEW);
   fleet.pass(1).look();
   return fleet;
 }
@@ -72,9 +71,7 @@ suite('before the first wave', () => {
 
   test('a preview that cannot begin yet waits for its time, although no gateway is ready', () => {
     const fleet = begin(canary, two);
-    for (const commit of ['B', 'C']) {
-      fleet.preview(commit, [0, 1], { failure: 'broken' }).look(commit).look(commit);
-    }
+    for (const commit of ['B', 'C']) fleet.preview(commit, [0, 1], { failure: 'broken' }).look(commit).look(commit);
     for (const index of [0, 1]) fleet.blink(index);
     fleet.look('D');
     assert.equal(phaseOf(fleet), 'Previewing canary D A');
@@ -86,8 +83,7 @@ suite('before the first wave', () => {
 
   test('a preview counts changes by the waves that are chosen when the rollout begins', () => {
     const fleet = begin({ waves: [{ name: 'half', gateways: '50%' }] }, [[true], [true], [true], [true]], shut);
-    fleet.gateways.shift();
-    fleet.preview('B', [1], {}).look();
+    fleet.remove(0).preview('B', [1], {}).look();
     assert.deepEqual(fleet.rollout.preview?.changedWaves, ['rest']);
     fleet.look('B', PREVIEW);
     assert.equal(fleet.rollout.phase, 'Previewing');
@@ -97,8 +93,7 @@ suite('before the first wave', () => {
   test('previews can be off, and a fleet of old agents is not delayed by the one before', () => {
     const fleet = begin(canary, two, { previewMs: 0 });
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview], ['Progressing', undefined]);
-    const old = new Fleet(canary, two);
-    old.more = PREVIEW;
+    const old = new Fleet(canary, two).set(PREVIEW);
     for (const commit of 'BCD') {
       old.look(commit);
       assert.equal(phaseOf(old), `Progressing canary ${commit} A`);
@@ -129,8 +124,7 @@ suite('before the first wave', () => {
     fleet.well(1);
     fleet.preview('C', [0, 1, 2], {}).preview('C', [1], { failure: 'check' }).look('C');
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Stopped canary C A', []]);
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: undefined }));
-    fleet.pass(2).look('D');
+    fleet.changeAll({ report: undefined }).pass(2).look('D');
     fleet.pass(1).look('D');
     assert.equal(phaseOf(fleet), 'Progressing canary D A');
     fleet.well(0).look('E');
@@ -234,8 +228,7 @@ suite('a commit that changes nothing', () => {
   test('waits for the approval while the gateway of a wave that it changes is gone', () => {
     const fleet = begin(gated, three).preview('B', [0], {}).preview('B', [1, 2]).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
-    fleet.gateways.shift();
-    fleet.look();
+    fleet.remove(0).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     // If no replacement appears, the others get it after the approval and the deadline.
     const approved = { ...PREVIEW, approved: 'B/r' };
@@ -246,8 +239,10 @@ suite('a commit that changes nothing', () => {
   });
 
   test('for all ready gateways is not complete if an unready one reports a change', () => {
-    const fleet = new Fleet(gated, three).preview('A', [0, 1, 2]).blink(0);
-    fleet.more = { ...PREVIEW, ...shut };
+    const fleet = new Fleet(gated, three)
+      .preview('A', [0, 1, 2])
+      .blink(0)
+      .set({ ...PREVIEW, ...shut });
     fleet.pass(1).look();
     fleet.preview('B', [0], { files: 7 }).preview('B', [1, 2]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
@@ -302,8 +297,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
   function beginPaused(spec: RolloutSpec, paused: number[], more = {}): Fleet {
     const fleet = new Fleet(spec, fits).preview('A', [0, 1, 2]);
     rest(fleet, true, ...paused);
-    fleet.more = { ...PREVIEW, ...more };
-    fleet.look();
+    fleet.set({ ...PREVIEW, ...more }).look();
     fleet.preview(
       'B',
       [0, 1, 2].filter((index) => !paused.includes(index)),
@@ -320,11 +314,9 @@ suite('a commit that can only change paused gateways of a wave', () => {
       report(fleet, 1);
       fleet.look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
-      fleet.more = PREVIEW;
-      fleet.look();
+      fleet.set(PREVIEW).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
-      fleet.more = { ...PREVIEW, ...approved };
-      fleet.look();
+      fleet.set({ ...PREVIEW, ...approved }).look();
       assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
       fleet.well(0).look();
       assert.equal(phaseOf(fleet), 'Soaking canary B A');
@@ -336,8 +328,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', soak: '10m' }, { name: 'last' }] };
     const fleet = beginPaused(spec, [0, 1], shut).preview('B', [0, 1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
-    fleet.more = PREVIEW;
-    fleet.pass(60).look();
+    fleet.set(PREVIEW).pass(60).look();
     fleet.pass(60).look();
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', []]);
     assert.match(fleet.message, /all of its gateways are paused or in a dry run, so .* can't be verified/);
@@ -370,13 +361,11 @@ suite('a commit that can only change paused gateways of a wave', () => {
       const fleet = new Fleet(spec, [...fits.slice(0, 2), [true, true], [false, true], [false, true]]);
       fleet.preview('A', [0, 1, 2, 3, 4]);
       rest(fleet, true, 1, 2);
-      fleet.more = PREVIEW;
-      fleet.look();
+      fleet.set(PREVIEW).look();
       fleet.preview('B', [0]).preview('B', [1, 2, 3, 4], {}).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
       if (isResumed) rest(fleet, false, 1, 2);
-      fleet.more = { ...PREVIEW, ...approved };
-      fleet.look();
+      fleet.set({ ...PREVIEW, ...approved }).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
       if (isResumed) continue;
       fleet.well(0).look();
@@ -389,8 +378,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
     fleet.preview('A', [0, 1, 2, 3]);
     rest(fleet, true, 1);
-    fleet.more = PREVIEW;
-    fleet.look();
+    fleet.set(PREVIEW).look();
     fleet.preview('B', [0, 1], {}).preview('B', [2, 3]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.total], ['Progressing canary B A', 1]);
     fleet.well(0).look();
@@ -418,13 +406,9 @@ suite('the first wave with changes', () => {
 
   test('lets one gateway go first even if the reports of unchanged ones disappear', () => {
     const isOne = (fleet: Fleet) => assert.equal(fleet.rollout.admission[1]?.admitted, '11');
-    const evicted = untried();
-    evicted.gateways.shift();
-    evicted.look();
+    const evicted = untried().remove(0).look();
     isOne(evicted);
-    const off = untried();
-    off.more = { previewMs: 0 };
-    off.look();
+    const off = untried().set({ previewMs: 0 }).look();
     isOne(off);
     const withdrawn = untried({ waves: [{ name: 'canary', approval: true }] })
       .well(0)
@@ -464,8 +448,7 @@ suite('the first wave with changes', () => {
 
   test('waits for the deadline if its changed gateways are gone, because the commit may be the reason', () => {
     const fleet = begin(canary, three).preview('B', [1]).preview('B', [0, 2], {}).look();
-    fleet.gateways.shift();
-    fleet.look();
+    fleet.remove(0).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], ['canary', 'Gateways']);
     fleet.pass(14).look();
     assert.equal(fleet.rollout.wave, 'canary');
@@ -499,9 +482,10 @@ suite('the first wave with changes', () => {
     fleet.preview('B', [1]).preview('B', [0, 2], {}).look();
     fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    fleet.gateways.shift();
-    fleet.more = { ...fleet.more, approved: 'B/r' };
-    fleet.look();
+    fleet
+      .remove(0)
+      .set({ ...fleet.more, approved: 'B/r' })
+      .look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
     fleet.pass(15).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing all B A', undefined]);
@@ -527,13 +511,14 @@ suite('a commit that cannot be delivered', () => {
     assert.equal(summary, 'stopped by the preview');
     assert.match(message ?? '', /^commit B can't be delivered: .*previewFailures: Ignore, .*retry-rollout: B$/);
     assert.deepEqual(fleet.letIn, []);
-    fleet.more = { ...PREVIEW, retry: 'B' };
-    fleet.pass(1).look();
+    fleet
+      .set({ ...PREVIEW, retry: 'B' })
+      .pass(1)
+      .look();
     // The agents forget what the status no longer names, and only then it names it again.
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], ['Previewing canary B A', undefined]);
     assert.equal(fleet.rollout.message, 'waiting for g0 and g2 to start another preview of commit B');
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
-    fleet.look();
+    fleet.changeAll({ preview: undefined }).look();
     assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.preview?.reported], ['B', 0]);
     fleet.preview('B', [0, 1, 2, 3], {}).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
@@ -541,8 +526,10 @@ suite('a commit that cannot be delivered', () => {
 
   test('stops again if it is tried again, and an agent keeps its preview for longer than one takes', () => {
     const fleet = begin(canary, two).preview('B', [0, 1], broken).look();
-    fleet.more = { ...PREVIEW, retry: 'B' };
-    fleet.pass(1).look();
+    fleet
+      .set({ ...PREVIEW, retry: 'B' })
+      .pass(1)
+      .look();
     fleet.preview('B', [0], {}).look();
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 29_000]);
     fleet.now += 28_000;
@@ -587,9 +574,11 @@ suite('a commit that cannot be delivered', () => {
     spec.previewFailures = 'Ignore';
     fleet.look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
-    fleet.more = { ...PREVIEW, retry: 'B' };
-    fleet.pass(1).look();
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, preview: undefined }));
+    fleet
+      .set({ ...PREVIEW, retry: 'B' })
+      .pass(1)
+      .look();
+    fleet.changeAll({ preview: undefined });
     fleet.look().preview('B', [0, 1], broken).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
@@ -627,8 +616,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
     fleet.fail(0).look();
     assert.equal(phaseOf(failing(fleet, shut)), 'RollingBack B A');
     const back = { rollout: fleet.rollout.number, commit: 'A', revision: 'r', state: 'healthy' as const };
-    fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, report: back }));
-    fleet.look('C', { ...PREVIEW, ...shut });
+    fleet.changeAll({ report: back }).look('C', { ...PREVIEW, ...shut });
     assert.equal(phaseOf(fleet), 'Stopped canary C A');
   });
 

@@ -81,11 +81,9 @@ suite('in an unlucky fleet,', () => {
       { name: 'canary', gateways: 1 },
       { name: 'all', approval: true },
     ];
-    const fleet = new Fleet({ waves }, fitting('11', '11', '11'));
-    fleet.look().well(0).look();
+    const fleet = new Fleet({ waves }, fitting('11', '11', '11')).look().well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    fleet.gateways.shift();
-    fleet.look();
+    fleet.remove(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.look('B', { approved: 'B/r' });
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waiting for g1')], ['canary', true]);

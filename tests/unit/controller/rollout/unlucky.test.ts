@@ -70,9 +70,7 @@ suite('after a clock was set back', () => {
     [
       'while a wave waits for a gateway',
       () => {
-        const fleet = new Fleet(canary, two).look();
-        fleet.gateways.splice(0, 1);
-        fleet.look();
+        const fleet = new Fleet(canary, two).look().remove(0).look();
         return fleet;
       },
     ],
