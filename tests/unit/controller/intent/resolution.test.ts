@@ -226,34 +226,22 @@ suite('the followed commit', () => {
     winner: { field: 'spec.git.ref', target: { ref: 'main', source: 'Spec' }, at: Number.NEGATIVE_INFINITY },
     resolved,
   };
-  const pending = { ...request, outcome: 'Pending' };
 
   test('is that of the last response while the server is unavailable', () => {
+    const answer = (cause: typeof error | typeof denied, lastGood?: typeof refs): QueryResult => ({
+      kind: 'error',
+      error: cause,
+      lastGood,
+      retryAfterMs: 5_000,
+    });
     const failure = { kind: 'failed', retryAfterMs: 5_000, requeryInMs: undefined };
-    const why = { reason: 'GitUnreachable', message: 'the host is unreachable', transient: true };
-    const echo = { lastRequest: { ...pending, message: 'the host is unreachable' } };
-    assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: refs, retryAfterMs: 5_000 }), {
-      ...failure,
-      ...why,
-      echo,
-      isJudged: true,
-      known,
-    });
-    assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: undefined, retryAfterMs: 5_000 }), {
-      ...failure,
-      ...why,
-      echo,
-      isJudged: false,
-      known: undefined,
-    });
-    const refusal = { reason: 'AuthenticationFailed', message: 'the host refuses', transient: false };
-    assert.deepEqual(resolveFor({}, { kind: 'error', error: denied, lastGood: refs, retryAfterMs: 5_000 }), {
-      ...failure,
-      ...refusal,
-      echo: {},
-      isJudged: false,
-      known: undefined,
-    });
+    const unreachable = { ...failure, reason: 'GitUnreachable', message: 'the host is unreachable', transient: true };
+    const echo = { lastRequest: { ...request, outcome: 'Pending', message: 'the host is unreachable' } };
+    const unknown = { isJudged: false, known: undefined };
+    assert.deepEqual(resolveFor({ request }, answer(error, refs)), { ...unreachable, echo, isJudged: true, known });
+    assert.deepEqual(resolveFor({ request }, answer(error)), { ...unreachable, echo, ...unknown });
+    const refusal = { ...failure, reason: 'AuthenticationFailed', message: 'the host refuses', transient: false };
+    assert.deepEqual(resolveFor({}, answer(denied, refs)), { ...refusal, echo: {}, ...unknown });
   });
 });
 

@@ -511,13 +511,4 @@ suite('the result of a rollout', () => {
     const begun = next(complete({ rollout }), { rollout });
     assert.ok(begun.wakeInMs !== undefined && begun.wakeInMs > 0 && begun.wakeInMs <= 900_000, `${begun.wakeInMs}`);
   });
-
-  test('keeps a revision of the spec that is newer than both', () => {
-    const begun = next(complete({ rollout: { waves } }), { rollout: { waves } }).fields;
-    const { revision } =
-      next(complete({ rollout: { waves } }), { rollout: { waves }, destination: 'x' }).fields.rollout ?? {};
-    assert.notEqual(begun.rollout?.nextRevision, undefined);
-    const edited = next(begun, { rollout: { waves }, destination: 'x' }).fields.rollout;
-    assert.ok(edited?.nextRevision && edited.nextRevision !== revision);
-  });
 });

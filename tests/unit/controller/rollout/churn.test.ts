@@ -10,9 +10,7 @@ test("a new gateway whose clock is ahead of the controller's doesn't end the ste
   const fleet = new Fleet(canary, three).remove(1).look().well(0);
   const ahead = fleet.now + 6_000;
   const report = { rollout: fleet.rollout.number, commit: undefined, revision: undefined, state: 'busy' as const };
-  const newcomer = { name: 'n', key: '105', fits: [true], createdAt: ahead, notReadySince: ahead, report };
-  fleet.gateways.push({ ...newcomer, isResting: false, isOutdated: false });
-  fleet.look();
+  fleet.join(0, { name: 'n', key: '105', createdAt: ahead, notReadySince: ahead, report }).look();
   assert.ok(['canary', 'rest'].includes(fleet.rollout.wave ?? ''));
 });
 
@@ -45,9 +43,10 @@ suite('maxConcurrent', () => {
   test('releases the place of a late gateway that hangs after the deadline, and names it until then', () => {
     const fleet = new Fleet(one, [[true], [true]]).look();
     fleet.well(0);
-    const hangs = { name: 'm', key: '105', fits: [true], createdAt: fleet.now + 500, report: undefined };
-    fleet.gateways.push({ ...hangs, notReadySince: undefined, isResting: false, isOutdated: false });
-    fleet.look().look();
+    fleet
+      .join(0, { name: 'm', key: '105', createdAt: fleet.now + 500, report: undefined })
+      .look()
+      .look();
     assert.deepEqual(fleet.letIn.sort(), ['g0', 'm']);
     assert.match(fleet.message, /waiting for m in wave all since/);
     assert.ok((fleet.wakeInMs ?? Number.POSITIVE_INFINITY) <= DEADLINE);
