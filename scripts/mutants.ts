@@ -20,6 +20,8 @@ const { values } = parseArgs({
     tests: { type: 'string' },
     sample: { type: 'string', default: '160' },
     seed: { type: 'string', default: '1' },
+    /** TEST_DEPTH, by default that of `npm test`. */
+    depth: { type: 'string', default: 'quick' },
     /** Commit with earlier tests: it is an error if they notice a change that the present ones don't. */
     before: { type: 'string' },
     /** File for the names of the tests. */
@@ -28,7 +30,7 @@ const { values } = parseArgs({
 });
 if (!values.mutate || !values.tests) {
   console.error(
-    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--seed N] [--before COMMIT] [--which FILE]',
+    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--depth quick|full] [--before COMMIT] [--which FILE]',
   );
   process.exit(2);
 }
@@ -82,7 +84,8 @@ class Sandbox {
 
   /** Runs each test file without a change, to find out which changes it reaches. */
   async survey(glob: string): Promise<void> {
-    const files = await this.#filesOf(glob);
+    const all = await this.#filesOf(glob);
+    const files = values.depth === 'quick' ? all.filter((file) => !file.endsWith('.full.test.ts')) : all;
     await inParallel(files, async (file) => {
       const started = performance.now();
       const reached = this.#at(`reached-${files.indexOf(file)}.json`);
@@ -125,7 +128,7 @@ class Sandbox {
 
   async #run(files: string[], env: NodeJS.ProcessEnv, options: string[], limit = ['600']): Promise<number> {
     const command = [...limit, process.execPath, ...runOptions, ...options, ...files];
-    const environment = { ...process.env, TEST_DEPTH: 'full', TEST_SEED: '1', ...env };
+    const environment = { ...process.env, TEST_DEPTH: values.depth, TEST_SEED: '1', ...env };
     return await runCommand('timeout', command, { cwd: this.#directory, env: environment }).then(
       () => 0,
       () => 1,
