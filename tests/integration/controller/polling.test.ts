@@ -5,7 +5,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -35,18 +35,6 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     const isResolved = ({ status }: GatewaySync) => status?.lastSyncCommit === healthy.commit;
     // Queries time out after 20 s, so in sequence they would take two minutes.
     await untilGatewaySync(address, 'resolved', isResolved, 60_000);
-  });
-
-  test('fails a query after spec.git.timeout', slow, async (t) => {
-    const { server, repository } = await startHost(t);
-    server.fault = { hang: true };
-    const address = { namespace: await createNamespace(t), name: 'app' };
-    await applyGatewaySync(address, { repo: repository.url, timeout: '5s' });
-    await startController(t, address.namespace);
-    const isTimedOut = (resource: GatewaySync) => condition(resource, 'RefResolved')?.reason === 'GitTimeout';
-    await until(() => server.requests.length > 0, { describe: 'the query to be in progress' });
-    // Without that field, it would take 20 s.
-    await untilGatewaySync(address, 'timed out', isTimedOut, 15_000);
   });
 
   test('keeps no agent from its permissions, and no gateway from the status', slow, async (t) => {

@@ -3,12 +3,10 @@ import { suite, type TestContext, test } from 'node:test';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController, startControllerProcess } from '../../support/start-controller.ts';
 import { type ForwardProxy, startProxy } from '../../support/start-proxy.ts';
-import { createPod, sidecarOf, startInjection } from './injection-world.ts';
 
 interface World {
   proxy: ForwardProxy;
@@ -96,21 +94,6 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
     assert.deepEqual(
       proxy.requests.filter((line) => line.includes('127.0.0.1')),
       [],
-    );
-  });
-
-  test('passes its address on to agents', slow, async (t) => {
-    const { namespace } = await startInjection(t, {
-      environment: { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '10.0.0.0/8' },
-    });
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
-    const { env } = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));
-    assert.deepEqual(
-      env.filter(({ name }) => name.endsWith('_proxy')),
-      [
-        { name: 'https_proxy', value: 'http://proxy.example:3128' },
-        { name: 'no_proxy', value: '10.0.0.0/8' },
-      ],
     );
   });
 });

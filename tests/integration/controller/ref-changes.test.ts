@@ -65,13 +65,6 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
     await untilCommit(address, second);
   });
 
-  test('is followed when a branch is rewritten', async (t) => {
-    const { repository, address } = await arrange(t);
-    const rewritten = await repository.forcePush({ files: { 'config/a': 'other' } });
-    await push(address, 'main');
-    await untilCommit(address, rewritten);
-  });
-
   test('keeps the last good commit when it is deleted, reports that, and is Ready when it is back', async (t) => {
     const { repository, address, first } = await arrange(t);
     await repository.deleteRef('refs/heads/main');
@@ -111,20 +104,6 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
     const back = await untilGatewaySync(address, 'back', ({ status }) => status?.lastSyncCommit === second);
     assert.equal(condition(back, 'Ready')?.status, 'True');
   });
-
-  test('is missing in an empty repository, until there is a commit', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('empty');
-    const address = newAddress();
-    await applyGatewaySync(address, { repo: repository.url }, { polling: { enabled: true, interval: '5s' } });
-    await untilGatewaySync(
-      address,
-      'no ref',
-      (resource) => condition(resource, 'RefResolved')?.reason === 'RefNotFound',
-    );
-    const first = await repository.commit({ files: { 'config/a': '1' } });
-    await untilCommit(address, first);
-  });
 });
 
 suite('a git server that is unavailable', { concurrency: 4 }, () => {
@@ -144,23 +123,6 @@ suite('a git server that is unavailable', { concurrency: 4 }, () => {
     server.fault = undefined;
     await untilGatewaySync(address, 'applied', ({ status }) => status?.lastRequest?.outcome === 'Applied');
     await untilCommit(address, second);
-  });
-
-  test('shows as a query in progress if it hangs', slow, async (t) => {
-    const { server, address } = await arrangeAlone(t);
-    const seen = Promise.withResolvers<void>();
-    server.fault = { delay: seen.promise };
-    await push(address, 'main');
-    const slow = await untilGatewaySync(
-      address,
-      'resolving',
-      ({ status }) => status?.refResolutionStatus === 'Resolving',
-    );
-    assert.equal(condition(slow, 'Ready')?.status, 'Unknown');
-    assert.equal(condition(slow, 'RefResolved')?.status, 'True');
-    server.fault = undefined;
-    seen.resolve();
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastPush?.outcome === 'Applied');
   });
 });
 

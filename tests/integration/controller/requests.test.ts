@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { readEvents } from '../../support/events.ts';
 import {
@@ -90,20 +90,6 @@ suite('a sync request', { concurrency: 4 }, () => {
     });
   });
 
-  test('from a user needs only one annotation', async (t) => {
-    const { address, commits } = await arrange(t);
-    await kubectl(
-      'annotate',
-      'gsync',
-      address.name,
-      '--namespace',
-      address.namespace,
-      `${REQUEST_ANNOTATIONS.requestedRef}=v1`,
-    );
-    const { status } = await untilCommit(address, commits.v1);
-    assert.deepEqual(status?.lastRequest, { ref: 'v1', outcome: 'Applied' });
-  });
-
   test('is followed until spec.git.ref is edited', async (t) => {
     const { address, commits, repository } = await arrange(t);
     await request(address, 'v1', { id: 'one' });
@@ -113,17 +99,6 @@ suite('a sync request', { concurrency: 4 }, () => {
     assert.deepEqual(status?.target, { ref: 'develop', source: 'Spec' });
     assert.equal(status?.lastRequest?.outcome, 'Superseded');
     assert.match(status?.lastRequest?.message ?? '', /spec\.git\.ref was edited/);
-  });
-
-  test("keeps the last good commit if it can't be resolved", async (t) => {
-    const { address, commits } = await arrange(t);
-    await request(address, 'v9', { id: 'lost', at: new Date(Date.now() - 60_000) });
-    const resource = await untilOutcome(address, 'lost', 'Failed');
-    assert.equal(resource.status?.lastSyncCommit, commits.main);
-    assert.deepEqual(resource.status?.target, { ref: 'main', source: 'Spec' });
-    assert.match(resource.status?.lastRequest?.message ?? '', /no ref v9/);
-    assert.equal(condition(resource, 'RefResolved')?.status, 'True');
-    assert.equal(condition(resource, 'Ready')?.status, 'True');
   });
 
   test('for a commit of a fork is ignored', async (t) => {
@@ -141,41 +116,6 @@ suite('a sync request', { concurrency: 4 }, () => {
     }
   });
 
-  test('is superseded by a simultaneous edit if it is older, and wins if it is newer', async (t) => {
-    const { address, repository, commits } = await arrange(t);
-    const edited = (ref: string, id: string, at: Date) => ({
-      ...(gatewaySync(address, { repo: repository.url, ref }) as { metadata: object }),
-      metadata: {
-        ...address,
-        annotations: {
-          [REQUEST_ANNOTATIONS.requestedRef]: 'v1',
-          [REQUEST_ANNOTATIONS.requestedAt]: at.toISOString(),
-          [REQUEST_ANNOTATIONS.requestId]: id,
-        },
-      },
-    });
-    // replace, not apply: an applied annotation counts as part of a manifest
-    const replace = async (object: object) => {
-      const { metadata: current } = JSON.parse(
-        await kubectl('get', 'gsync', address.name, '-n', address.namespace, '-o', 'json'),
-      );
-      const { metadata, ...rest } = object as { metadata: object };
-      await (await connectCluster()).kubectlWith(
-        { ...rest, metadata: { ...metadata, resourceVersion: current.resourceVersion } },
-        'replace',
-        '--filename',
-        '-',
-      );
-    };
-    await replace(edited('develop', 'old', new Date(Date.now() - 60_000)));
-    const superseded = await untilOutcome(address, 'old', 'Superseded');
-    assert.equal(superseded.status?.lastSyncCommit, commits.develop);
-    await replace(edited('main', 'new', new Date(Date.now() + 60_000)));
-    const applied = await untilOutcome(address, 'new', 'Applied');
-    assert.equal(applied.status?.lastSyncCommit, commits.v1);
-    assert.equal(applied.status?.observedRef, 'main');
-  });
-
   test('that was committed in a manifest by mistake is ignored', async (t) => {
     const { address, repository, commits } = await arrange(t);
     const manifest = gatewaySync(address, { repo: repository.url }) as { metadata: object };
@@ -184,22 +124,6 @@ suite('a sync request', { concurrency: 4 }, () => {
     const { status } = await untilOutcome(address, 'kept', 'Ignored');
     assert.equal(status?.lastSyncCommit, commits.main);
     assert.match(status?.lastRequest?.message ?? '', /applied from a manifest/);
-  });
-
-  test('that a backup restores with its resource is ignored', async (t) => {
-    const { address, commits } = await arrange(t);
-    await request(address, 'v1', { id: 'old', at: new Date(Date.now() - 60_000) });
-    const before = await untilOutcome(address, 'old', 'Applied');
-    assert.equal(before.status?.lastSyncCommit, commits.v1);
-    await kubectl('delete', 'gsync', address.name, '--namespace', address.namespace);
-    const { apiVersion, kind, spec, metadata } = before;
-    const backup = { apiVersion, kind, spec, metadata: { ...address, annotations: metadata.annotations } };
-    await (await connectCluster()).kubectlWith(backup, 'create', '--filename', '-');
-    // It is ignored even before the git server has responded.
-    const { status } = await untilCommit(address, commits.main);
-    assert.deepEqual([status?.lastRequest?.id, status?.lastRequest?.outcome], ['old', 'Ignored']);
-    assert.match(status?.lastRequest?.message ?? '', /older than this resource/);
-    assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
   });
 
   test('waits while the resource is paused, and is handled after that', async (t) => {
@@ -305,22 +229,6 @@ suite('a push from a webhook', { concurrency: 4 }, () => {
     const { status } = await untilCommit(address, commit);
     assert.equal(status?.lastPush?.outcome, 'Applied');
     assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
-  });
-
-  test('to another branch changes nothing, but queries the tracked ref again', async (t) => {
-    const { address, repository } = await arrange(t);
-    const commit = await repository.commit({ files: { 'config/a': '3' } });
-    await push(address, 'develop');
-    const { status } = await untilCommit(address, commit);
-    assert.equal(status?.lastPush?.outcome, 'Ignored');
-    assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
-  });
-
-  test('to a branch in allowedRefs is followed', async (t) => {
-    const { address, commits } = await arrange(t, { webhook: { allowedRefs: ['refs/heads/dev*'] } });
-    await push(address, 'develop');
-    const { status } = await untilCommit(address, commits.develop);
-    assert.deepEqual(status?.target, { ref: 'refs/heads/develop', source: 'Push' });
   });
 });
 

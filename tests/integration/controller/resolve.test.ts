@@ -215,29 +215,6 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
     assert.equal(status?.lastSyncCommit, commit);
   });
 
-  test('an invalid profile, although the commit is resolved', async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('any');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
-    const address = newAddress();
-    const patches = [{ file: '../other.json', set: { port: '8043' } }];
-    const mappings = [
-      { source: 'sites/{{ .Vars.site }}', destination: 'config' },
-      { source: 'config', destination: 'config', patches },
-    ];
-    const sync = { profiles: { default: { mappings } } };
-    await applyGatewaySync(address, { repo: repository.url }, { sync });
-    const gatewaySync = await resolved(address.name, address.namespace);
-    assert.equal(gatewaySync.status?.lastSyncCommit, commit);
-    assert.equal(condition(gatewaySync, 'ProfilesValid')?.reason, 'InvalidProfile');
-    for (const type of ['ProfilesValid', 'Ready', 'Stalled'] as const) {
-      const words = condition(gatewaySync, type)?.message ?? '';
-      assert.match(words, /profiles\.default\.mappings\[0\]\.source: .*add it to vars/);
-      assert.match(words, /profiles\.default\.mappings\[1\]\.patches\[0\]\.file: .*must not leave its root/);
-    }
-    assert.equal(condition(gatewaySync, 'Ready')?.status, 'False');
-  });
-
   test('a loopback repository, unless that is allowed', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('local');

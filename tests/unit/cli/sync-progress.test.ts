@@ -51,7 +51,6 @@ const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false, from
 suite('the progress of a request', () => {
   const follower = (status: GatewaySyncStatus, from = 'hub') => gatewaySync(status, { from });
   const unsuitable = { ...ready('False', 'from').conditions[0], type: 'WebhookSource' } as Condition;
-  const synced = { ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } };
   const hub = hubOf();
   const waiting = 'waiting for the controller';
   const rows: [string, GatewaySync, kind: string, fact: RegExp | string, { by?: Asked; hub?: GatewaySync }?][] = [
@@ -81,14 +80,6 @@ suite('the progress of a request', () => {
     ['its hub was removed later', gatewaySync({ observedWebhookFromTime: LATER }), 'failed', /sync plant --ref v2/],
     ['its hub was removed before', gatewaySync({ observedWebhookFromTime: asked.at }), 'waiting', waiting],
     ["the controller hasn't seen that its hub was removed", gatewaySync(follows(LATER)), 'waiting', waiting],
-    [
-      'an older request is for a ref that a shell would interpret',
-      follower(follows(LATER)),
-      'failed',
-      /sync hub --ref 'f\$\(id\);x' /,
-      { by: { ...asked, ref: 'f$(id);x' }, hub },
-    ],
-    ['the request is newer than spec.webhook.from', follower(follows(asked.at)), 'waiting', waiting, { hub }],
     ["the controller hasn't seen the present hub", follower(follows(LATER), 'other'), 'waiting', waiting, { hub }],
     [
       'it was handled before spec.webhook.from was edited',
@@ -106,13 +97,6 @@ suite('the progress of a request', () => {
     ],
     ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /the git server: why/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /^v2 .*\(Ignored\): why/],
-    [
-      "a ref that isn't allowed was only refreshed",
-      gatewaySync({ ...request('Ignored'), ...synced }),
-      'done',
-      /^v2 is c0ffee11/,
-      { by: { ...asked, isRefresh: true } },
-    ],
     ['another request for its hub replaced it', follower({}), 'failed', /newer .* v3/, { hub: hubOf({ id: '2' }) }],
     ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /newer .* v3/],
     ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /^paused/],
@@ -196,11 +180,6 @@ suite('the progress of a request', () => {
     const back = { ...request('Applied'), ...ready('True', ''), rollout: again };
     assert.equal(judgeProgress(gatewaySync(back), asked).kind, 'done');
   });
-
-  test('contains the followed ref if the request was ignored', () => {
-    const status = { ...request('Ignored'), ...ready('True', ''), target: { ref: 'main', source: 'Spec' as const } };
-    assert.match(judgeProgress(gatewaySync(status), { ...asked, isRefresh: true }).says, /^main is c0ffee11/);
-  });
 });
 
 suite('the gateways of a request', () => {
@@ -249,10 +228,6 @@ suite('the gateways of a request', () => {
       { name: 'canary', mark: 'done' },
       { name: 'rest', mark: 'underWay' },
     ]);
-  });
-
-  test('are drawn as one complete bar if there are none', () => {
-    assert.deepEqual(barsIn(resourceView(gatewaySync({}), {})), [{ name: 'all', mark: 'done', gateways: [] }]);
   });
 
   test('are counted when the request is done', () => {
