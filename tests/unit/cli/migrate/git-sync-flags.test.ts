@@ -47,12 +47,6 @@ suite('kubectl stoker migrate', () => {
     test(`knows the git-sync flag ${flag}`, () => {
       assert.doesNotMatch(notesOf({ args: [REPO, '--period=1m', flag] }), /does not know|does not have|no option/);
     });
-
-  test('knows the environment variables of newer git-sync flags', () => {
-    const variables = ['GITSYNC_INIT_PERIOD', 'GITSYNC_INIT_MAX_FAILURES', 'GITSYNC_FILTER'];
-    const env = variables.map((name) => ({ name, value: '5' }));
-    assert.doesNotMatch(notesOf({ args: [REPO], env }), /does not know|does not have/);
-  });
 });
 
 suite('the notes of kubectl stoker migrate', () => {
@@ -73,12 +67,6 @@ suite('the notes of kubectl stoker migrate', () => {
     const notes = notesOf({ args: [REPO], env: variables.map((name) => ({ name, value: '1' })) });
     assert.match(notes, /^todo: GIT_SSL_NO_VERIFY, GIT_SSH_COMMAND, GIT_CONFIG_COUNT have no counterpart: /m);
     assert.match(notes, /^dropped: variables of the removed container: TZ$/m);
-  });
-
-  test("list options that an older git-sync doesn't have", () => {
-    const env = [{ name: 'GITSYNC_REF', value: 'x' }];
-    const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
-    assert.match(notesOf({ ...old, args: [REPO], env }), /^dropped: not supported by git-sync v3: GITSYNC_REF$/m);
   });
 });
 

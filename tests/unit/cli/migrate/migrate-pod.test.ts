@@ -39,14 +39,11 @@ suite('a gitRepo volume', () => {
   const volumes: [given: object, changes: object][] = [
     [{}, {}],
     [{ revision: 'origin/main' }, { git: { repo: repository, ref: 'main' } }],
-    [{ revision: '' }, {}],
     [{ revision: 'c0ffee1' }, { git: { repo: repository, ref: 'c0ffee1' }, notes: [cut, rights, modules] }],
     [{ revision: 'c0ffee' }, { git: { repo: repository, ref: 'c0ffee' } }],
     [{ directory: './a/b/' }, at('a/b')],
     [{ directory: '.' }, at('')],
-    [{ repository: 'https://git.test/me/site/' }, withRepo('https://git.test/me/site/')],
     [{ repository: 'https://git.test/me/site/.git/' }, withRepo('https://git.test/me/site/.git/')],
-    [{ repository: 'git@git.test:site.git' }, withRepo('git@git.test:site.git')],
     [{ repository: 'git@git.test:/srv/site.git' }, withRepo('ssh://git@git.test/srv/site.git')],
     [{ repository: 'https://bob@git.test/me/site.git' }, { notes: ['dropped', rights, modules] }],
     [{ repository: 'ssh://bob@git.test/me/site.git' }, withRepo('ssh://bob@git.test/me/site.git')],
@@ -61,9 +58,9 @@ suite('a gitRepo volume', () => {
     const whyOf = (given: object) => readVolume({ repository, ...given });
     for (const given of [{ directory: '../x' }, { repository: 'file:///x' }, { revision: 'a..b' }])
       assert.equal(whyOf(given)?.kind, 'stays', JSON.stringify(given));
-    for (const user of ['bob:pass', ':pass', `ghp_x`, 'github_pat_x', 'glpat-x', 'ATBBx', 'x'.repeat(30)])
+    for (const user of ['bob:pass', ':pass', `ghp_x`, 'ATBBx', 'x'.repeat(30)])
       assert.equal(whyOf({ repository: `https://${user}@git.test/x` })?.kind, 'refused', user);
-    for (const user of ['bob', 'x'.repeat(29), 'AT-home', 'ghost'])
+    for (const user of ['x'.repeat(29), 'AT-home', 'ghost'])
       assert.equal(whyOf({ repository: `https://${user}@git.test/x` })?.kind, 'source', user);
     assert.equal(readGitRepo({ name: 'v' }), undefined);
   });
@@ -72,8 +69,6 @@ suite('a gitRepo volume', () => {
 test('a GatewaySync is named after the last part of its repository, as a valid Kubernetes name', () => {
   const names: [repo: string, name: string][] = [
     ['https://git.test/a/Site.git', 'site'],
-    ['https://git.test/a/my_site//', 'my-site'],
-    ['git@git.test:site', 'site'],
     ['https://git.test/a/-x-', 'x'],
     ['https://git.test/a/é', 'site'],
     [`https://git.test/${'a'.repeat(49)}-b`, 'a'.repeat(49)],
@@ -89,9 +84,7 @@ test('a path is inside a directory if it is below it or the same', () => {
     ['a/', '/a/b', true],
     ['', '/a', true],
     ['/a', '/ab', false],
-    ['/a', '/', false],
     ['/a', '/a/..b', true],
-    ['/a', '/b', false],
   ] as const)
     assert.equal(isInside(directory, file), expected, `${file} in ${directory}`);
 });
@@ -135,7 +128,6 @@ suite('a k8s-sidecar container', () => {
   const sidecars: [env: Record<string, string>, changes: object][] = [
     [{}, {}],
     [{ METHOD: 'LIST' }, { isOneTime: true }],
-    [{ METHOD: 'WATCH' }, {}],
     [{ SCRIPT: '/run.sh' }, { notes: [...whole.notes, 'todo'] }],
     [{ ...url, REQ_METHOD: 'POST' }, { gateway }],
     [url, { gateway: { ...gateway, reload: { requests: [{ ...request, method: 'GET' }] } } }],
@@ -143,15 +135,8 @@ suite('a k8s-sidecar container', () => {
       { ...url, REQ_METHOD: 'POST', REQ_USERNAME: 'x', REQ_PASSWORD: 'y' },
       { gateway, notes: [...whole.notes, 'todo REQ_USERNAME REQ_PASSWORD spec.gateway.reload.requests'] },
     ],
-    [
-      { ...url, REQ_METHOD: 'POST', REQ_PASSWORD: 'y' },
-      { gateway, notes: [...whole.notes, 'todo REQ_PASSWORD spec.gateway.reload.requests'] },
-    ],
-    [{ REQ_PASSWORD: 'y' }, {}],
     [{ DEFAULT_FILE_MODE: '440' }, { mode: '0440' }],
-    [{ DEFAULT_FILE_MODE: '0755' }, { mode: '0755' }],
     [{ DEFAULT_FILE_MODE: '0o640' }, { mode: '0640' }],
-    [{ DEFAULT_FILE_MODE: '00640' }, { mode: '0640' }],
     [{ DEFAULT_FILE_MODE: '777' }, { notes: [...whole.notes, 'todo DEFAULT_FILE_MODE'] }],
     [{ SLEEP_TIME: '5', TZ: 'UTC' }, { notes: [...whole.notes, 'dropped SLEEP_TIME'] }],
   ];
@@ -252,14 +237,6 @@ suite('the pod of an application', () => {
       },
     ],
     [
-      'init containers that find no files yet',
-      { initContainers: [{ ...app, name: 'early' }] },
-      {
-        notes: ['same', 'todo'],
-        pod: { ...moved.pod, initContainers: [{ ...app, name: 'early' }] },
-      },
-    ],
-    [
       'a volume that outlives the pod',
       { volumes: [{ name: 'html', hostPath: {} }] },
       { notes: ['same', 'todo'], pod: { containers: [app], volumes: [{ name: 'html', hostPath: {} }] } },
@@ -271,14 +248,6 @@ suite('the pod of an application', () => {
         spec: spec({ source: 'public', destination: '.' }),
         notes: ['same', 'differs'],
         pod: { ...moved.pod, containers: [part('site.git/public')] },
-      },
-    ],
-    [
-      'files that the group can write',
-      { containers: [app, { ...sync, args: [...sync.args, '--group-write'] }] },
-      {
-        spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } },
-        notes: ['same', 'todo'],
       },
     ],
     [
@@ -414,18 +383,13 @@ suite('a manifest', () => {
   const wrong: [path: string, value: unknown][] = [
     ['metadata.annotations.a', 1],
     ['spec.containers', undefined],
-    ['spec.containers.0.name', 1],
-    ['spec.containers.0.args', 1],
     ['spec.containers.0.args.0', 1],
-    ['spec.containers.0.env.0.value', 1],
     ['spec.containers.0.env.0.valueFrom.secretKeyRef.key', undefined],
     ['spec.containers.0.volumeMounts.0.readOnly', 1],
     ['spec.containers.0.securityContext.runAsUser', 'x'],
-    ['spec.initContainers.0.name', 1],
     ['spec.ephemeralContainers.0.name', 1],
     ['spec.securityContext', 1],
     ['spec.volumes.0.secret.items.0.path', 1],
-    ['spec.volumes.0.configMap.items.0.key', 1],
     ['spec.volumes.1.projected.sources.0.secret.name', 1],
     ['spec.volumes.0.gitRepo.repository', 1],
   ];
@@ -471,40 +435,21 @@ suite('a manifest', () => {
   });
 
   test('loses all fields that only the cluster writes', () => {
-    const state = {
-      managedFields: [],
-      uid: 'u',
-      resourceVersion: '1',
-      generation: 2,
-      creationTimestamp: 't',
-      selfLink: '/',
-    };
+    const state = { managedFields: [], uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: 't' };
     const written = {
       'kubectl.kubernetes.io/last-applied-configuration': '{}',
       'deployment.kubernetes.io/revision': '3',
     };
-    const withoutState = (annotations: object) => {
-      const { metadata, ...rest } = pod();
-      const object = { ...rest, metadata: { ...metadata, ...state, annotations }, status: { phase: 'Running' } };
-      const [workload] = readManifest([object]).workloads;
-      return workload?.withPod({ ...pod(), metadata: { ...metadata, annotations: {} } } as never);
-    };
-    assert.deepEqual(Object.keys(withoutState(written) ?? {}), ['apiVersion', 'kind', 'metadata', 'spec']);
-    const deployment = {
-      kind: 'Deployment',
-      metadata: { name: 'd', ...state, annotations: written },
-      spec: { template: pod(), x: 1 },
-      status: {},
-    };
-    const [workload] = readManifest([deployment]).workloads;
     const template = { spec: { containers: [] } };
-    assert.deepEqual(workload?.withPod(template), {
-      kind: 'Deployment',
-      metadata: { name: 'd' },
-      spec: { template, x: 1 },
-    });
-    const noted = { ...deployment, metadata: { name: 'd', annotations: { ...written, team: 'web' } } };
-    const [other] = readManifest([noted]).workloads;
-    assert.deepEqual(other?.withPod(template).metadata, { name: 'd', annotations: { team: 'web' } });
+    const spec = { template: pod(), x: 1 };
+    const withoutState = (annotations: object) => {
+      const metadata = { name: 'd', ...state, selfLink: '/', annotations };
+      const [workload] = readManifest([{ kind: 'Deployment', metadata, spec, status: {} }]).workloads;
+      return workload?.withPod(template);
+    };
+    const rest = { kind: 'Deployment', spec: { template, x: 1 } };
+    assert.deepEqual(withoutState(written), { ...rest, metadata: { name: 'd' } });
+    const noted = { ...rest, metadata: { name: 'd', annotations: { team: 'web' } } };
+    assert.deepEqual(withoutState({ ...written, team: 'web' }), noted);
   });
 });

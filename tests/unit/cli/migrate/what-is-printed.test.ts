@@ -80,14 +80,6 @@ suite('the output of kubectl stoker migrate', () => {
     assert.equal(status, 0, notes);
   });
 
-  test('contains the program of a hook without its arguments', async () => {
-    const hook = '--exechook-command=/hooks/reload.sh --token hunter2';
-    const { status, output, notes } = await migrateText(podWith({ args: [REPO, hook] }));
-    assert.equal(status, 0, notes);
-    assert.match(output, /^# TODO: --exechook-command \/hooks\/reload\.sh has no counterpart/m);
-    assert.ok(!output.includes('hunter2'), output);
-  });
-
   test('is an error for invalid YAML, even if only its aliases are wrong', slow, async () => {
     const lists = Array.from(
       { length: 12 },
@@ -99,12 +91,6 @@ suite('the output of kubectl stoker migrate', () => {
       assert.deepEqual([status, output], [1, ''], notes);
       assert.match(notes, /^error: the manifest is not valid YAML: .+\n$/);
     }
-  });
-
-  test('has no user name in the URL of a repository', async () => {
-    const named = await migrateText(podWith({ args: ['--repo=https://bob@git.example.com/acme/site.git'] }));
-    assert.equal(named.status, 0);
-    assert.match(named.output, /^# dropped: the user name in the URL/m);
   });
 
   test('has variables expanded like by the kubelet', async () => {
