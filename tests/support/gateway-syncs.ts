@@ -68,6 +68,19 @@ export function condition({ status }: GatewaySync, type: ConditionType): Conditi
   return status?.conditions?.find((candidate) => candidate.type === type);
 }
 
+/** Waits until a condition of a GatewaySync has a status or a reason, and returns the GatewaySync. */
+export function untilCondition(address: Address, type: ConditionType, expected: string): Promise<GatewaySync> {
+  return untilGatewaySync(address, `${type}: ${expected}`, (gatewaySync) => {
+    const { status, reason } = condition(gatewaySync, type) ?? {};
+    return [status, reason].includes(expected);
+  });
+}
+
+/** Waits until a GatewaySync follows a commit, and returns it. */
+export function untilCommit(address: Address, commit: string): Promise<GatewaySync> {
+  return untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
+}
+
 /** Annotates a GatewaySync as the receiver does for a request. */
 export async function request(
   address: Address,

@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
-import { condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { condition, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
 import { answerWith, arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
 import { startStatusHost, store } from './start-status-host.ts';
@@ -37,11 +37,7 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
     await wish('plants');
     const taken = await untilGatewaySync(address, 'taken', isIn('success', 1));
     assert.equal(taken.status?.commitStatus?.context, 'plants/oslo');
-    await untilGatewaySync(
-      address,
-      'no word of it',
-      (resource) => condition(resource, 'CommitStatus')?.status === 'True',
-    );
+    await untilCondition(address, 'CommitStatus', 'True');
   });
 
   test("is sent to the API of the repository's server if no URL is configured", async (t) => {
@@ -82,11 +78,7 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
     const other = await startStatusHost(t);
     const answer = answerWith(307, { Location: `${other.api}/repos/plant/config/statuses/x` });
     const { address } = await arrange(t, { posted: false, answer });
-    const resource = await untilGatewaySync(
-      address,
-      'refused',
-      (seen) => condition(seen, 'CommitStatus')?.status === 'False',
-    );
+    const resource = await untilCondition(address, 'CommitStatus', 'False');
     assert.equal(condition(resource, 'CommitStatus')?.reason, 'UnexpectedRedirect');
     assert.deepEqual(other.posts, []);
   });
@@ -95,11 +87,7 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
     const host = await startStatusHost(t, '127.0.0.3');
     const environment = { GIT_ALLOW_LOCAL: 'false', GIT_DENIED_NETWORKS: '127.0.0.3/32' };
     const { address } = await arrange(t, { posted: false, host, environment });
-    const resource = await untilGatewaySync(
-      address,
-      'refused',
-      (seen) => condition(seen, 'CommitStatus')?.status === 'False',
-    );
+    const resource = await untilCondition(address, 'CommitStatus', 'False');
     assert.equal(condition(resource, 'CommitStatus')?.reason, 'AddressDenied');
     assert.deepEqual(host.posts, []);
   });

@@ -5,7 +5,14 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
-import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  untilCommit,
+  untilCondition,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -18,7 +25,7 @@ async function arrange(t: TestContext) {
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const address = newAddress();
   await applyGatewaySync(address, { repo: repository.url });
-  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+  await untilCommit(address, commit);
   return { address, commit };
 }
 
@@ -62,11 +69,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     assert.equal(condition(mixed, 'Ready')?.status, 'False');
     assert.match(condition(mixed, 'Ready')?.message ?? '', /c: no space left on device/);
     for (const pod of ['b', 'c']) await report({ namespace, name: pod }, { commit, ref: 'main' });
-    const synced = await untilGatewaySync(
-      address,
-      'ready',
-      (resource) => condition(resource, 'Ready')?.status === 'True',
-    );
+    const synced = await untilCondition(address, 'Ready', 'True');
     assert.equal(synced.status?.gateways?.summary, '3/3 synced');
     assert.equal(condition(synced, 'AllGatewaysSynced')?.status, 'True');
     assert.deepEqual(
@@ -170,16 +173,12 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     const read = () => kubectl('get', ...named, '--output', 'jsonpath={.metadata.resourceVersion}');
     const before = await read();
     await apply(injectedPod(namespace, 'pod', name));
-    const reported = await untilGatewaySync(
-      address,
-      'told',
-      (resource) => condition(resource, 'AgentAccess')?.status === 'False',
-    );
+    const reported = await untilCondition(address, 'AgentAccess', 'False');
     assert.equal(condition(reported, 'AgentAccess')?.reason, 'ForeignRoleBinding');
     assert.equal(await read(), before);
     await kubectl('delete', ...named);
     await untilSubjects(address, ['default']);
-    await untilGatewaySync(address, 'no problem', (resource) => condition(resource, 'AgentAccess')?.status === 'True');
+    await untilCondition(address, 'AgentAccess', 'True');
   });
 
   test('is left to other tools if configured, without permission for RoleBindings', slow, async (t) => {

@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -47,17 +47,9 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     const { namespace, api, commit, git, controller, pem } = await arrange(t, { GITHUB_APP: 'true' });
     await applyGatewaySync({ namespace, name: 'app' }, git);
     await applyGatewaySync({ namespace, name: 'paused' }, git, { paused: true });
-    const { status } = await untilGatewaySync(
-      { namespace, name: 'app' },
-      'resolved',
-      (resource) => resource.status?.lastSyncCommit === commit,
-    );
+    const { status } = await untilCommit({ namespace, name: 'app' }, commit);
     assert.equal(status?.refResolutionStatus, 'Resolved');
-    await untilGatewaySync(
-      { namespace, name: 'paused' },
-      'seen',
-      (resource) => condition(resource, 'Ready')?.reason === 'Paused',
-    );
+    await untilCondition({ namespace, name: 'paused' }, 'Ready', 'Paused');
     assert.deepEqual(api.calls, [
       {
         url: '/api/v3/app/installations/42/access_tokens',
@@ -84,7 +76,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     const isEmpty = { describe: 'the token is gone', accept: (token: string) => token === '' };
     for (const name of ['app', 'later']) {
       await applyGatewaySync({ namespace, name }, git);
-      await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+      await untilCommit({ namespace, name }, commit);
       assert.equal(await readToken(namespace, name), TOKEN);
     }
     await applyGatewaySync({ namespace, name: 'app' }, withoutApp);
@@ -100,11 +92,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
   test("is rejected if it isn't enabled", async (t) => {
     const { namespace, api, git } = await arrange(t, {});
     await applyGatewaySync({ namespace, name: 'app' }, git);
-    const resource = await untilGatewaySync(
-      { namespace, name: 'app' },
-      'refused',
-      (seen) => condition(seen, 'RefResolved')?.status === 'False',
-    );
+    const resource = await untilCondition({ namespace, name: 'app' }, 'RefResolved', 'False');
     assert.equal(condition(resource, 'RefResolved')?.reason, 'GitHubAppNotEnabled');
     assert.deepEqual(api.calls, []);
   });
@@ -115,11 +103,11 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     const { namespace, api, commit, git, server, repository } = world;
     const address = { namespace, name: 'app' };
     await applyGatewaySync(address, git, polled);
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    await untilCommit(address, commit);
     token = 'ghs_tokenAfterTheRightsChanged';
     server.credentials = { username: 'x-access-token', password: token };
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    await untilGatewaySync(address, 'resolved anew', ({ status }) => status?.lastSyncCommit === second);
+    await untilCommit(address, second);
     assert.equal(api.calls.length, 2);
     await until(() => readToken(namespace, 'app'), {
       describe: 'the agents have it',

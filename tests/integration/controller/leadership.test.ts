@@ -11,7 +11,14 @@ import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { watch } from '../../../shared/io/kubernetes/watch.ts';
 import { callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  push,
+  request,
+  untilCommit,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startProgram } from '../../support/program.ts';
 import { type OwnController, startController, startControllerProcess } from '../../support/start-controller.ts';
@@ -150,8 +157,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     const [branch, range] = ['app', 'releases'].map((name) => ({ namespace, name })) as [Address, Address];
     await applyGatewaySync(branch, { repo: repository.url });
     await applyGatewaySync(range, { repo: repository.url, semver: '>=1' });
-    for (const address of [branch, range])
-      await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    for (const address of [branch, range]) await untilCommit(address, commit);
     for (const [id, address] of [branch, range].entries()) {
       await request(address, address === range ? 'v1.0.0' : 'main', { id: `${id}` });
       await untilGatewaySync(address, 'handled', ({ status }) => status?.lastRequest?.id === `${id}`);
@@ -179,7 +185,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await until(() => server.requests.length > 0, { describe: 'the query to be in progress' });
     await expectHandOver(t, { namespace, leader, spare });
     server.fault = undefined;
-    await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    await untilCommit({ namespace, name: 'app' }, commit);
   });
 
   test('the other takes over from one that no longer reaches the API server, and finishes its work', async (t) => {
@@ -191,7 +197,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     link.hold();
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
     await spare.waitForLog(/became leader/);
-    await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    await untilCommit({ namespace, name: 'app' }, commit);
     assert.match(leader.output, /the lease was lost/);
     link.cut();
   });
@@ -206,7 +212,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     const spare = await startReplica(t, namespace, 'two');
     const address = { namespace, name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    await untilCommit(address, commit);
     const asked = server.requests.length;
     server.fault = { delay: 2_000, times: 1 };
     await push(address, 'main');

@@ -5,7 +5,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, push, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -64,11 +64,7 @@ suite('a pod that was created while the webhook was unavailable', () => {
       stored.status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
       ['slipped-0 MissingSidecar', 'slipped-1 MissingSidecar'],
     );
-    const injected = await untilGatewaySync(
-      address,
-      'the condition',
-      (gatewaySync) => condition(gatewaySync, 'SidecarInjected')?.status === 'False',
-    );
+    const injected = await untilCondition(address, 'SidecarInjected', 'False');
     assert.equal(condition(injected, 'SidecarInjected')?.reason, 'MissingSidecar');
     assert.equal(await gauge(metricsPort), 2);
     await until(() => events(namespace, 'MissingSidecar'), {

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { kubectl } from '../../support/cluster.ts';
-import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  request,
+  untilCommit,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController } from '../../support/start-controller.ts';
 
@@ -23,9 +30,6 @@ async function arrange(t: TestContext) {
   for (const address of [hub, follower]) await untilCommit(address, main);
   return { server, repository, hub, follower, commits: { v1, v2, main } };
 }
-
-const untilCommit = (address: Address, commit: string) =>
-  untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
 
 const untilSource = (address: Address, reason: string) =>
   untilGatewaySync(address, reason, (resource) => condition(resource, 'WebhookSource')?.reason === reason);

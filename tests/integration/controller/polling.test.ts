@@ -5,7 +5,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilCommit, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -63,10 +63,10 @@ suite("a resource that isn't polled", { concurrency: 4 }, () => {
     const address = { namespace: await createNamespace(t), name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
     await startController(t, address.namespace);
-    await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+    await untilCommit(address, commit);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const sync = { profiles: { default: { mappings: [{ source: 'config', destination: 'elsewhere' }] } } };
     await applyGatewaySync(address, { repo: repository.url }, { sync });
-    await untilGatewaySync(address, 'moved', ({ status }) => status?.lastSyncCommit === second);
+    await untilCommit(address, second);
   });
 });

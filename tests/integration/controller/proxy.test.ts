@@ -3,7 +3,13 @@ import { suite, type TestContext, test } from 'node:test';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  applyGatewaySync,
+  condition,
+  untilCommit,
+  untilCondition,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController, startControllerProcess } from '../../support/start-controller.ts';
 import { type ForwardProxy, startProxy } from '../../support/start-proxy.ts';
@@ -27,7 +33,7 @@ async function arrange(t: TestContext, { tls = false } = {}): Promise<World> {
 
 async function untilResolved({ namespace, commit }: World): Promise<void> {
   const address = { namespace, name: 'app' };
-  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+  await untilCommit(address, commit);
 }
 
 suite('behind a proxy, the controller', { concurrency: 4 }, () => {
@@ -85,11 +91,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
     await applyGatewaySync({ namespace, name: 'app' }, { repo });
     await untilResolved(world);
     await applyGatewaySync({ namespace, name: 'local' }, { repo: world.url });
-    const refused = await untilGatewaySync(
-      { namespace, name: 'local' },
-      'refused',
-      (resource) => condition(resource, 'RefResolved')?.status === 'False',
-    );
+    const refused = await untilCondition({ namespace, name: 'local' }, 'RefResolved', 'False');
     assert.equal(condition(refused, 'RefResolved')?.reason, 'AddressDenied');
     assert.deepEqual(
       proxy.requests.filter((line) => line.includes('127.0.0.1')),

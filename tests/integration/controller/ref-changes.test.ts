@@ -11,6 +11,8 @@ import {
   condition,
   push,
   request,
+  untilCommit,
+  untilCondition,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -46,9 +48,6 @@ async function arrangeAlone(t: TestContext): Promise<World> {
   return await arrange(t, { address });
 }
 
-const untilCommit = (address: Address, commit: string) =>
-  untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
-
 const untilPushed = (address: Address, at: Date) =>
   untilGatewaySync(
     address,
@@ -77,7 +76,7 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
     assert.equal(condition(resource, 'Stalled')?.status, 'True');
     await repository.branch('main', first);
     await push(address, 'main', new Date(at.getTime() + 1));
-    await untilGatewaySync(address, 'ready', (seen) => condition(seen, 'Ready')?.status === 'True');
+    await untilCondition(address, 'Ready', 'True');
   });
 
   test('follows the default branch if it is HEAD, even to another name', async (t) => {
@@ -92,16 +91,12 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
   test('keeps the last good commit when the repository is gone, and is followed once that is back', slow, async (t) => {
     const { repository, address, first } = await arrange(t, { spec: { polling: { enabled: true, interval: '5s' } } });
     await rename(repository.path, `${repository.path}.gone`);
-    const gone = await untilGatewaySync(
-      address,
-      'gone',
-      (resource) => condition(resource, 'Ready')?.reason === 'RepositoryNotFound',
-    );
+    const gone = await untilCondition(address, 'Ready', 'RepositoryNotFound');
     assert.equal(gone.status?.lastSyncCommit, first);
     assert.equal(condition(gone, 'RefResolved')?.status, 'True', 'pods can restart');
     await rename(`${repository.path}.gone`, repository.path);
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    const back = await untilGatewaySync(address, 'back', ({ status }) => status?.lastSyncCommit === second);
+    const back = await untilCommit(address, second);
     assert.equal(condition(back, 'Ready')?.status, 'True');
   });
 });

@@ -15,6 +15,7 @@ import {
   gatewaySync,
   push,
   request,
+  untilCommit,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
@@ -57,9 +58,6 @@ async function arrangeWithController(
   const controller = await startController(t, address.namespace);
   return { ...(await arrange(t, spec, address)), controller };
 }
-
-const untilCommit = (address: Address, commit: string) =>
-  untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
 
 const readReasons = async (address: Address) => (await readEvents(address)).map(({ reason }) => reason);
 

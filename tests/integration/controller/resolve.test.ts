@@ -8,24 +8,14 @@ import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
-const resolved = (name: string, namespace: string) =>
-  untilGatewaySync(
-    { namespace, name },
-    'resolved',
-    (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'True',
-  );
+const resolved = (name: string, namespace: string) => untilCondition({ namespace, name }, 'RefResolved', 'True');
 
-const refused = (name: string, namespace: string) =>
-  untilGatewaySync(
-    { namespace, name },
-    'refused',
-    (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'False',
-  );
+const refused = (name: string, namespace: string) => untilCondition({ namespace, name }, 'RefResolved', 'False');
 
 const newAddress = shareController();
 
@@ -197,21 +187,13 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
       '--from-literal=token=wrong',
       `--from-file=ca=${server.caFile}`,
     );
-    const wrong = await untilGatewaySync(
-      address,
-      'refused by the host',
-      (gatewaySync) => condition(gatewaySync, 'RefResolved')?.reason === 'AuthenticationFailed',
-    );
+    const wrong = await untilCondition(address, 'RefResolved', 'AuthenticationFailed');
     assert.match(condition(wrong, 'RefResolved')?.message ?? '', /check .*the Secret specified in spec\.git\.auth/);
     await apply(
       { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git', namespace }, stringData: { token: 'right' } },
       '--force-conflicts',
     );
-    const { status } = await untilGatewaySync(
-      address,
-      'resolved',
-      (gatewaySync) => condition(gatewaySync, 'RefResolved')?.status === 'True',
-    );
+    const { status } = await untilCondition(address, 'RefResolved', 'True');
     assert.equal(status?.lastSyncCommit, commit);
   });
 
@@ -266,6 +248,6 @@ suite('polling of a repository', { concurrency: 4 }, () => {
     const quiet = await resolved(address.name, address.namespace);
     assert.equal(quiet.metadata.resourceVersion, before.metadata.resourceVersion);
     const commit = await repository.commit({ files: { 'config/a': '2' } });
-    await untilGatewaySync(address, 'the new commit', ({ status }) => status?.lastSyncCommit === commit);
+    await untilCommit(address, commit);
   });
 });

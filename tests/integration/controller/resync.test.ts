@@ -8,7 +8,7 @@ import { createLogger } from '../../../shared/log.ts';
 import { apply, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilCommit, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
 import { DEFAULT_LIMITS } from '../../unit/controller/support/default-limits.ts';
 import { createPod } from './injection-world.ts';
@@ -96,7 +96,7 @@ test('each resync checks everything, and neither writes nor queries anything if 
   await createPod(injectedPod(namespace, 'gateway-0', 'one'));
   for (const name of ['one', 'two']) {
     await applyGatewaySync({ namespace, name }, { repo: `https://git.test/${name}.git` });
-    await untilGatewaySync({ namespace, name }, 'resolved', ({ status }) => status?.lastSyncCommit === COMMIT);
+    await untilCommit({ namespace, name }, COMMIT);
   }
   const reconciles = async () => (await metrics.reconciles.get()).values.find(({ value }) => value > 0)?.value ?? 0;
   const settled = async () => {
@@ -123,5 +123,5 @@ test('each resync checks everything, and neither writes nor queries anything if 
   await until(async () => (await taken()) >= before + 6, { describe: 'two more attempts for each' });
   assert.deepEqual(writes.slice(written), [], 'nothing is written while the renewal of the lease is late');
   lease.isHeld = true;
-  await untilGatewaySync(three, 'resolved', ({ status }) => status?.lastSyncCommit === COMMIT);
+  await untilCommit(three, COMMIT);
 });

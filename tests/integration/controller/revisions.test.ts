@@ -7,7 +7,7 @@ import { revisionName, syncRevision } from '../../../shared/domain/sync-revision
 import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -96,18 +96,10 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     await callApi({ method: 'DELETE', path: `${path}/${nameOf(first)}` });
     await edit('two', {});
     await startController(t, address.namespace);
-    const held = await untilGatewaySync(
-      address,
-      'a problem',
-      (gatewaySync) => condition(gatewaySync, 'AgentAccess')?.reason === 'RevisionGone',
-    );
+    const held = await untilCondition(address, 'AgentAccess', 'RevisionGone');
     assert.equal(held.status?.rollout?.revision, syncRevision(first.spec.sync));
     await edit('one', {});
-    await untilGatewaySync(
-      address,
-      'no problem',
-      (gatewaySync) => condition(gatewaySync, 'AgentAccess')?.status === 'True',
-    );
+    await untilCondition(address, 'AgentAccess', 'True');
     const third = await edit('three', {});
     await untilGatewaySync(
       address,

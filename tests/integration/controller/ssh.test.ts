@@ -7,7 +7,13 @@ import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-direc
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  applyGatewaySync,
+  condition,
+  untilCommit,
+  untilCondition,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { startControllerProcess } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -74,11 +80,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     ] as const) {
       const git = { repo: repository.url, ref, auth: auth('hosts') };
       await applyGatewaySync({ ...address, name }, git);
-      const resource = await untilGatewaySync(
-        { ...address, name },
-        `${ref} is resolved`,
-        (seen) => condition(seen, 'RefResolved')?.status === 'True',
-      );
+      const resource = await untilCondition({ ...address, name }, 'RefResolved', 'True');
       assert.equal(resource.status?.lastSyncCommit, commit);
       assert.equal(condition(resource, 'SSHHostKeyVerification')?.status, 'True');
       assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
@@ -114,11 +116,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       none: /known_hosts has no host key/,
     };
     for (const [name, words] of Object.entries(messages)) {
-      const refused = await untilGatewaySync(
-        { ...address, name },
-        'refused',
-        (seen) => condition(seen, 'RefResolved')?.status === 'False',
-      );
+      const refused = await untilCondition({ ...address, name }, 'RefResolved', 'False');
       for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
         assert.equal(condition(refused, type)?.status, 'False', type);
         assert.equal(condition(refused, type)?.reason, 'HostKeyVerificationFailed', type);
@@ -128,11 +126,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       assert.equal(refused.status?.lastSyncCommit, undefined);
     }
     await replaceSecret({ key: await key(), hosts: server.knownHosts, none: '' });
-    const resource = await untilGatewaySync(
-      address,
-      'resolved',
-      (seen) => condition(seen, 'RefResolved')?.status === 'True',
-    );
+    const resource = await untilCondition(address, 'RefResolved', 'True');
     assert.equal(resource.status?.lastSyncCommit, commit);
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
@@ -145,11 +139,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       const commit = await repository.commit({ files: { 'config/a': '1' } });
       const { address } = await arrange(t, { key: await key() });
       await applyGatewaySync(address, { repo: repository.url, auth: auth() });
-      const refused = await untilGatewaySync(
-        address,
-        'refused',
-        (seen) => condition(seen, 'Ready')?.status === 'False',
-      );
+      const refused = await untilCondition(address, 'Ready', 'False');
       for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
         assert.equal(condition(refused, type)?.reason, 'KnownHostsMissing', type);
         assert.match(condition(refused, type)?.message ?? '', /spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/, type);
@@ -182,11 +172,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     await repository.commit({ files: { 'config/a': '1' } });
     const { address } = await arrange(t, { key: 'no key at all', hosts: server.knownHosts });
     await applyGatewaySync(address, { repo: repository.url, auth: auth('hosts') });
-    const refused = await untilGatewaySync(
-      address,
-      'refused',
-      (seen) => condition(seen, 'RefResolved')?.status === 'False',
-    );
+    const refused = await untilCondition(address, 'RefResolved', 'False');
     assert.equal(condition(refused, 'RefResolved')?.reason, 'AuthenticationFailed');
     assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret specified in spec\.git\.auth/);
   });
@@ -215,7 +201,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     );
     for (const line of asking.values()) assert.ok(!line.includes(body), line);
     link.release();
-    const { status } = await untilGatewaySync(address, 'resolved', (seen) => seen.status?.lastSyncCommit === commit);
+    const { status } = await untilCommit(address, commit);
     assert.equal(status?.refResolutionStatus, 'Resolved');
     assert.deepEqual([...(await filesBelow(directory)).keys()], []);
     await controller.stop();
@@ -236,11 +222,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       describe: 'ssh is under way',
       accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
     });
-    const resource = await untilGatewaySync(
-      address,
-      'given up',
-      (seen) => condition(seen, 'RefResolved')?.status === 'False',
-    );
+    const resource = await untilCondition(address, 'RefResolved', 'False');
     assert.match(condition(resource, 'RefResolved')?.reason ?? '', /^Git(Unreachable|Timeout)$/);
     const started = [...asking].filter(([, line]) => /^(ssh|git) /.test(line));
     for (const [pid, line] of started) assert.ok(await isGone(pid), `${line} is left`);
