@@ -83,7 +83,6 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
   ['a path of slashes', { 'git.repo': 'https://git.test//' }, /the scheme https, http, ssh, or git/],
   ['an option for a host', { 'git.repo': 'ssh://-oProxyCommand=x/app.git' }, /hyphen/],
   ['a host behind an escape', { 'git.repo': 'ssh://a%40127.0.0.1%2f@git.test/app.git' }, /before the path/],
-  ['an escaped colon in a user', { 'git.repo': 'https://a%3Ab@git.test/app.git' }, /before the path/],
   ['an escape in a host', { 'git.repo': 'https://git%40.test/app.git' }, /before the path/],
   ['a host behind a question mark', { 'git.repo': 'ssh://git.test?@127.0.0.1/app.git' }, /before the path/],
   ['two users in a URL', { 'git.repo': 'ssh://a@127.0.0.1@git.test/app.git' }, /before the path/],
@@ -97,13 +96,11 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
   ['a long ref', { 'git.ref': 'a'.repeat(256) }, /255/],
   ['a URL as a repository', { 'webhook.repositories': ['https://github.com/org/repo'] }, /without a scheme, a user/],
   ['a class in a repository', { 'webhook.repositories': ['org/[a-z]'] }, /must be a path such as org\/repo/],
-  ['braces in braces in a repository', { 'webhook.repositories': ['{a,{b,c}}/d'] }, /must be a path such as org\/repo/],
   [
     'a capital letter beyond ASCII in a repository',
     { 'webhook.repositories': ['Org/É'] },
     /upper-case letters outside ASCII/,
   ],
-  ['a space in a repository', { 'webhook.repositories': ['org/my repo'] }, /must be a path such as org\/repo/],
   [
     '** next to other characters',
     { 'webhook.repositories': ['org**/a'] },
@@ -112,7 +109,6 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
   ['an empty repository', { 'webhook.repositories': [''] }, /at least 1 chars/],
   ['a long repository', { 'webhook.repositories': ['x'.repeat(301)] }, /may not be more than 300/],
   ['many long repositories', { 'webhook.repositories': Array(64).fill('x'.repeat(65)) }, /at most 4096 characters/],
-  ['an empty glob', { 'webhook.allowedRefs': [''] }, /at least 1 chars/],
   ['a negated glob', { 'webhook.allowedRefs': ['v*', '!v1*'] }, /without a leading !/],
   ['a quantifier in a glob', { 'webhook.allowedRefs': ['v[0-9]+'] }, /\+ after \]/],
   ['a range in a glob', { 'webhook.allowedRefs': ['v{1..9}'] }, /or a range \{1\.\.9\}/],
@@ -135,7 +131,6 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
   ['an unknown kind of host', status({ provider: 'gogs' }), /Unsupported value: "gogs"/],
   ['an unknown field in a context', status({ context: '{{ .Pod }}' }), /braces other than \{\{ \.Cluster \}\}/],
   ['a control character in a context', status({ context: 'a\nb' }), /must not contain control characters/],
-  ['a long context', status({ context: 'c'.repeat(256) }), /255/],
   ['an API without TLS', status({ url: 'http://git.test/api/v1' }), /must begin with https:\/\//],
   ['credentials in the URL of an API', status({ url: 'https://me:secret@git.test/' }), /must not contain credentials/],
   ['no method of authentication', { 'git.auth': {} }, /exactly one of token, sshKey, and githubApp/],
@@ -153,34 +148,16 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
     /remove one of them/,
   ],
   ['verification without keys', { 'git.verify': { mode: 'head' } }, /specify their Secret in keysSecretRef/],
-  ['an unknown mode', { 'git.verify': { mode: 'maybe' } }, /supported values: "none", "head", "tag"/],
   ['a long time for a fetch', { 'git.timeout': '25h' }, /between 5s and 24h/],
-  ['an interval without a unit', { polling: { interval: '60' } }, /between 5s and 24h/],
   ['a short interval', { polling: { interval: '1s' } }, /between 5s and 24h/],
+  ['an interval without a unit', { polling: { interval: '60' } }, /between 5s and 24h/],
   ['no profiles', { 'sync.profiles': {} }, /at least 1 properties/],
-  ['too many profiles', { 'sync.profiles': profileOf(33) }, /at most 32/],
   [
     'a name of a profile',
     { 'sync.profiles': { Default_1: valid.sync.profiles.default } },
     /lower-case letters, digits, and hyphens/,
   ],
   ['a selector that is long in all', { rollout: { waves: wavesOf(1, 1_025) } }, /at most 1024 characters in total/],
-  [
-    'labels that are long in all',
-    {
-      rollout: {
-        waves: [
-          {
-            name: 'a',
-            selector: {
-              matchLabels: Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`${n}`.padEnd(300, 'k'), ''])),
-            },
-          },
-        ],
-      },
-    },
-    /at most 1024 characters in total/,
-  ],
   ...[0, -1, '0%', '101%', '10', '%', '5 %', true].map((amount): [string, Record<string, unknown>, RegExp] => [
     `${JSON.stringify(amount)} gateways of a wave`,
     { rollout: { waves: [{ name: 'a', gateways: amount, maxConcurrent: amount }] } },
@@ -221,21 +198,11 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
   ['a preset without the key that it needs', { gateway: { reload: { preset: 'ignition' } } }, /spec\.gateway\.api/],
   ['a port', { gateway: { port: 70_000 } }, /less than or equal to 65535/],
   [
-    'a URL for a path',
-    { gateway: { reload: { requests: [{ path: 'http://elsewhere/' }] } } },
-    /exactly one leading \//,
-  ],
-  [
     'many headers',
     { gateway: { reload: { requests: Array(3).fill({ path: '/', headersFrom: headers(11) }) } } },
     /at most 32 headers in total/,
   ],
   ['a quantity', { agent: { resources: { limits: { cpu: '1'.repeat(65) } } } }, /may not be more than 64|Too long/],
-  [
-    'a name of a quantity',
-    { agent: { resources: { limits: { ['x'.repeat(318)]: 1 } } } },
-    /keys must have at most 317/,
-  ],
   ['a name that no Secret has', { 'git.caSecretRef': { name: 'größe', key: 'k' } }, /should match/],
   [
     'a body that is longer than 8 KiB',
@@ -253,19 +220,9 @@ const refused: (readonly [what: string, changes: Record<string, unknown>, words:
     /headers\[0\]\.value/,
   ],
   [
-    'a header with a space in its name',
-    { gateway: { reload: { requests: [{ path: '/', headers: [{ name: 'X A', value: '' }] }] } } },
-    /headers\[0\]\.name/,
-  ],
-  [
     'a signal that ends a process at once',
     { gateway: { reload: { signal: { name: 'SIGKILL', process: 'nginx' } } } },
     /supported values: "SIGHUP"/,
-  ],
-  [
-    'a path of a process',
-    { gateway: { reload: { signal: { name: 'SIGHUP', process: '/usr/sbin/nginx' } } } },
-    /signal\.process/,
   ],
   ['a signal without a process', { gateway: { reload: { signal: { name: 'SIGHUP' } } } }, /signal\.process: Required/],
   ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /exactly one leading \//],
@@ -289,7 +246,6 @@ const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = 
   ['an e-mail address for a user', { 'git.repo': 'https://me%40corp.test@git.test/app.git', 'git.auth': token }],
   ['an IPv6 address and a port', { 'git.repo': 'ssh://git@[2001:db8::1]:2222/app.git//', 'git.auth': sshKey }],
   ['a port', { 'git.repo': 'https://git.test:65535/app.git' }],
-  ['a colon without a port', { 'git.repo': 'https://git.test:/app.git' }],
   ['the scp form', { 'git.repo': 'git@git.test:team/app.git', 'git.auth': sshKey }],
   [
     'a host whose key is known',
@@ -323,7 +279,6 @@ const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = 
     { rollout: { waves: [{ name: 'a', gateways: amount, maxConcurrent: amount }] } },
   ]),
   ['many waves with long selectors', { rollout: { waves: wavesOf(16, 1_024) } }],
-  ['many globs', { 'webhook.allowedRefs': Array(64).fill('v'.repeat(64)) }],
   [
     'a body and plain headers',
     {
@@ -345,7 +300,6 @@ const accepted: (readonly [what: string, changes: Record<string, unknown>])[] = 
     { agent: { resources: { requests: { cpu: '50m', 'nvidia.com/gpu': 1 }, limits: { memory: '1Gi' } } } },
   ],
   ['a commit status', status({ context: 'plant/{{ .Cluster }}/{{.Namespace}}/{{ .Name }}' })],
-  ['a commit status by ssh', { ...status({}), 'git.repo': 'git@GitHub.com:a/b.git' }],
   ['a commit status of a Forgejo', { ...status({ provider: 'gitea' }), 'git.repo': other }],
   ...[
     'https://org@dev.azure.com/org/My%20Project/_git/repo',
@@ -456,26 +410,14 @@ suite('the API server', () => {
     const namespace = await createNamespace(t);
     const { kubectl } = await connectCluster();
     await apply({ apiVersion: API_VERSION, kind: 'GatewaySync', metadata: { name: 'new', namespace }, spec: valid });
-    const [headings = '', row = ''] = (await kubectl('get', 'gatewaysyncs', '--namespace', namespace))
-      .trim()
-      .split('\n');
+    const listed = async (...options: string[]) =>
+      (await kubectl('get', 'gatewaysyncs', '--namespace', namespace, ...options)).trim().split('\n');
+    const [headings = '', row = ''] = await listed();
     assert.match(headings, /^NAME +REF +GATEWAYS +READY +STATUS +ROLLOUT +AGE$/);
     assert.match(row, /^new +\d+s$/, 'a controller has not seen it yet');
+    const [wide = ''] = await listed('--output', 'wide');
+    assert.match(wide, / AGE +COMMIT +PROFILES +LAST SYNC$/);
     const crd = JSON.parse(await kubectl('get', 'crd', 'gatewaysyncs.sync.io', '--output', 'json'));
-    const columns = crd.spec.versions[0].additionalPrinterColumns.map(
-      ({ name, priority = 0 }: { name: string; priority?: number }) => `${name}${priority ? ' (wide)' : ''}`,
-    );
-    assert.deepEqual(columns, [
-      'Ref',
-      'Gateways',
-      'Ready',
-      'Status',
-      'Rollout',
-      'Age',
-      'Commit (wide)',
-      'Profiles (wide)',
-      'Last Sync (wide)',
-    ]);
     assert.equal(
       crd.status.conditions.find(({ type }: { type: string }) => type === 'NonStructuralSchema'),
       undefined,

@@ -26,7 +26,6 @@ export interface Fault {
 }
 
 const CONTROLLER = `${at.deployments()}/stoker-operator`;
-const POD = `${at.pods()}/${POD_NAME}`;
 const REPORT = `${at.reports}/${POD_NAME}`;
 const ANNOTATIONS = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'plant' };
 
@@ -47,16 +46,13 @@ const till = (annotations: Record<string, string>) => ({
   },
 });
 
-const event = (involved: { kind: string; name: string }, reason: string, message: string): Change => ({
-  add: at.events,
-  object: {
-    metadata: { name: 'warning' },
-    involvedObject: { ...involved, namespace: GATEWAYS },
-    reason,
-    type: 'Warning',
-    message,
-  },
-});
+const DENIAL = {
+  metadata: { name: 'warning' },
+  involvedObject: { kind: 'ReplicaSet', name: 'till-1', namespace: GATEWAYS },
+  reason: 'FailedCreate',
+  type: 'Warning',
+  message: 'sync agent: no such GatewaySync',
+};
 
 /** Status of a container that restarts repeatedly, as the kubelet reports it. */
 const CRASHING = {
@@ -147,7 +143,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'an event about rejected pods',
-    change: [event({ kind: 'ReplicaSet', name: 'till-1' }, 'FailedCreate', 'sync agent: no such GatewaySync')],
+    change: [{ add: at.events, object: DENIAL }],
     check: 'namespace/denied',
     level: 'failed',
   },
@@ -167,19 +163,6 @@ export const FAULTS: readonly Fault[] = [
     change: [{ add: at.gatewaySyncs, object: { ...resource('unseen'), status: undefined } }],
     check: 'gatewaysync/seen',
     level: 'warning',
-  },
-  {
-    name: 'an event about an unavailable volume',
-    change: [
-      event({ kind: 'Pod', name: POD_NAME }, 'FailedAttachVolume', 'Multi-Attach error'),
-      {
-        patch: POD,
-        with: { status: { phase: 'Pending', conditions: [{ type: 'Ready', status: 'False' }] } },
-        status: true,
-      },
-    ],
-    check: 'pod/volume/FailedAttachVolume',
-    level: 'failed',
   },
   {
     name: 'a report from the future',

@@ -113,10 +113,25 @@ suite('the answer to a query', () => {
     assert.equal(await annotationOf(pod), undefined);
   });
 
+  /** Queries an agent that doesn't exist, in this process, until a timeout or an interrupt. */
+  async function interruptible({ namespace }: GatewayPod) {
+    const { kubeconfig } = await connectCluster();
+    const access = connect({ kubeconfig, namespace }, {});
+    const ask = (timeoutMs: number) => {
+      let interrupt = (): Promise<void> => assert.fail('nothing to do before the exit');
+      const onExit = (leave: () => Promise<void>) => {
+        interrupt = leave;
+        return () => {};
+      };
+      const asking = { name: 'gw', kind: 'drift' as const, pods: ['nobody-0'], timeoutMs, onBusy: () => {}, onExit };
+      return { asked: askAgents(access, asking), interrupt: () => interrupt() };
+    };
+    return { access, ask };
+  }
+
   test("isn't waited for after an interrupt before the API server has answered", async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-early');
-    const { kubeconfig } = await connectCluster();
-    const access = connect({ kubeconfig, namespace: pod.namespace }, {});
+    const { access, ask } = await interruptible(pod);
     const answering = Promise.withResolvers<void>();
     const request = access.client.request.bind(access.client);
     access.client.request = async <T>(call: ApiRequest): Promise<T> => {
@@ -124,15 +139,9 @@ suite('the answer to a query', () => {
       if (call.method === 'PATCH') await answering.promise;
       return answer;
     };
-    let leave = (): Promise<void> => assert.fail('nothing is said to be done before it ends');
-    const onExit = (given: () => Promise<void>) => {
-      leave = given;
-      return () => {};
-    };
-    const asking = { name: 'gw', kind: 'drift' as const, pods: ['nobody-0'], timeoutMs: 1, onBusy: () => {}, onExit };
-    const asked = askAgents(access, asking);
+    const { asked, interrupt } = ask(1);
     await until(() => annotationOf(pod), { describe: 'the question' });
-    const left = leave();
+    const left = interrupt();
     answering.resolve();
     await left;
     assert.equal(await annotationOf(pod), undefined);
@@ -141,8 +150,7 @@ suite('the answer to a query', () => {
 
   test("isn't requested again after an interrupt while another user writes the resource", slow, async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-conflict');
-    const { kubeconfig } = await connectCluster();
-    const access = connect({ kubeconfig, namespace: pod.namespace }, {});
+    const { access, ask } = await interruptible(pod);
     const interrupted = Promise.withResolvers<void>();
     let writes = 0;
     const request = access.client.request.bind(access.client);
@@ -159,22 +167,9 @@ suite('the answer to a query', () => {
         if (isQuery) await interrupted.promise;
       }
     };
-    let leave: (() => Promise<void>) | undefined;
-    const onExit = (given: () => Promise<void>) => {
-      leave = given;
-      return () => {};
-    };
-    const asking = {
-      name: 'gw',
-      kind: 'drift' as const,
-      pods: ['nobody-0'],
-      timeoutMs: 5_000,
-      onBusy: () => {},
-      onExit,
-    };
-    const asked = askAgents(access, asking);
+    const { asked, interrupt } = ask(5_000);
     await until(() => writes, { describe: 'a write that conflicts', accept: (count) => count === 1 });
-    const left = leave?.();
+    const left = interrupt();
     interrupted.resolve();
     await left;
     await assert.rejects(asked);

@@ -69,11 +69,10 @@ function whereTo(kubeconfigs: string) {
 }
 
 suite('the kubeconfig of kubectl stoker', () => {
-  const rows: [what: string, files: (Content | 'missing' | 'empty')[], context: string | undefined][] = [
+  const rows: [what: string, files: (Content | 'missing')[], context: string | undefined][] = [
     ['has the current context of the first file', [complete('staging'), complete('prod')], 'staging'],
     ['has the current context of the first file that has one', [{}, { current: '' }, complete('prod')], 'prod'],
     ['may be missing in part', ['missing', complete('staging'), 'missing', complete('prod')], 'staging'],
-    ['may be empty in part', ['empty', complete('staging')], 'staging'],
     [
       'has of clusters, users and contexts of the same name those of the first file',
       [complete('same', 'https://first.example'), complete('same', 'https://second.example')],
@@ -92,7 +91,6 @@ suite('the kubeconfig of kubectl stoker', () => {
       [{ current: 'x', contexts: { x: { cluster: 'y', user: 'z' } }, clusters: { y: 'https://y.example' } }],
       undefined,
     ],
-    ['leads nowhere where all files are missing', ['missing'], undefined],
   ];
   for (const [what, files, context] of rows) {
     test(`${what}, as kubectl does`, async (t) => {
@@ -100,7 +98,7 @@ suite('the kubeconfig of kubectl stoker', () => {
       const names = files.map((_, index) => path.join(directory, `${index}`));
       for (const [index, file] of files.entries()) {
         if (file === 'missing') continue;
-        await writeFile(names[index] ?? '', file === 'empty' ? '' : JSON.stringify(fileOf(file)));
+        await writeFile(names[index] ?? '', JSON.stringify(fileOf(file)));
       }
       const { kubectl, plugin } = await bothWith(t, names.join(path.delimiter), directory);
       assert.equal(plugin?.context, context);

@@ -105,15 +105,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     const json = await runCli(['status', '-o', 'json', '--kubeconfig', viewer]);
     const view = JSON.parse(json.output) as FleetView;
     assert.deepEqual(view.totals, { resources: 2, ready: 1, gateways: 4, synced: 3 });
-    const [plant, shop] = view.items;
-    assert.deepEqual([plant?.namespace, plant?.name, plant?.state], [namespace, 'plant', 'ready']);
-    assert.deepEqual(
-      shop?.gateways.map(({ name, status }) => [name, status]),
-      [
-        ['c', 'Synced'],
-        ['d', 'Error'],
-      ],
-    );
+    assert.deepEqual([view.items[0]?.namespace, view.items[1]?.gateways[1]?.status], [namespace, 'Error']);
     const yaml = await runCli(['status', 'plant', '--output=yaml', '--kubeconfig', viewer]);
     assert.equal((parse(yaml.output) as ResourceView).commit, COMMIT);
     assert.equal(yaml.status, 0, 'all that it shows is ready');
@@ -152,12 +144,10 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     const cases: [string[], status: number, words: RegExp][] = [
       [['status', '--context', 'b', '--kubeconfig', viewer], 3, /context b not found .*: choose one of testbed$/],
       [['status', '--kubeconfig', none], 3, /at https:.*1 \(context plant\): .*ECONNREFUSED/],
-      [['ui', '--no-open', '--kubeconfig', none], 3, /ECONNREFUSED/],
       [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /not allowed to list GatewaySyncs/],
       [['status', '--kubeconfig', await access(url)], 3, /the cluster rejected your credentials: log in again/],
       [['status', '--kubeconfig', '/nowhere'], 3, /cannot read the kubeconfig/],
       [['status', 'nothing', '--kubeconfig', viewer], 1, /GatewaySync nothing not found in the namespace test-/],
-      [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 64, /mutually exclusive/],
       [
         ['status', '-n', 'gatways', '--kubeconfig', kubeconfig],
         1,

@@ -74,15 +74,6 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
     ]);
   });
 
-  test("isn't sent to a server that it is redirected to", async (t) => {
-    const other = await startStatusHost(t);
-    const answer = answerWith(307, { Location: `${other.api}/repos/plant/config/statuses/x` });
-    const { address } = await arrange(t, { posted: false, answer });
-    const resource = await untilCondition(address, 'CommitStatus', 'False');
-    assert.equal(condition(resource, 'CommitStatus')?.reason, 'UnexpectedRedirect');
-    assert.deepEqual(other.posts, []);
-  });
-
   test("isn't sent to a denied address", async (t) => {
     const host = await startStatusHost(t, '127.0.0.3');
     const environment = { GIT_ALLOW_LOCAL: 'false', GIT_DENIED_NETWORKS: '127.0.0.3/32' };

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
-import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
+import { gatewayPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -25,15 +24,8 @@ async function gauge(port: number): Promise<number> {
 async function setPhase(namespace: string, pod: string, phase: string): Promise<void> {
   const patch = JSON.stringify({ status: { phase } });
   await kubectl(
-    'patch',
-    'pod',
-    pod,
-    '--namespace',
-    namespace,
-    '--subresource=status',
-    '--type=merge',
-    '--patch',
-    patch,
+    ...['patch', 'pod', pod, '--namespace', namespace],
+    ...['--subresource=status', '--type=merge', '--patch', patch],
   );
 }
 
@@ -79,22 +71,6 @@ suite('a pod that was created while the webhook was unavailable', () => {
       accept: ({ length }) => length === 2,
     });
     assert.equal((await events(namespace, 'MissingSidecar')).length, 1);
-  });
-});
-
-suite('a pod that is recreated with its sidecar', () => {
-  test('counts once, and long before the next resync', async (t) => {
-    const { address } = await arrange(t);
-    const { namespace, name } = address;
-    await createPod(gatewayPod(namespace, 'slipped'));
-    const metricsPort = await freePort();
-    await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
-    const counts = ({ status }: GatewaySync) => `${status?.gateways?.missingSidecar} of ${status?.gateways?.total}`;
-    await untilGatewaySync(address, 'a gateway without sidecar', (seen) => counts(seen) === '1 of 1');
-    await kubectl('delete', 'pod', 'slipped', '--namespace', namespace, '--grace-period=0', '--force');
-    await createPod(injectedPod(namespace, 'slipped', name));
-    await untilGatewaySync(address, 'one with its sidecar', (seen) => counts(seen) === '0 of 1', 45_000);
-    assert.equal(await gauge(metricsPort), 0);
   });
 });
 

@@ -108,12 +108,9 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     const reported = await untilGatewaySync(address, 'told', (resource) =>
       /forgetful/.test(condition(resource, 'Ready')?.message ?? ''),
     );
-    const { status, reason, message } = condition(reported, 'Ready') ?? {};
+    const { status, reason, message = '' } = condition(reported, 'Ready') ?? {};
     assert.equal(`${status} ${reason}`, 'False GatewaysRefused');
-    assert.equal(
-      message,
-      'no pod has the sidecar; these pods have the annotation sync.io/cr-name, but not sync.io/inject: "true": forgetful',
-    );
+    assert.match(message, /: forgetful$/);
   });
 
   test('in order, with the times that tools sort by', slow, async (t) => {
