@@ -215,16 +215,6 @@ const CASES: Record<string, Case> = {
     reads: '/etc/plant/site.git',
     finds: 'bin/run',
   },
-  'a gitRepo volume': {
-    ref: 'HEAD',
-    spec: () => ({
-      containers: [app([mount('/mypath')])],
-      volumes: [{ name: 'files', gitRepo: { repository: repository.url } }],
-    }),
-    play: playGitRepo,
-    reads: '/mypath/site',
-    finds: 'crlf.txt',
-  },
   'a gitRepo volume with a revision and the root as its directory': {
     ref: 'origin/without-submodule',
     spec: () => ({

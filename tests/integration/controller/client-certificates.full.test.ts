@@ -11,21 +11,13 @@ import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
+import { gatewaySync } from '../../support/gateway-syncs.ts';
 import { blocksOf, commandsOf, readPages, wordsOf } from '../../support/markdown.ts';
 import { startProgram } from '../../support/program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 const namespace = 'default';
-const gatewaySync = {
-  apiVersion: 'sync.io/v1alpha1',
-  kind: 'GatewaySync',
-  metadata: { namespace, name: 'app' },
-  spec: {
-    git: { repo: 'https://git.example.test/site.git', ref: 'main' },
-    sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
-  },
-};
 
 test('only an API server that is configured as documented gets answers to its reviews', async (t) => {
   const directory = await temporaryDirectory(t, 'admission-');
@@ -37,7 +29,8 @@ test('only an API server that is configured as documented gets answers to its re
   await installCrds(server);
   const create = (to: string, body: object) => callApi<object>(server, { method: 'POST', path: to, body });
   await create(corePath('serviceaccounts', namespace), { metadata: { name: 'default' } });
-  await create(gatewaySyncPath(namespace), gatewaySync);
+  const address = { namespace, name: 'app' };
+  await create(gatewaySyncPath(namespace), gatewaySync(address, { repo: 'https://git.example.test/site.git' }));
   const webhooks = groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations');
   await create(webhooks, webhookConfiguration({ name: 'inject', namespace, port }));
 

@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
-import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilCommit } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -55,15 +55,8 @@ test('a controller continues to watch and write when its token is replaced and t
   };
   await writeFile(kubeconfig, JSON.stringify(config));
   const controller = await startController(t, namespace, { KUBECONFIG: kubeconfig });
-  const untilResolved = (name: string) =>
-    untilGatewaySync(
-      { namespace, name },
-      `${name} is resolved`,
-      ({ status }) => status?.lastSyncCommit === commit,
-      90_000,
-    );
   await applyGatewaySync({ namespace, name: 'before' }, { repo: repository.url });
-  await untilResolved('before');
+  await untilCommit({ namespace, name: 'before' }, commit);
 
   await replaceToken(await account.issue('second'));
   await account.end('first');
@@ -72,6 +65,6 @@ test('a controller continues to watch and write when its token is replaced and t
   await until(readVersion, { describe: 'the old token expires', accept, timeout: 60_000 });
   link.cut();
   await applyGatewaySync({ namespace, name: 'after' }, { repo: repository.url });
-  await untilResolved('after');
+  await untilCommit({ namespace, name: 'after' }, commit);
   assert.equal(await controller.stop(), 'signal');
 });

@@ -30,12 +30,6 @@ const cases: Case[] = [
     rest: { replicas: 0 },
   },
   {
-    kind: 'StatefulSet',
-    apiVersion: 'apps/v1',
-    spec: { selector, serviceName: 'gateway', template: template() },
-    rest: { replicas: 0 },
-  },
-  {
     kind: 'DaemonSet',
     apiVersion: 'apps/v1',
     spec: { selector, template: template({ nodeSelector: { 'test/unmade': 'true' } }) },

@@ -106,11 +106,6 @@ const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
     (pod) => assert.ok(sidecarOf(pod).volumeMounts.some(({ name }) => name === 'sync-agent-token')),
   ],
   [
-    'volumes with the names of the sidecar',
-    { volumes: ['data', 'sync-agent-repo', 'sync-agent-token'].map((name) => ({ name, emptyDir: {} })) },
-    (pod) => assert.ok(sidecarOf(pod).volumeMounts.some(({ name }) => name === 'sync-agent-repo-2')),
-  ],
-  [
     'a part of the volume, read-only',
     {
       containers: [
@@ -122,24 +117,6 @@ const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
       ],
     },
     (pod) => assert.equal(sidecarOf(pod).volumeMounts.find(({ name }) => name === 'data')?.subPath, 'site'),
-  ],
-  [
-    'the port of the sidecar',
-    {
-      containers: [
-        {
-          name: 'gateway',
-          image: 'x',
-          ports: [{ containerPort: 8082 }],
-          volumeMounts: [{ name: 'data', mountPath: '/d' }],
-        },
-      ],
-    },
-    (pod) =>
-      assert.deepEqual(
-        sidecarOf(pod).ports.map(({ containerPort }) => containerPort),
-        [8083, 8084],
-      ),
   ],
   [
     'resources of the whole pod',

@@ -66,18 +66,12 @@ suite('doctor reports denied pods', () => {
   test('of five workloads, and the number of others', () => {
     const names = Array.from({ length: 7 }, (_, index) => `w${index}`);
     const events = names.map((name, index) => refusal(`${name}-a1`, 'quota', at(`09:00:0${index}`)));
-    const found = said(
-      names.map((name) => workload(name)),
-      events,
-    );
+    const workloads = names.map((name) => workload(name));
+    const found = said(workloads, events);
     assert.equal(found.length, 6);
     assert.match(found[0] ?? '', /w6-a1/);
     assert.equal(found[5], 'pods of 2 more workloads are denied');
-    const six = said(
-      names.map((name) => workload(name)),
-      events.slice(1),
-    );
-    assert.equal(six[5], 'pods of 1 more workload are denied');
+    assert.equal(said(workloads, events.slice(1))[5], 'pods of 1 more workload are denied');
   });
 });
 

@@ -225,9 +225,11 @@ suite('the Markdown of a plan', () => {
   const rows: [destinations: string[], path: string, shown: string][] = [
     [['sites/{{ .Labels.site }}/etc'], 'sites/secret/etc/a.conf', 'sites/…'],
     [['./sites//{{ .Labels.site }}'], 'sites/secret/a.conf', 'sites/…'],
+    [['site-{{ .Vars.site }}'], 'site-secret/a.conf', 'site-…'],
     [['{{ .GatewayName }}.conf'], 'secret.conf', '…'],
     [['{{ .Labels.site }}', 'etc/'], 'etc/a.conf', '…'],
     [['sites/{{ .Labels.site }}', 'sites/secret'], 'sites/secret/a.conf', 'sites/…'],
+    [['{{ .Labels.site }}', 'sites/{{ .Labels.site }}'], 'sites/secret/a.conf', '…'],
     [['{{ .Labels.site }}', '.'], 'secret/a.conf', '…'],
     [['etc/{{ .Labels.site }}', 'etc'], 'etc/secret/a.conf', 'etc/…'],
   ];
@@ -248,6 +250,7 @@ suite('the Markdown of a plan', () => {
       [{ source: '{{ .Labels.site }}', destination: 'etc/', type: 'file' }, true],
       [{ source: 'sites/{{ .GatewayName }}.conf', destination: 'etc/a.conf' }, false],
       [{ source: '{{ .Labels.site }}', destination: 'etc/', type: 'dir' }, false],
+      [{ source: '{{ .Labels.site }}/a.conf', destination: 'etc/' }, false],
     ];
     for (const [mapping, isHidden] of rows) {
       const spec = { sync: { profiles: { default: { mappings: [mapping] } } } } as Partial<SpecInput>;

@@ -160,6 +160,15 @@ suite('kubectl stoker status shows a fleet', () => {
     const text = drawResource({ ...plain, gateways: [named('a', 'Error')] }, host).join('\n');
     assert.ok(text.includes(ink('red', 'Error')), text);
   });
+
+  test('with the permissions that its numbers lack', () => {
+    const basis = { from: 'status' as const, shown: 2, total: 9, denied: ['SyncReports' as const] };
+    const lines = drawFleet(
+      { ...fleet, items: [{ ...plain, basis }] },
+      { host: hostOf(undefined), isEverywhere: false },
+    );
+    assert.ok(lines.includes('gateways from the status alone; not allowed to list SyncReports'), lines.join('\n'));
+  });
 });
 
 suite('kubectl stoker status shows one resource', () => {

@@ -112,6 +112,9 @@ suite('the text about a GatewaySync', () => {
     assert.deepEqual(unfollowed('True', main), { ref: 'mian' }, 'it has not been looked for');
     assert.equal(unfollowed('False', main, 'main'), undefined);
     assert.equal(unfollowed('False', { ref: 'v1', source: 'Request' }), undefined, 'somebody asked for another');
+    const target = { ref: 'main', source: 'Spec' as const };
+    const unjudged = resourceView(gatewaySync({ target }, { git: { repo: 'x', ref: 'mian' } }), {});
+    assert.deepEqual(unjudged.unfollowed, { ref: 'mian' });
   });
 });
 
@@ -126,6 +129,7 @@ suite('the text about a waiting gateway', () => {
     ['Error', '', {}, 'no details reported'],
     ['Pending', '', {}, latest],
     ['Pending', '', { syncedCommit: undefined }, starting],
+    ['Pending', 'the volume is locked', {}, 'the volume is locked'],
     ['Paused', '', {}, 'paused until kubectl stoker resume'],
     ['Paused', 'one file differs', {}, 'paused until kubectl stoker resume: one file differs'],
     ['DryRun', '', {}, dryRun],
@@ -197,6 +201,8 @@ suite('the text about a waiting gateway', () => {
       words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, { pods: pods(tier) }, spec);
     assert.equal(skewed('canary'), 'updating to bbbbbbbb');
     assert.equal(skewed(), 'updating to aaaaaaaa');
+    const placeless = words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, {}, spec);
+    assert.equal(placeless, 'updating to its commit');
   });
 
   test('contains the commit that it returns to during a rollback, and the one in progress if a newer one waits', () => {
@@ -216,16 +222,8 @@ suite('the text about a waiting gateway', () => {
     const given = gateway('a', { profile: 'line', lastSyncTime: 'then', lastSyncDuration: '2s' });
     const status = { conditions: ready('True', 'Synced'), discoveredGateways: [given], rollout };
     const [view] = resourceView(gatewaySync(status, spec), { pods: pods('canary') }).gateways;
-    assert.deepEqual(view, {
-      name: 'a',
-      pod: 'a',
-      profile: 'line',
-      wave: 'canary',
-      status: 'Synced',
-      commit: OLD,
-      syncedAt: 'then',
-      took: '2s',
-    });
+    const from = { profile: 'line', wave: 'canary', commit: OLD, syncedAt: 'then', took: '2s' };
+    assert.deepEqual(view, { name: 'a', pod: 'a', status: 'Synced', ...from });
   });
 
   test("is missing without an error if pod labels can't be read", () => {
@@ -262,7 +260,7 @@ suite('the picture of a rollout', () => {
       ["hasn't reported", 'onItsWay', undefined],
       ['is being verified', 'onItsWay', { ...newest, verification: 'Running' }],
       [
-        'is being verified after the rollout is complete',
+        'is verified when the rollout is complete',
         'new',
         { ...newest, verification: 'Running' },
         { phase: 'Complete' },
@@ -666,6 +664,8 @@ suite('a command of kubectl stoker', () => {
         ['c2', false, true],
       ],
     );
+    assert.ok(historyView(gatewaySync({ history })).every(({ canGoBack }) => !canGoBack));
+    assert.equal(historyView(resource({ stableRevision: 'other' }))[0]?.isStable, false);
   });
 
   test('to go forward leads to a newer commit of the history, and "previous" is always the next older one', () => {

@@ -171,6 +171,8 @@ suite('a patch for the repository', () => {
     assert.deepEqual(patchOf({ a: answer(change(), change(copy)) }).refused, [
       { path: 'config/a', why: 'the copies of the file on a have different changes' },
     ]);
+    const same = patchOf({ a: answer(change(), change({ path: 'etc/b' })) });
+    assert.equal(same.text.match(/^diff/gm)?.length, 1);
   });
 
   test('deletes files only if requested', () => {
@@ -208,10 +210,22 @@ suite('a patch for the repository', () => {
     }
   });
 
+  test('lists a file from elsewhere with its path on the gateway', () => {
+    const own = omit(change(), 'source');
+    assert.match(patchOf({ a: answer(own) }).text, /^diff --git a\/etc\/a b\/etc\/a$/m);
+  });
+
+  test('identifies files by the IDs of the repository', () => {
+    const idsIn = (commit: string) => /^index (\w+)/m.exec(patchOf({ a: { ...answer(change()), commit } }).text)?.[1];
+    assert.deepEqual([idsIn(COMMIT)?.length, idsIn('c0ffee11'.repeat(8))?.length], [40, 64]);
+  });
+
   const { before, after, ...bare } = change();
   const unknown = { executable: false };
   const without: [what: string, InspectedChange][] = [
     ['before the change', { ...bare, before: unknown, ...(after && { after }) }],
+    ['after the change', { ...bare, after: unknown, ...(before && { before }) }],
+    ['before the change, like its existence', { ...bare, ...(after && { after }) }],
     ['after the change, like its existence', { ...bare, ...(before && { before }) }],
   ];
   for (const [what, given] of without) {
@@ -324,5 +338,7 @@ suite('the output of diff and drift', () => {
     assert.equal(said('drift', { more: 1 }), 'a: 1 file differs from main (c0ffee11)');
     assert.equal(said('diff', { more: 2 }), 'a: main (c0ffee11) would change 2 files');
     assert.equal(said('diff', { problem: 'no disk' }), 'a: no disk');
+    const unknown = omit(answer(), 'commit', 'ref');
+    assert.equal(drawInspection(viewOf({ a: unknown as Answer }), hostOf(undefined))[0], 'a: it would change nothing');
   });
 });

@@ -167,12 +167,15 @@ suite('a kubeconfig that cannot be used as kubectl would is refused, with the fi
     ['exec.apiVersion', {}, { exec: { ...exec, apiVersion: 'client.authentication.k8s.io/v1alpha1' } }],
     ['exec.interactiveMode', {}, { exec: { ...exec, interactiveMode: 'Sometimes' } }],
     ['token', {}, { token: 'x', username: 'ada', password: 'y' }],
+    ['as-groups', {}, { ...token, 'as-groups': ['crew'] }],
     ['as-uid', {}, { ...token, 'as-uid': '4' }],
+    ['as-user-extra', {}, { ...token, 'as-user-extra': { a: ['b'] } }],
     ['client-key', {}, { 'client-certificate-data': 'eA==' }],
     ['client-certificate', {}, { 'client-certificate-data': 'eA==', 'client-certificate': 'x', 'client-key': 'y' }],
     ['certificate-authority', { 'certificate-authority': 'x', 'certificate-authority-data': 'eA==' }, token],
     ['certificate-authority-data', { 'certificate-authority-data': '%%%' }, token],
     ['insecure-skip-tls-verify', { 'certificate-authority-data': 'eA==', 'insecure-skip-tls-verify': true }, token],
+    ['server', { server: '' }, token],
     ['server', { server: 'https://' }, token],
   ];
   for (const [field, cluster, user] of rows)
@@ -300,6 +303,7 @@ suite('a credential plugin', () => {
   const answers: Record<string, unknown> = {
     'no JSON': 'Logged in.',
     'another version': { ...credential, apiVersion: 'client.authentication.k8s.io/v1beta1' },
+    'no status': { ...credential, status: undefined },
     'an empty status': { ...credential, status: {} },
     'a certificate without a key': { ...credential, status: { clientCertificateData: 'x' } },
     'a token that cannot be sent': { ...credential, status: { token: 'x\ny' } },

@@ -18,25 +18,16 @@ suite('a message of the controller', () => {
       'until you run kubectl stoker rollback plant or kubectl stoker retry plant, or push a new commit',
     ],
     [
-      `waiting for approval since then; set the annotation sync.io/approve: ${COMMIT} (now ${'a'.repeat(40)})`,
-      'waiting for approval since then; run kubectl stoker approve plant',
+      `waiting; set the annotation sync.io/approve: ${COMMIT} (now ${'a'.repeat(40)})`,
+      'waiting; run kubectl stoker approve plant',
     ],
     [
-      `waiting, because spec.sync was edited; set the annotation sync.io/approve: ${COMMIT} (remove it first); preview: 1`,
-      'waiting, because spec.sync was edited; run kubectl stoker approve plant; preview: 1',
+      `edited; set the annotation sync.io/approve: ${COMMIT} (remove it first); preview: 1`,
+      'edited; run kubectl stoker approve plant; preview: 1',
     ],
-    [
-      `sync.io/rollback: ${COMMIT} takes effect when the resource is resumed`,
-      `kubectl stoker rollback plant --to ${COMMIT} takes effect when the resource is resumed`,
-    ],
-    [
-      'sync.io/rollback: previous had no effect because status.history had no such commit to roll back to',
-      'kubectl stoker rollback plant had no effect because status.history had no such commit to roll back to',
-    ],
-    [
-      `sync.io/retry-rollout: ${COMMIT} had no effect because no such commit failed or was rolled back`,
-      'kubectl stoker retry plant had no effect because no such commit failed or was rolled back',
-    ],
+    [`sync.io/rollback: ${COMMIT} takes effect`, `kubectl stoker rollback plant --to ${COMMIT} takes effect`],
+    ['sync.io/rollback: previous had no effect', 'kubectl stoker rollback plant had no effect'],
+    [`sync.io/retry-rollout: ${COMMIT} had no effect`, 'kubectl stoker retry plant had no effect'],
     ['annotate a pod with sync.io/inject: "true"', 'annotate a pod with sync.io/inject: "true"'],
     ['sync.io/approve-by is missing', 'sync.io/approve-by is missing'],
   ];

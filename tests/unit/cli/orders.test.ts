@@ -360,6 +360,10 @@ suite('a sync', () => {
     assert.deepEqual(JSON.parse(about[1] ?? ''), { ref: 'v9', by: 'ci', at: '2026-01-01T00:00:00Z', id: 'r1' });
     const bare = resource({ annotations: { 'sync.io/requested-ref': 'v9' } });
     assert.match(effectOfSync(bare).says, /: the open request for v9 will be replaced/);
+    assert.match(
+      effectOfSync(resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } })).says,
+      /resolved again/,
+    );
   });
 
   test('needs a new confirmation only if it would replace another request', () => {

@@ -152,6 +152,7 @@ suite('the plan of a preview', () => {
     ['made its preview from a commit that it should not have', foreign, /^no valid preview: it has cccccccc$/],
     ['previewed another revision', { name: 'a', report: {}, preview: { revision: 'x' } }, /^no preview yet$/],
     ['is older than previews', { name: 'a', report: { agentVersion: '0.0.9' } }, /version 0\.0\.9/],
+    ['names no version', { name: 'a', report: { agentVersion: undefined } }, /version unknown/],
   ];
   for (const [what, gateway, fact] of silent) {
     test(`counts a gateway as changed if it ${what}`, () => {
@@ -326,6 +327,7 @@ suite('the release to plan', () => {
   const own: Partial<RolloutStatus> = { nextCommit: undefined };
   const rows: [what: string, rollout: Partial<RolloutStatus>, kind: string, fact: RegExp][] = [
     ['waits, but is not previewed yet', {}, 'pending', /^bbbbbbbb has no preview yet$/],
+    ['is previewed next', { ...own, phase: 'Previewing', commit: NEW }, 'pending', /^bbbbbbbb has no preview yet$/],
     ['waits for its preview', { nextPreviewAt: '2026-01-01T00:01:00Z' }, 'pending', /^b+ .* 2026-01-01T00:01:00Z/],
     ['waits for a retry', { waitsFor: 'Retry' }, 'pending', /^bbbbbbbb .* kubectl stoker retry$/],
     ['is being rolled out', { ...own, phase: 'Progressing' }, 'unavailable', /^aaaaaaaa .* without a preview$/],

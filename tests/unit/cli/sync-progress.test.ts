@@ -51,6 +51,7 @@ const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false, from
 suite('the progress of a request', () => {
   const follower = (status: GatewaySyncStatus, from = 'hub') => gatewaySync(status, { from });
   const unsuitable = { ...ready('False', 'from').conditions[0], type: 'WebhookSource' } as Condition;
+  const synced = { ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } };
   const hub = hubOf();
   const waiting = 'waiting for the controller';
   const rows: [string, GatewaySync, kind: string, fact: RegExp | string, { by?: Asked; hub?: GatewaySync }?][] = [
@@ -80,6 +81,13 @@ suite('the progress of a request', () => {
     ['its hub was removed later', gatewaySync({ observedWebhookFromTime: LATER }), 'failed', /sync plant --ref v2/],
     ['its hub was removed before', gatewaySync({ observedWebhookFromTime: asked.at }), 'waiting', waiting],
     ["the controller hasn't seen that its hub was removed", gatewaySync(follows(LATER)), 'waiting', waiting],
+    [
+      'an older request is for a ref that a shell would interpret',
+      follower(follows(LATER)),
+      'failed',
+      /sync hub --ref 'f\$\(id\);x' /,
+      { by: { ...asked, ref: 'f$(id);x' }, hub },
+    ],
     ["the controller hasn't seen the present hub", follower(follows(LATER), 'other'), 'waiting', waiting, { hub }],
     [
       'it was handled before spec.webhook.from was edited',
@@ -97,16 +105,17 @@ suite('the progress of a request', () => {
     ],
     ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /the git server: why/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /^v2 .*\(Ignored\): why/],
+    [
+      "a ref that isn't allowed was only refreshed",
+      gatewaySync({ ...request('Ignored'), ...synced }),
+      'done',
+      /^v2 is c0ffee11/,
+      { by: { ...asked, isRefresh: true } },
+    ],
     ['another request for its hub replaced it', follower({}), 'failed', /newer .* v3/, { hub: hubOf({ id: '2' }) }],
     ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /newer .* v3/],
     ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /^paused/],
     ['gateways are syncing', gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }), 'waiting', /: 1\/2$/],
-    [
-      'all gateways have the commit',
-      gatewaySync({ ...request('Applied'), ...ready('True', '') }),
-      'done',
-      /no gateways/,
-    ],
   ];
   for (const [what, given, kind, fact, { by = asked, hub } = {}] of rows) {
     test(`is "${kind}" if ${what}`, () => {
@@ -117,17 +126,9 @@ suite('the progress of a request', () => {
   }
 
   test('lists gateways with an error once no other gateway is syncing', () => {
-    const bad = {
-      name: 'x',
-      namespace: 'a',
-      podName: 'x',
-      syncStatus: 'Error' as const,
-      message: 'the volume is full',
-    };
+    const bad = { name: 'x', namespace: 'a', podName: 'x', syncStatus: 'Error' as const, message: 'full' };
     const status = { ...request('Applied'), ...ready('False', ''), discoveredGateways: [bad] };
-    assert.deepEqual(judgeProgress(gatewaySync({ ...status, gateways: counts }), asked).stuck, [
-      'x: the volume is full',
-    ]);
+    assert.deepEqual(judgeProgress(gatewaySync({ ...status, gateways: counts }), asked).stuck, ['x: full']);
     for (const others of [{ pending: 1 }, { skewed: 1 }]) {
       const given = { ...status, gateways: { ...counts, total: 3, ...others } };
       assert.equal(judgeProgress(gatewaySync(given), asked).stuck, undefined);
@@ -138,11 +139,7 @@ suite('the progress of a request', () => {
     const { message: _, ...silent } = bad;
     const both = [silent, { ...silent, name: 'y', syncStatus: 'MissingSidecar' as const }];
     const progress = judgeProgress(gatewaySync({ ...status, gateways: counts, discoveredGateways: both }), asked);
-    assert.deepEqual(progress, {
-      kind: 'waiting',
-      says: 'v2 is c0ffee11: ',
-      stuck: ['x: Error', 'y: MissingSidecar'],
-    });
+    assert.deepEqual([progress.kind, progress.stuck], ['waiting', ['x: Error', 'y: MissingSidecar']]);
   });
 
   test('is "waiting" while the status is about another request or generation', () => {
@@ -179,6 +176,38 @@ suite('the progress of a request', () => {
     const again = { ...complete, givenUp: [`${COMMIT} ${REVISION}`] };
     const back = { ...request('Applied'), ...ready('True', ''), rollout: again };
     assert.equal(judgeProgress(gatewaySync(back), asked).kind, 'done');
+  });
+
+  test('contains the followed ref if the request was ignored', () => {
+    const status = { ...request('Ignored'), ...ready('True', ''), target: { ref: 'main', source: 'Spec' as const } };
+    assert.match(judgeProgress(gatewaySync(status), { ...asked, isRefresh: true }).says, /^main is c0ffee11/);
+  });
+});
+
+suite('the gateways of a request', () => {
+  const gatewayOf = (name: string, syncStatus: string, fields: object = {}) => ({
+    name,
+    namespace: 'a',
+    podName: `${name}-0`,
+    syncStatus,
+    ...fields,
+  });
+  const fleet = (...discoveredGateways: object[]) => gatewaySync({ discoveredGateways } as GatewaySyncStatus);
+
+  test('are drawn as one bar without waves', () => {
+    const gateways = [
+      gatewayOf('new', 'Synced', { syncedCommit: COMMIT }),
+      gatewayOf('other', 'Synced', { syncedCommit: 'x' }),
+      ...['Error', 'MissingSidecar', 'Paused', 'DryRun', 'Pending', 'Skewed'].map((state) => gatewayOf(state, state)),
+    ];
+    const [bar] = barsIn(resourceView(fleet(...gateways), {}));
+    const looks = bar?.gateways?.map(({ name, pod, look }) => `${name} ${pod} ${look}`);
+    assert.deepEqual([bar?.name, bar?.mark], ['all', 'underWay']);
+    assert.deepEqual(looks, [
+      ...['new new-0 new', 'other other-0 onItsWay', 'Error Error-0 failed', 'MissingSidecar MissingSidecar-0 failed'],
+      ...['Paused Paused-0 old', 'DryRun DryRun-0 old', 'Pending Pending-0 onItsWay', 'Skewed Skewed-0 onItsWay'],
+    ]);
+    assert.equal(barsIn(resourceView(fleet(gateways[0] ?? {}), {}))[0]?.mark, 'done');
   });
 });
 

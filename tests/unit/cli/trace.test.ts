@@ -104,9 +104,15 @@ suite('the output of kubectl stoker trace', () => {
     const refused = { ref: 'x', at: at('20.000'), outcome: 'Ignored' as const, message: 'it is not allowed' };
     const ignored = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('10') }), []);
     assert.deepEqual(ignored?.missing, ['it was not applied (Ignored): it is not allowed']);
+    const silent = { ...pushed.lastPush, outcome: 'Ignored' as const };
+    const unexplained = traceView(gatewaySync({ lastPush: silent, lastSyncTime: at('05') }), []);
+    assert.deepEqual(unexplained?.missing, ['it was not applied (Ignored)']);
     const discoveredGateways = [gateway('a', { lastSyncTime: at('06') })];
     const kept = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('05'), discoveredGateways }), []);
     assert.equal(kept?.missing.at(-1), 'a keeps c0ffee11');
+    const none = { metadata: { namespace: 'gateways', name: 'plant' }, spec: {}, status: { lastRequest: refused } };
+    const without = { ...none, status: { ...none.status, discoveredGateways: [{ name: 'a', syncStatus: 'Pending' }] } };
+    assert.equal(traceView(without as never, [])?.missing.at(-1), 'a does not have it (Pending)');
     // The status has a resolution of one second.
     for (const [lastSyncTime, isSame] of [
       [at('09.100'), true],
@@ -118,6 +124,9 @@ suite('the output of kubectl stoker trace', () => {
   test('is about the poll that found a newer commit after the last delivery', () => {
     const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('30') }), [applied]);
     assert.deepEqual(view?.delivery, { kind: 'poll', ref: 'main', at: at('30') });
+    const target = { ref: 'v9', source: 'Push' as const };
+    const named = traceView(gatewaySync({ ...pushed, lastSyncTime: at('30'), target }), [applied]);
+    assert.equal(named?.delivery.ref, 'v9');
   });
 
   test("is about the delivery if the commit isn't clearly newer than its outcome", () => {
@@ -161,15 +170,11 @@ suite('the output of kubectl stoker trace', () => {
     const { status, ...rest } = gatewaySync({ ...pushed, lastSyncTime: at('10') });
     const { lastSyncCommit: _, ...without } = status ?? {};
     const view = traceView({ ...rest, status: without } as GatewaySync, [resolved]);
-    assert.deepEqual(view, {
-      namespace: 'gateways',
-      name: 'plant',
-      delivery: { kind: 'push', ...pushed.lastPush },
-      missing: [],
-      moments: [
-        { what: 'the receiver accepted the webhook: refs/heads/main', at: at('10.100'), ms: 0 },
-        { what: 'the controller resolved refs/heads/main', at: at('10.400000'), ms: 300 },
-      ],
+    assert.deepEqual(view?.delivery, { kind: 'push', ...pushed.lastPush });
+    assert.deepEqual(view?.moments.at(-1), {
+      what: 'the controller resolved refs/heads/main',
+      at: at('10.400000'),
+      ms: 300,
     });
   });
 
@@ -268,6 +273,16 @@ suite('the delivery of a trace', () => {
         'it failed: commit c0ffee11 failed on a',
         'the commit has been retried since, and all gateways may have it',
       ]);
+    });
+
+    test('shows why the tag that was chosen for a range was given up', () => {
+      const failed = { ...asked, ref: 'refs/tags/v1.4.2', outcome: 'Failed' as const, message: 'it failed on a' };
+      const range = { ref: 'v1.4.2', range: '~1.4', source: 'Spec' as const };
+      const missing = (tag: string) =>
+        traceView(gatewaySync({ lastRequest: failed, target: { ...range, ref: tag }, lastSyncTime: at('10') }), [])
+          ?.missing;
+      assert.deepEqual(missing('v1.4.2'), ['it failed: it failed on a']);
+      assert.deepEqual(missing('v1.4.3'), ['it was not applied (Failed): it failed on a']);
     });
 
     test('shows what a gateway waits for before its admission', () => {

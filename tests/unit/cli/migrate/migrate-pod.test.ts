@@ -237,6 +237,22 @@ suite('the pod of an application', () => {
       },
     ],
     [
+      'init containers that find no files yet',
+      { initContainers: [{ ...app, name: 'early' }] },
+      {
+        notes: ['same', 'todo'],
+        pod: { ...moved.pod, initContainers: [{ ...app, name: 'early' }] },
+      },
+    ],
+    [
+      'files that the group can write',
+      { containers: [app, { ...sync, args: [...sync.args, '--group-write'] }] },
+      {
+        spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } },
+        notes: ['same', 'todo'],
+      },
+    ],
+    [
       'a volume that outlives the pod',
       { volumes: [{ name: 'html', hostPath: {} }] },
       { notes: ['same', 'todo'], pod: { containers: [app], volumes: [{ name: 'html', hostPath: {} }] } },

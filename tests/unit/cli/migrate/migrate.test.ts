@@ -72,6 +72,7 @@ suite('kubectl stoker migrate', () => {
       [podWith({ args: ['--repo=/srv/git/site.git'] }), /supports only https:\/\//],
       [podWith({ args: [REPO, '--ref=main~3'] }), /"main~3" is not a valid branch, tag, or commit/],
       [podWith({ args: [REPO, '--link=.sync-agent/x'] }), /its path is not valid in a mapping/],
+      [podWith({ args: [REPO, '--link={{ .Commit }}'] }), /its path is not valid in a mapping/],
       [podWith({ args: [REPO, '--link=../../etc'] }), /no volume is mounted at/],
       [
         podWith({ image: 'quay.io/kiwigrid/k8s-sidecar:1.30.3', env: [variable('LABEL', 'dashboard')] }),
