@@ -81,6 +81,12 @@ export function untilCommit(address: Address, commit: string): Promise<GatewaySy
   return untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
 }
 
+/** Changes fields of a GatewaySync's status, or removes the status. */
+export async function patchStatus({ namespace, name }: Address, status: object | null): Promise<void> {
+  const path = `${gatewaySyncPath(namespace, name)}/status`;
+  await callApi({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
+}
+
 /** Annotates a GatewaySync as the receiver does for a request. */
 export async function request(
   address: Address,

@@ -12,7 +12,7 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { type Address, applyGatewaySync, patchStatus, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
@@ -21,12 +21,6 @@ import { viewerOf } from '../../support/viewer-of.ts';
 
 const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
   callApi({ path: gatewaySyncPath(namespace, name) });
-
-/** Writes the status as the controller does. */
-async function patchStatus({ namespace, name }: Address, status: object): Promise<void> {
-  const path = `${gatewaySyncPath(namespace, name)}/status`;
-  await callApi({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
-}
 
 type Host = NonNullable<Parameters<typeof runCli>[1]>;
 

@@ -16,7 +16,7 @@ import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/r
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, patchStatus } from '../../support/gateway-syncs.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { blocksOf } from '../../support/markdown.ts';
 import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
@@ -40,13 +40,6 @@ async function arrange(t: TestContext, spec: object = {}) {
   const found = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
   const revision = syncRevision(found.spec.sync);
   const release = { commit: NEW, ref: 'main', revision };
-  const write = (status: object) =>
-    callApi({
-      method: 'PATCH',
-      path: `${gatewaySyncPath(namespace, 'plant')}/status`,
-      body: { status },
-      contentType: 'application/merge-patch+json',
-    });
   const counts = { total: 2, reported: 2, unchanged: 0, failing: 0, files: 0 };
   return {
     namespace,
@@ -54,7 +47,7 @@ async function arrange(t: TestContext, spec: object = {}) {
     /** Writes the status as the controller does; gateways are in the order of admission. */
     roll: async (fields: Partial<Record<keyof RolloutStatus, unknown>> = {}, preview: object = {}) => {
       const whole = { ...release, startedAt: new Date().toISOString(), ...counts, ...preview };
-      await write({
+      await patchStatus(address(namespace), {
         lastSyncCommit: whole.commit,
         gateways: gatewayCountsOf({ total: 2 }),
         rollout: {

@@ -2,27 +2,16 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
-import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, patchStatus } from '../../support/gateway-syncs.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
-
-/** Writes a status as the controller does. */
-async function writeStatus(namespace: string, name: string, status: GatewaySyncStatus): Promise<void> {
-  await callApi({
-    method: 'PATCH',
-    path: `${gatewaySyncPath(namespace, name)}/status`,
-    body: { status },
-    contentType: 'application/merge-patch+json',
-  });
-}
 
 const ready = (status: 'True' | 'False' | 'Unknown', reason: string, message: string) => [
   { type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
@@ -47,19 +36,25 @@ async function arrange(t: TestContext) {
     lastSyncTime: new Date().toISOString(),
     target: { ref: 'v1.2.3', source: 'Request' as const },
   };
-  await writeStatus(namespace, 'plant', {
-    ...common,
-    gateways: { ...NONE, summary: '2/2 synced', total: 2, synced: 2 },
-    discoveredGateways: [gateway(namespace, 'a', {}), gateway(namespace, 'b', {})],
-    conditions: ready('True', 'Synced', '2/2 synced'),
-  });
+  await patchStatus(
+    { namespace, name: 'plant' },
+    {
+      ...common,
+      gateways: { ...NONE, summary: '2/2 synced', total: 2, synced: 2 },
+      discoveredGateways: [gateway(namespace, 'a', {}), gateway(namespace, 'b', {})],
+      conditions: ready('True', 'Synced', '2/2 synced'),
+    },
+  );
   const message = 'the volume is full \u001b[31m: free some space, or make it larger';
-  await writeStatus(namespace, 'shop', {
-    ...common,
-    gateways: { ...NONE, summary: '1/2 synced', total: 2, synced: 1, error: 1 },
-    discoveredGateways: [gateway(namespace, 'c', {}), gateway(namespace, 'd', { syncStatus: 'Error', message })],
-    conditions: ready('False', 'GatewaysFailed', `1/2 synced; d: ${message}`),
-  });
+  await patchStatus(
+    { namespace, name: 'shop' },
+    {
+      ...common,
+      gateways: { ...NONE, summary: '1/2 synced', total: 2, synced: 1, error: 1 },
+      discoveredGateways: [gateway(namespace, 'c', {}), gateway(namespace, 'd', { syncStatus: 'Error', message })],
+      conditions: ready('False', 'GatewaysFailed', `1/2 synced; d: ${message}`),
+    },
+  );
   return { namespace, viewer: await viewerOf(namespace) };
 }
 
@@ -88,9 +83,12 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       body: { status: { phase: 'Succeeded' } },
       contentType: 'application/merge-patch+json',
     });
-    await writeStatus(namespace, 'plant', {
-      gateways: { ...NONE, summary: '5/5 synced', total: 5, synced: 5 },
-    });
+    await patchStatus(
+      { namespace, name: 'plant' },
+      {
+        gateways: { ...NONE, summary: '5/5 synced', total: 5, synced: 5 },
+      },
+    );
     const { kubeconfig } = await connectCluster();
     const { output } = await runCli(['status', 'plant', '-o', 'json', '-n', namespace, '--kubeconfig', kubeconfig]);
     const { gateways } = JSON.parse(output) as ResourceView;

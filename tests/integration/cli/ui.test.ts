@@ -8,7 +8,7 @@ import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/r
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, patchStatus, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
@@ -81,17 +81,6 @@ async function arrange(t: TestContext, ...names: string[]) {
   const namespace = await createNamespace(t);
   for (const name of names) await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
   return { namespace, ...(await connectCluster()) };
-}
-
-/** Writes the numbers of gateways of `plant`, as the controller does. */
-async function writeCounts(namespace: string, counts: Parameters<typeof gatewayCountsOf>[0]): Promise<void> {
-  const gateways = { ...gatewayCountsOf(counts), summary: '0/1 synced' };
-  await callApi({
-    method: 'PATCH',
-    path: `${gatewaySyncPath(namespace, 'plant')}/status`,
-    body: { status: { gateways } },
-    contentType: 'application/merge-patch+json',
-  });
 }
 
 suite('kubectl stoker ui', { concurrency: 4 }, () => {
@@ -174,7 +163,8 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
 
   test('lists again and again for users who can list and not watch, and says so', slow, async (t) => {
     const { namespace } = await arrange(t, 'plant');
-    await writeCounts(namespace, { total: 1 });
+    const gateways = { ...gatewayCountsOf({ total: 1 }), summary: '0/1 synced' };
+    await patchStatus({ namespace, name: 'plant' }, { gateways });
     const viewer = await viewerOf(namespace, ['syncreports'], ['get', 'list']);
     const entered = await enter(await startUi(t, viewer));
     const open = `?namespace=${namespace}&name=plant`;

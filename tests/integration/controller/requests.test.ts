@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { readEvents } from '../../support/events.ts';
 import {
@@ -13,6 +13,7 @@ import {
   applyGatewaySync,
   condition,
   gatewaySync,
+  patchStatus,
   push,
   request,
   untilCommit,
@@ -59,7 +60,12 @@ async function arrangeWithController(
   return { ...(await arrange(t, spec, address)), controller };
 }
 
-const readReasons = async (address: Address) => (await readEvents(address)).map(({ reason }) => reason);
+/** Waits for events with these reasons, and returns the reasons of all events. */
+const untilReasons = (address: Address, ...reasons: string[]): Promise<string[]> =>
+  until(async () => (await readEvents(address)).map(({ reason }) => reason), {
+    describe: `the events ${reasons}`,
+    accept: (found) => reasons.every((reason) => found.includes(reason)),
+  });
 
 const untilOutcome = (address: Address, id: string, outcome: string) =>
   untilGatewaySync(
@@ -75,10 +81,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await request(address, 'v1', { id: 'one', at });
     const { status } = await untilCommit(address, commits.v1);
     assert.deepEqual(status?.target, { ref: 'v1', source: 'Request', requestId: 'one' });
-    await until(() => readReasons(address), {
-      describe: 'the events',
-      accept: (reasons) => ['RefResolved', 'RequestApplied'].every((reason) => reasons.includes(reason)),
-    });
+    await untilReasons(address, 'RefResolved', 'RequestApplied');
     assert.deepEqual(status?.lastRequest, {
       id: 'one',
       ref: 'v1',
@@ -181,10 +184,7 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
     const done = await untilOutcome(address, 'early', 'Applied');
     assert.equal(done.status?.lastSyncCommit, commits.v1);
     assert.equal(condition(done, 'Ready')?.status, 'True');
-    const reasons = await until(() => readReasons(address), {
-      describe: 'the events',
-      accept: (events) => events.includes('RequestApplied'),
-    });
+    const reasons = await untilReasons(address, 'RequestApplied');
     assert.ok(!reasons.includes('RequestFailed'));
   });
 });
@@ -203,10 +203,7 @@ suite('a status that is wiped while no controller runs', { concurrency: 4 }, () 
     await applyGatewaySync(address, { repo: repository.url, ref: 'v2' }, { webhook: { allowedRefs: ['v*', 'late'] } });
     const before = await untilOutcome(address, 'release', 'Superseded');
     await controller.stop();
-    await kubectl(
-      ...['patch', 'gsync', address.name, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
-      ...['--patch', JSON.stringify({ status: null })],
-    );
+    await patchStatus(address, null);
     await startController(t, address.namespace);
     const after = await untilOutcome(address, 'release', 'Superseded');
     const ends = [before, after].map(({ status }) => [
@@ -231,12 +228,6 @@ suite('a push from a webhook', { concurrency: 4 }, () => {
 });
 
 suite('a status of a GatewaySync', () => {
-  const patchStatus = ({ namespace, name }: Address, status: object | null) =>
-    kubectl(
-      ...['patch', 'gsync', name, '--namespace', namespace, '--subresource=status', '--type=merge'],
-      ...['--patch', JSON.stringify({ status })],
-    );
-
   test('is repaired if another client changes or wipes it', slow, async (t) => {
     const { address, commits } = await arrangeWithController(t);
     await request(address, 'v1', { id: 'first' });
@@ -247,10 +238,7 @@ suite('a status of a GatewaySync', () => {
       await patchStatus(address, status);
       await untilGatewaySync(address, 'as it was', isAsBefore);
     }
-    const reasons = await until(() => readReasons(address), {
-      describe: 'the event',
-      accept: (events) => events.includes('RequestApplied'),
-    });
+    const reasons = await untilReasons(address, 'RequestApplied');
     assert.equal(reasons.filter((reason) => reason === 'RequestApplied').length, 1);
   });
 });

@@ -19,6 +19,13 @@ const refused = (name: string, namespace: string) => untilCondition({ namespace,
 
 const newAddress = shareController();
 
+/** Creates the Secret `git` with a token and the CA of a server. */
+const createSecret = (namespace: string, token: string, { caFile }: GitServer) =>
+  kubectl(
+    ...['create', 'secret', 'generic', 'git', '--namespace', namespace],
+    ...[`--from-literal=token=${token}`, `--from-file=ca=${caFile}`],
+  );
+
 suite('the ref of a resource', { concurrency: 4 }, () => {
   test('is resolved over HTTP, whatever kind it is', async (t) => {
     const server = await gitServerFor(t);
@@ -90,16 +97,7 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const namespace = await createNamespace(t);
     const controller = await startController(t, namespace);
-    await kubectl(
-      'create',
-      'secret',
-      'generic',
-      'git',
-      '--namespace',
-      namespace,
-      '--from-literal=token=hunter2secret',
-      `--from-file=ca=${server.caFile}`,
-    );
+    await createSecret(namespace, 'hunter2secret', server);
     const git = {
       repo: repository.url,
       auth: { token: { secretRef: { name: 'git', key: 'token' } } },
@@ -177,16 +175,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
     assert.equal(condition(missing, 'RefResolved')?.reason, 'SecretNotFound');
     assert.match(condition(missing, 'RefResolved')?.message ?? '', /Secret .*\/git doesn't exist; create it/);
     assert.equal(condition(missing, 'Stalled')?.status, 'True');
-    await kubectl(
-      'create',
-      'secret',
-      'generic',
-      'git',
-      '--namespace',
-      namespace,
-      '--from-literal=token=wrong',
-      `--from-file=ca=${server.caFile}`,
-    );
+    await createSecret(namespace, 'wrong', server);
     const wrong = await untilCondition(address, 'RefResolved', 'AuthenticationFailed');
     assert.match(condition(wrong, 'RefResolved')?.message ?? '', /check .*the Secret specified in spec\.git\.auth/);
     await apply(
