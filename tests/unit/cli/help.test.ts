@@ -52,6 +52,7 @@ suite('command lines of kubectl stoker', () => {
       [['pause', '..', '-y'], /"\.\." is not a valid name of a GatewaySync/],
       [['status', '-n', 'Plant'], /"Plant" is not a valid name of a namespace/],
       [['--context', 'a'], /specify a command/],
+      [['version', 'status'], /unexpected argument status/],
       [['help', 'status', 'doctor'], /unexpected argument doctor/],
       [['pause', 'a', '--yes=no'], /--yes must be true or false, not --yes=no/],
       [['pause', 'a', '-y=false'], /unknown option -=/],

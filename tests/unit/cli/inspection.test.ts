@@ -210,6 +210,18 @@ suite('a patch for the repository', () => {
     }
   });
 
+  test('contains agreed changes next to disputed ones, in the order of the responses', () => {
+    const first = change({ source: 'b' });
+    const last = change({ source: 'a' });
+    const other = change({ after: version('3\n') });
+    const answers = { a: answer(first, change()), b: answer(other, last), c: answer(other) };
+    const { text, refused } = patchOf(answers);
+    assert.deepEqual(text.match(/^\+\+\+ .*$/gm), ['+++ b/b', '+++ b/a']);
+    assert.deepEqual(refused, [
+      { path: 'config/a', why: 'the change on a differs from the change on b, c: choose a gateway with --gateway' },
+    ]);
+  });
+
   test('lists a file from elsewhere with its path on the gateway', () => {
     const own = omit(change(), 'source');
     assert.match(patchOf({ a: answer(own) }).text, /^diff --git a\/etc\/a b\/etc\/a$/m);

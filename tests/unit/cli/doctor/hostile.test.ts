@@ -33,13 +33,12 @@ suite('the output of doctor about untrusted content', () => {
   });
 
   test('is never cut within a character', () => {
-    const inject = found('pod/inject', ({ pod }) => {
-      pod.metadata.annotations['sync.io/inject'] = `${'😀'.repeat(2_000)}`;
-    });
-    const odd = found('pod/inject', ({ pod }) => {
-      pod.metadata.annotations['sync.io/inject'] = `x${'😀'.repeat(2_000)}`;
-    });
-    assert.deepEqual([inject?.says.isWellFormed(), odd?.says.isWellFormed()], [true, true]);
+    for (const start of ['', 'x']) {
+      const inject = found('pod/inject', ({ pod }) => {
+        pod.metadata.annotations['sync.io/inject'] = start + '😀'.repeat(2_000);
+      });
+      assert.ok(inject?.says.isWellFormed());
+    }
   });
 
   test('lists twenty resources to choose from, and the number of others', () => {
