@@ -6,13 +6,12 @@ import { driftOf } from '../../../../agent/plan/drift-of.ts';
 import { emptyManifest, type OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { displacedName } from '../../../../agent/plan/next-manifest.ts';
 import { type Change, filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
-import type { LiveEntry, PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import type { LiveEntry } from '../../../../agent/plan/plan-input.ts';
 import type { LinkChange } from '../../../../agent/plan/publication.ts';
 import { countDrift, countFiles, describeChange, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
-import { desiredFiles, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
+import { changesOf, MemoryVolume, planFor, refusal, volumeWith } from '../support/memory-volume.ts';
 
-type Files = Record<string, string>;
 const REASONS: Record<Change['reason'] | LinkChange['reason'], true> = {
   New: true,
   Missing: true,
@@ -27,35 +26,13 @@ const REASONS: Record<Change['reason'] | LinkChange['reason'], true> = {
 };
 const CASELESS = { case: true, unicode: false };
 
-const plan = (
-  volume: MemoryVolume,
-  files: Files,
-  { retained = [] as string[], ...more }: Partial<PlanInput> & { retained?: string[] } = {},
-) => {
-  const result = volume.plan(desiredFiles(files, retained), more);
-  return result.kind === 'plan' ? result.plan : assert.fail(result.problems.join('; '));
-};
-const refusal = (volume: MemoryVolume, files: Files, more: Partial<PlanInput> = {}) => {
-  const result = volume.plan(desiredFiles(files), more);
-  return result.kind === 'refused' ? `${result.reason}: ${result.problems.join('; ')}` : assert.fail('was not refused');
-};
-const settings = (more: Partial<PlanSettings>) => ({ settings: { ...SETTINGS, ...more } });
-const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
-
-function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: Files }): MemoryVolume {
-  const volume = new MemoryVolume();
-  for (const [path, content] of Object.entries(theirs)) volume.write(path, content);
-  volume.apply(plan(volume, ours));
-  return volume;
-}
-
 suite('a file that was there before', () => {
   test("isn't written if its content is the same, and stays when it is no longer mapped", () => {
     const volume = volumeWith({ theirs: { a: '1' }, ours: { a: '1', b: '1' } });
     assert.equal(volume.manifest.files.get('a')?.found, true);
-    assert.deepEqual(describe(plan(volume, { a: '1', b: '1' })), []);
-    assert.deepEqual(plan(volume, { a: '1', b: '1' }).corrected, []);
-    volume.apply(plan(volume, { b: '1' }));
+    assert.deepEqual(changesOf(planFor(volume, { a: '1', b: '1' })), []);
+    assert.deepEqual(planFor(volume, { a: '1', b: '1' }).corrected, []);
+    volume.apply(planFor(volume, { b: '1' }));
     assert.deepEqual(volume.contents(), { a: '1', b: '1' });
     assert.deepEqual([...volume.manifest.files.keys()], ['b']);
   });
@@ -63,9 +40,9 @@ suite('a file that was there before', () => {
   test('is kept if its content differs, and is restored when it is no longer mapped', () => {
     const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1', b: '1' } });
     assert.deepEqual(volume.contents(), { a: '1', b: '1' });
-    volume.apply(plan(volume, { a: '2', b: '1' }));
-    const unmapped = plan(volume, { b: '1' });
-    assert.deepEqual(describe(unmapped), ['restore a NoLongerMapped']);
+    volume.apply(planFor(volume, { a: '2', b: '1' }));
+    const unmapped = planFor(volume, { b: '1' });
+    assert.deepEqual(changesOf(unmapped), ['restore a NoLongerMapped']);
     volume.apply(unmapped);
     assert.deepEqual(volume.contents(), { a: 'theirs', b: '1' });
     assert.deepEqual([...volume.takenOver], []);
@@ -73,10 +50,10 @@ suite('a file that was there before', () => {
 
   test('is also taken over when a commit changes a file that was right before', () => {
     const volume = volumeWith({ theirs: { a: '1' }, ours: { a: '1', b: '1' } });
-    const next = plan(volume, { a: '2', b: '1' });
-    assert.deepEqual(describe(next), ['modify a TakenOver']);
+    const next = planFor(volume, { a: '2', b: '1' });
+    assert.deepEqual(changesOf(next), ['modify a TakenOver']);
     volume.apply(next);
-    volume.apply(plan(volume, { b: '1' }));
+    volume.apply(planFor(volume, { b: '1' }));
     assert.deepEqual(volume.contents(), { a: '1', b: '1' });
   });
 
@@ -85,14 +62,14 @@ suite('a file that was there before', () => {
     const file = { path: 'a', source: 'a', blob: '#!x', executable: true, template: false };
     volume.write('a', '#!x', false);
     const result = volume.plan({ files: new Map([['a', file]]), directories: new Set(), retained: new Set() });
-    assert.deepEqual(result.kind === 'plan' && describe(result.plan), ['modify a TakenOver']);
+    assert.deepEqual(result.kind === 'plan' && changesOf(result.plan), ['modify a TakenOver']);
   });
 
   test('is listed under onConflict: refuse if it is in the way, and unchanged if it is right', () => {
     const volume = volumeWith({ theirs: { a: 'theirs', b: '1', c: 'theirs' } });
-    const refused = refusal(volume, { a: '1', b: '1', c: '1' }, settings({ onConflict: 'refuse' }));
+    const refused = refusal(volume, { a: '1', b: '1', c: '1' }, { settings: { onConflict: 'refuse' } });
     assert.match(refused, /^PathConflict: a exists .* \(onConflict: refuse\).*; c exists/);
-    assert.deepEqual(describe(plan(volume, { b: '1' }, settings({ onConflict: 'refuse' }))), []);
+    assert.deepEqual(changesOf(planFor(volume, { b: '1' }, { settings: { onConflict: 'refuse' } })), []);
   });
 
   test('blocks a directory in its place, which is an error', () => {
@@ -124,33 +101,33 @@ suite('a plan that removes all files', () => {
   test('is rejected, unless allowEmpty is set', () => {
     const volume = volumeWith({ ours: { a: '1', b: '1' } });
     assert.match(
-      refusal(volume, {}, settings({ allowEmpty: false })),
+      refusal(volume, {}, { settings: { allowEmpty: false } }),
       /^NothingLeft: .* all 2 files .*allowEmpty: true/,
     );
-    assert.deepEqual(describe(plan(volume, {})), ['delete a NoLongerMapped', 'delete b NoLongerMapped']);
+    assert.deepEqual(changesOf(planFor(volume, {})), ['delete a NoLongerMapped', 'delete b NoLongerMapped']);
     const one = volumeWith({ ours: { a: '1' } });
-    assert.match(refusal(one, {}, settings({ allowEmpty: false })), /^NothingLeft: .* all 1 files/);
-    const last = plan(volume, { a: '1' }, settings({ allowEmpty: false }));
-    assert.deepEqual(describe(last), ['delete b NoLongerMapped'], 'one file is left');
+    assert.match(refusal(one, {}, { settings: { allowEmpty: false } }), /^NothingLeft: .* all 1 files/);
+    const last = planFor(volume, { a: '1' }, { settings: { allowEmpty: false } });
+    assert.deepEqual(changesOf(last), ['delete b NoLongerMapped'], 'one file is left');
   });
 
   test("isn't one if an optional source keeps files, no file was owned, or none is pruned", () => {
-    const strict = settings({ allowEmpty: false });
+    const strict = { settings: { allowEmpty: false } };
     const volume = volumeWith({ ours: { a: '1', b: '1' } });
-    assert.deepEqual(describe(plan(volume, {}, { ...strict, retained: ['a'] })), ['delete b NoLongerMapped']);
-    assert.deepEqual(describe(plan(new MemoryVolume(), {}, strict)), []);
-    assert.deepEqual(describe(plan(volume, {}, settings({ allowEmpty: false, prune: false }))), []);
+    assert.deepEqual(changesOf(planFor(volume, {}, { ...strict, retained: ['a'] })), ['delete b NoLongerMapped']);
+    assert.deepEqual(changesOf(planFor(new MemoryVolume(), {}, strict)), []);
+    assert.deepEqual(changesOf(planFor(volume, {}, { settings: { allowEmpty: false, prune: false } })), []);
   });
 });
 
 suite('prune: false', () => {
-  const kept = settings({ prune: false });
+  const kept = { settings: { prune: false } };
 
   test('deletes nothing, but keeps ownership, so a later prune deletes it', () => {
     const volume = volumeWith({ ours: { a: '1', 'd/b': '1' } });
-    volume.apply(plan(volume, { a: '2' }, kept));
+    volume.apply(planFor(volume, { a: '2' }, kept));
     assert.deepEqual(volume.contents(), { a: '2', 'd/b': '1' });
-    volume.apply(plan(volume, { a: '2' }));
+    volume.apply(planFor(volume, { a: '2' }));
     assert.deepEqual([volume.contents(), [...volume.directories]], [{ a: '2' }, []]);
   });
 
@@ -177,26 +154,26 @@ suite('drift of a delivered file', () => {
   ];
 
   test('is repaired and listed under repair', () => {
-    const repair = plan(drifted(), desired);
-    assert.deepEqual(describe(repair), ['modify a Drifted', 'add b Missing', 'add d/c Missing']);
+    const repair = planFor(drifted(), desired);
+    assert.deepEqual(changesOf(repair), ['modify a Drifted', 'add b Missing', 'add d/c Missing']);
     assert.deepEqual(repair.drift, listed(true));
   });
 
   test('is listed under report, not even listed under ignore, and unchanged in both', () => {
-    const report = plan(drifted(), desired, settings({ drift: 'report' }));
-    assert.deepEqual([describe(report), report.directories.create, report.drift], [[], [], listed(false)]);
-    const ignore = plan(drifted(), desired, settings({ drift: 'ignore' }));
-    assert.deepEqual([describe(ignore), ignore.directories.create, ignore.drift], [[], [], []]);
+    const report = planFor(drifted(), desired, { settings: { drift: 'report' } });
+    assert.deepEqual([changesOf(report), report.directories.create, report.drift], [[], [], listed(false)]);
+    const ignore = planFor(drifted(), desired, { settings: { drift: 'ignore' } });
+    assert.deepEqual([changesOf(ignore), ignore.directories.create, ignore.drift], [[], [], []]);
   });
 
   test('is overwritten by a commit that changes the file', () => {
-    const next = plan(drifted(), { ...desired, a: '2', b: '2' }, settings({ drift: 'report' }));
-    assert.deepEqual(describe(next), ['modify a ContentChanged', 'add b Missing']);
+    const next = planFor(drifted(), { ...desired, a: '2', b: '2' }, { settings: { drift: 'report' } });
+    assert.deepEqual(changesOf(next), ['modify a ContentChanged', 'add b Missing']);
   });
 
   test("stays if it isn't repaired, even when the file is no longer mapped", () => {
     const volume = drifted();
-    volume.apply(plan(volume, { ok: '1' }, settings({ drift: 'ignore' })));
+    volume.apply(planFor(volume, { ok: '1' }, { settings: { drift: 'ignore' } }));
     assert.deepEqual(volume.contents(), { a: 'x', ok: '1' });
   });
 
@@ -205,7 +182,7 @@ suite('drift of a delivered file', () => {
     const repairs = new RepairCounts();
     const look = (isDrifted: boolean) => {
       if (isDrifted) volume.write('a', 'x');
-      const next = plan(volume, { a: '1' }, { repairs });
+      const next = planFor(volume, { a: '1' }, { repairs });
       volume.apply(next);
       repairs.onCheck(next.drift);
       return next.drift.map(({ isRepaired }) => isRepaired);
@@ -253,7 +230,7 @@ suite('a file that differs from the delivered one', () => {
 });
 
 suite('the summary of a plan', () => {
-  const { changes, ...rest } = plan(new MemoryVolume(), { a: '1', b: '2' });
+  const { changes, ...rest } = planFor(new MemoryVolume(), { a: '1', b: '2' });
   const [add] = changes;
   const kinds = ['add', 'add', 'modify', 'delete', 'restore', 'delete', 'delete'] as const;
   const many = { ...rest, changes: kinds.map((kind, index) => ({ ...add, kind, path: `p${index}` })), unchanged: 5 };
@@ -266,14 +243,14 @@ suite('the summary of a plan', () => {
 
   test('counts files that stay: right, unchecked, and kept ones', () => {
     const volume = volumeWith({ ours: { a: '1', b: '1', c: '1' } });
-    const next = plan(volume, { a: '1', b: '1', d: '1' }, { retained: ['c'], untouched: 5 });
+    const next = planFor(volume, { a: '1', b: '1', d: '1' }, { retained: ['c'], untouched: 5 });
     assert.deepEqual([next.unchanged, next.isPartial], [8, false]);
-    assert.equal(plan(volume, { a: '1' }, { isPartial: true }).isPartial, true);
+    assert.equal(planFor(volume, { a: '1' }, { isPartial: true }).isPartial, true);
   });
 
   test('lists the first changes, and the beginning of long paths, which shows their destination', () => {
     assert.deepEqual(describeChanges(many as Plan, 3), ['add p0 (New)', 'add p1 (New)', 'modify p2 (New)']);
-    const [long = ''] = describeChanges(plan(new MemoryVolume(), { ['x/'.repeat(2_000).concat('end')]: '1' }), 1);
+    const [long = ''] = describeChanges(planFor(new MemoryVolume(), { ['x/'.repeat(2_000).concat('end')]: '1' }), 1);
     assert.deepEqual([long.slice(0, 8), long.slice(-8)], ['add x/x/', 'x… (New)']);
   });
 
@@ -290,35 +267,24 @@ suite('the summary of a plan', () => {
   });
 
   test('lists all files to write in a dry run, else those that may be right already', () => {
-    const written = { path: 'p', source: 'p', blob: '1', executable: false, template: false };
-    const template = { ...written, template: true };
-    const patched = { ...written, patches: { steps: [], hash: 'h' } };
-    const all = [written, template, patched].flatMap((file) =>
-      (
-        ['New', 'TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged', 'Drifted', 'ModeChanged'] as const
-      ).map((reason) => ({
-        kind: 'modify' as const,
-        path: `${reason}`,
-        reason,
-        file,
-        existing: { kind: 'link' as const },
-      })),
-    );
-    const gone = { ...add, kind: 'delete', file: undefined };
-    const { file: _, ...deleted } = gone;
-    const given = { ...rest, changes: [...all, deleted] } as Plan;
-    assert.equal(filesToPreview(given, 'all').length, all.length);
-    assert.deepEqual(
-      filesToPreview(given, 'rendered'),
-      all.flatMap(({ file }) => (file === written ? [] : [file])),
-    );
-    const guessed = all.filter(
-      ({ file, reason }) => file !== written && !['New', 'Drifted', 'ModeChanged'].includes(reason),
-    );
-    assert.deepEqual(
-      filesToPreview(given, 'guesses'),
-      guessed.map(({ file }) => file),
-    );
+    const plain = { path: 'p', source: 'p', blob: '1', executable: false, template: false };
+    const rendered = [
+      { ...plain, template: true },
+      { ...plain, patches: { steps: [], hash: 'h' } },
+    ];
+    const existing = { kind: 'link' as const };
+    const changesFor = (...reasons: Change['reason'][]) =>
+      [plain, ...rendered].flatMap((file) =>
+        reasons.map((reason) => ({ kind: 'modify', path: 'p', reason, file, existing })),
+      );
+    const { file: _, ...deleted } = { ...add, kind: 'delete', file: undefined };
+    const previewed = (reasons: Change['reason'][], which: Parameters<typeof filesToPreview>[1]) =>
+      filesToPreview({ ...rest, changes: [...changesFor(...reasons), deleted] } as Plan, which);
+    assert.deepEqual(previewed(['New'], 'all'), [plain, ...rendered]);
+    assert.deepEqual(previewed(['New'], 'rendered'), rendered);
+    assert.deepEqual(previewed(['New', 'Drifted', 'ModeChanged'], 'guesses'), []);
+    for (const reason of ['TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged'] as const)
+      assert.deepEqual(previewed([reason], 'guesses'), rendered);
   });
 
   test('shows names of existing files unambiguously, on any volume', () => {
@@ -345,7 +311,7 @@ suite('on a volume that ignores case, the plan', () => {
       /^NameCollision: \.Sync-Agent and \.sync-agent/,
     );
     assert.match(refusal(volume, { straße: '1', STRASSE: '2' }, { folding }), /^NameCollision/);
-    assert.deepEqual(describe(plan(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
+    assert.deepEqual(changesOf(planFor(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
   });
 
   test('keeps names apart that differ in non-ASCII letters, if the volume folds only ASCII', () => {
@@ -355,9 +321,9 @@ suite('on a volume that ignores case, the plan', () => {
       /^NameCollision: readme and README collide on this volume, which is case-insensitive/,
     );
     const others = { Äpfel: '1', äpfel: '2', straße: '1', STRASSE: '2' };
-    assert.equal(plan(new MemoryVolume(), others, { folding }).changes.length, 4);
+    assert.equal(planFor(new MemoryVolume(), others, { folding }).changes.length, 4);
     const volume = volumeWith({ ours: { name: '1' } });
-    assert.deepEqual(describe(plan(volume, { Name: '1' }, { folding })), [
+    assert.deepEqual(changesOf(planFor(volume, { Name: '1' }, { folding })), [
       'delete name NoLongerMapped',
       'add Name New',
     ]);
@@ -375,8 +341,8 @@ suite('on a volume that ignores case, the plan', () => {
 
   test('renames a file that changes only in case by removing the old name first', () => {
     const volume = volumeWith({ ours: { name: '1', other: '1' } });
-    const next = plan(volume, { Name: '1', other: '1' }, { folding: CASELESS });
-    assert.deepEqual(describe(next), ['delete name NoLongerMapped', 'add Name New']);
+    const next = planFor(volume, { Name: '1', other: '1' }, { folding: CASELESS });
+    assert.deepEqual(changesOf(next), ['delete name NoLongerMapped', 'add Name New']);
   });
 });
 
@@ -401,18 +367,21 @@ suite('a mount of the pod inside the data volume', () => {
     assert.match(reported, /^PathConflict: [^;]* at data\/cache [^;]* data\/cache\/x [^;]*; [^;]* at logs [^;]*$/);
     const other = { mounts: ['Data/Cache'], folding: CASELESS };
     assert.match(refusal(new MemoryVolume(), { 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));
-    assert.deepEqual(describe(plan(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length, 1);
+    assert.deepEqual(
+      changesOf(planFor(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length,
+      1,
+    );
   });
 
   test("doesn't affect names that only begin with its own", () => {
-    const next = plan(new MemoryVolume(), { 'data/cached': '1', log: '1', 'x/logs': '1' }, { mounts });
+    const next = planFor(new MemoryVolume(), { 'data/cached': '1', log: '1', 'x/logs': '1' }, { mounts });
     assert.equal(next.changes.length, 3);
   });
 
   test('stays with the directories around it, and is no longer owned', () => {
     const volume = volumeWith({ ours: { 'data/cache/x': '1', 'data/own/x': '1', b: '1' } });
-    const next = plan(volume, { b: '1' }, { mounts });
-    assert.deepEqual(describe(next), ['delete data/own/x NoLongerMapped']);
+    const next = planFor(volume, { b: '1' }, { mounts });
+    assert.deepEqual(changesOf(next), ['delete data/own/x NoLongerMapped']);
     assert.deepEqual(next.disowned, ['data/cache/x', 'data/own/x']);
     assert.deepEqual(next.directories.prune, ['data/own']);
   });
@@ -420,10 +389,10 @@ suite('a mount of the pod inside the data volume', () => {
 
 test('files are rewritten when groupWrite changes, in both directions', () => {
   const volume = volumeWith({ ours: { a: '1' } });
-  const wide = plan(volume, { a: '1' }, settings({ groupWrite: true }));
-  assert.deepEqual(describe(wide), ['modify a ModeChanged']);
+  const wide = planFor(volume, { a: '1' }, { settings: { groupWrite: true } });
+  assert.deepEqual(changesOf(wide), ['modify a ModeChanged']);
   const record = volume.manifest.files.get('a') ?? assert.fail();
   volume.manifest.files.set('a', { ...record, groupWrite: true });
-  assert.deepEqual(describe(plan(volume, { a: '1' }, settings({ groupWrite: true }))), []);
-  assert.deepEqual(describe(plan(volume, { a: '1' })), ['modify a ModeChanged']);
+  assert.deepEqual(changesOf(planFor(volume, { a: '1' }, { settings: { groupWrite: true } })), []);
+  assert.deepEqual(changesOf(planFor(volume, { a: '1' })), ['modify a ModeChanged']);
 });

@@ -1,40 +1,24 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { fc, runs } from '../../../support/property.ts';
-import { desiredFiles, MemoryVolume } from '../support/memory-volume.ts';
+import { changesOf, desiredFiles, type MemoryVolume, planFor, refusal, volumeWith } from '../support/memory-volume.ts';
+import { withoutOverlaps } from '../support/without-overlaps.ts';
 
 type Files = Record<string, string>;
 
 interface Case {
   name: string;
   /** Files delivered by earlier syncs. */
-  before?: Files | undefined;
-  /** Later changes by others; null removes. */
-  inBetween?: Record<string, string | null> | undefined;
+  before: Files;
+  /** Later writes of others. */
+  inBetween?: Files | undefined;
   desired: Files;
   changes: string[];
   after: Files;
 }
 
 const cases: Case[] = [
-  { name: 'an empty volume is filled', desired: { 'a/b': '1' }, changes: ['add a/b New'], after: { 'a/b': '1' } },
-  {
-    name: 'a file that is no longer mapped goes',
-    before: { a: '1', b: '1' },
-    desired: { a: '1' },
-    changes: ['delete b NoLongerMapped'],
-    after: { a: '1' },
-  },
-  {
-    name: 'foreign files stay, also beside owned ones that go',
-    before: { 'd/a': '1', 'd/b': '1' },
-    inBetween: { 'd/own': 'x', other: 'y' },
-    desired: {},
-    changes: ['delete d/a NoLongerMapped', 'delete d/b NoLongerMapped'],
-    after: { 'd/own': 'x', other: 'y' },
-  },
   {
     name: 'a file that was touched and not changed is right',
     before: { a: '1' },
@@ -65,59 +49,44 @@ const conflicts: (Omit<Case, 'changes' | 'after'> & { message: RegExp })[] = [
     before: { 'a/b': '1' },
     inBetween: { 'a/x': 'x' },
     desired: { a: '1' },
-    message: /^a is a directory in the data volume with files/,
+    message: /^PathConflict: a is a directory in the data volume with files/,
   },
   {
     name: 'a foreign file in the place of an own folder',
     before: { 'a/b/c': '1', z: '1' },
     inBetween: { 'a/b': 'x' },
     desired: { 'a/b/c': '1', z: '1' },
-    message: /^a\/b is a file in the data volume that the agent did not write, but a directory is needed/,
+    message: /^PathConflict: a\/b is a file in the data volume that the agent did not write, but a directory is needed/,
   },
   {
     name: 'an own folder where a file is needed, with a foreign file in the place of an own folder',
     before: { 'a/b/c': '1', z: '1' },
     inBetween: { 'a/b': 'x' },
     desired: { a: '1', z: '1' },
-    message: /^a is a directory in the data volume with files/,
+    message: /^PathConflict: a is a directory in the data volume with files/,
   },
 ];
 
-const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
-
-function prepare({ before = {}, inBetween = {} }: Pick<Case, 'before' | 'inBetween'>): MemoryVolume {
-  const volume = new MemoryVolume();
-  sync(volume, before);
-  for (const [path, content] of Object.entries(inBetween)) {
-    if (content === null) volume.files.delete(path);
-    else volume.write(path, content);
-  }
+function prepare({ before, inBetween = {} }: Pick<Case, 'before' | 'inBetween'>): MemoryVolume {
+  const volume = volumeWith({ ours: before });
+  for (const [path, content] of Object.entries(inBetween)) volume.write(path, content);
   return volume;
-}
-
-function sync(volume: MemoryVolume, files: Files): void {
-  const result = volume.plan(desiredFiles(files));
-  assert.equal(result.kind, 'plan');
-  if (result.kind === 'plan') volume.apply(result.plan);
 }
 
 suite('planChanges', () => {
   for (const { name, before, inBetween, desired, changes, after } of cases) {
     test(name, () => {
       const volume = prepare({ before, inBetween });
-      const result = volume.plan(desiredFiles(desired));
-      assert.ok(result.kind === 'plan');
-      assert.deepEqual(describe(result.plan), changes);
-      volume.apply(result.plan);
+      const plan = planFor(volume, desired);
+      assert.deepEqual(changesOf(plan), changes);
+      volume.apply(plan);
       assert.deepEqual(volume.contents(), after);
     });
   }
 
   for (const { name, before, inBetween, desired, message } of conflicts) {
     test(`rejects ${name}`, () => {
-      const result = prepare({ before, inBetween }).plan(desiredFiles(desired));
-      assert.ok(result.kind === 'refused');
-      assert.match(result.problems.join('\n'), message);
+      assert.match(refusal(prepare({ before, inBetween }), desired), message);
     });
   }
 
@@ -126,15 +95,13 @@ suite('planChanges', () => {
     const file = { path: 'a', source: 'a', blob: '#!x', executable: false, template: false };
     const result = volume.plan({ files: new Map([['a', file]]), directories: new Set(), retained: new Set() });
     assert.ok(result.kind === 'plan');
-    assert.deepEqual(describe(result.plan), ['modify a ModeChanged']);
+    assert.deepEqual(changesOf(result.plan), ['modify a ModeChanged']);
   });
 
   test('removes its own directories with their last file, and no others', () => {
-    const volume = new MemoryVolume();
-    volume.write('theirs/x', 'x');
-    sync(volume, { 'theirs/deep/a': '1', 'ours/deep/a': '1' });
+    const volume = volumeWith({ theirs: { 'theirs/x': 'x' }, ours: { 'theirs/deep/a': '1', 'ours/deep/a': '1' } });
     volume.files.delete('theirs/x');
-    sync(volume, {});
+    volume.apply(planFor(volume, {}));
     assert.deepEqual([...volume.directories], ['theirs']);
   });
 });
@@ -143,13 +110,7 @@ const name = fc.constantFrom('a', 'b', 'c');
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
 const content = fc.constantFrom('1', '2', '#!run');
 /** No file has a path that another one needs as a directory. */
-const tree = fc
-  .dictionary(path, content, { maxKeys: 8 })
-  .map((files) =>
-    Object.fromEntries(
-      Object.entries(files).filter(([file]) => !directoriesOf(file).some((directory) => directory in files)),
-    ),
-  );
+const tree = fc.dictionary(path, content, { maxKeys: 8 }).map(withoutOverlaps);
 const foreign = fc.dictionary(
   path.map((file) => `${file}/foreign`),
   fc.constant('foreign'),
@@ -160,8 +121,7 @@ suite('planChanges, for any two trees,', () => {
   test('leads to the desired tree, keeps foreign files, and then finds nothing to do', () => {
     fc.assert(
       fc.property(tree, foreign, tree, fc.option(path), (first, others, second, exchanged) => {
-        const volume = new MemoryVolume();
-        sync(volume, first);
+        const volume = volumeWith({ ours: first });
         for (const [file, text] of Object.entries(others)) {
           if (!directoriesOf(file).some((directory) => volume.files.has(directory))) volume.write(file, text);
         }
@@ -172,10 +132,8 @@ suite('planChanges, for any two trees,', () => {
         if (result.kind === 'refused') return;
         volume.apply(result.plan);
         assert.deepEqual(volume.contents(), Object.fromEntries([...Object.entries(second), ...theirs].sort()));
-        const again = volume.plan(desiredFiles(second));
-        assert.ok(again.kind === 'plan');
-        assert.deepEqual(describe(again.plan), []);
-        assert.deepEqual([again.plan.corrected, again.plan.disowned], [[], []]);
+        const again = planFor(volume, second);
+        assert.deepEqual([changesOf(again), again.corrected, again.disowned], [[], [], []]);
       }),
       { numRuns: runs(500) },
     );

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { manifestUpdate } from '../../../../agent/plan/next-manifest.ts';
@@ -20,6 +21,7 @@ export const SETTINGS: PlanSettings = {
   allowEmpty: true,
   groupWrite: false,
 };
+type Files = Record<string, string>;
 const APPLIED = { ref: 'r', commit: 'c', time: 't' };
 
 interface MemoryFile {
@@ -92,7 +94,15 @@ export class MemoryVolume {
       displaced = { name: path, size: before.content.length };
       this.takenOver.set(path, before);
     }
-    const record = this.#stage(file);
+    const { source, blob, executable } = file;
+    const record = {
+      path,
+      source,
+      blob,
+      sha256: sha(blob),
+      executable,
+      fingerprint: fingerprint(blob, ++this.#inodes),
+    };
     this.#place(record);
     return displaced ? { ...record, displaced } : record;
   }
@@ -102,11 +112,6 @@ export class MemoryVolume {
     if (file) this.files.set(path, file);
     else this.files.delete(path);
     this.takenOver.delete(name);
-  }
-
-  #stage(file: DesiredFile): OwnedFile {
-    const { path, source, blob, executable } = file;
-    return { path, source, blob, sha256: sha(blob), executable, fingerprint: fingerprint(blob, ++this.#inodes) };
   }
 
   #place(file: OwnedFile): void {
@@ -149,10 +154,45 @@ const sha = (content: string) => `sha256 of ${content}`;
 const fingerprint = (content: string, ino: number) => ({ size: content.length, mtimeMs: 0, ino });
 
 /** A desired tree of files by path; `retained` lists owned files whose optional source is absent. */
-export function desiredFiles(files: Record<string, string>, retained: string[] = []): DesiredTree {
+export function desiredFiles(files: Files, retained: string[] = []): DesiredTree {
   const entries = Object.entries(files).map(([path, content]) => {
     const executable = content.startsWith('#!');
     return [path, { path, source: path, blob: content, executable, template: false }] as const;
   });
   return { files: new Map(entries), directories: allDirectories(Object.keys(files)), retained: new Set(retained) };
 }
+
+interface PlanOptions extends Partial<Omit<PlanInput, 'settings'>> {
+  /** Owned files whose optional source is absent. */
+  retained?: string[];
+  settings?: Partial<PlanSettings>;
+}
+
+const planOrRefusal = (
+  volume: MemoryVolume,
+  files: Files,
+  { retained = [], settings, ...more }: PlanOptions = {},
+): PlanResult => volume.plan(desiredFiles(files, retained), { ...more, settings: { ...SETTINGS, ...settings } });
+
+/** Returns the plan for these files. */
+export function planFor(volume: MemoryVolume, files: Files, options?: PlanOptions): Plan {
+  const result = planOrRefusal(volume, files, options);
+  return result.kind === 'plan' ? result.plan : assert.fail(result.problems.join('; '));
+}
+
+/** Returns the reason and the problems for which there is no plan. */
+export function refusal(volume: MemoryVolume, files: Files, options?: PlanOptions): string {
+  const result = planOrRefusal(volume, files, options);
+  return result.kind === 'refused' ? `${result.reason}: ${result.problems.join('; ')}` : assert.fail('not refused');
+}
+
+/** A volume with files of others, to which the agent then delivered its own. */
+export function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: Files }): MemoryVolume {
+  const volume = new MemoryVolume();
+  for (const [path, content] of Object.entries(theirs)) volume.write(path, content);
+  volume.apply(planFor(volume, ours));
+  return volume;
+}
+
+export const changesOf = ({ changes }: Plan): string[] =>
+  changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);

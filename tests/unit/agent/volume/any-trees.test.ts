@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { byDepth } from '../../../support/depth.ts';
 import { fc } from '../../../support/property.ts';
 import { type FileSystem, type Files, KilledVolume } from '../support/killed-volume.ts';
+import { withoutOverlaps } from '../support/without-overlaps.ts';
 
 const numRuns = byDepth(20, 200, 2_000);
 
@@ -74,13 +74,7 @@ async function bringNextCommit(t: TestContext): Promise<void> {
   const name = fc.constantFrom('a', 'b', 'c');
   const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
   /** No file has a path that another one needs as a directory. */
-  const tree = fc
-    .dictionary(file, fc.constantFrom('1', '2', '3'), { maxKeys: 8 })
-    .map((files) =>
-      Object.fromEntries(
-        Object.entries(files).filter(([each]) => !directoriesOf(each).some((directory) => directory in files)),
-      ),
-    );
+  const tree = fc.dictionary(file, fc.constantFrom('1', '2', '3'), { maxKeys: 8 }).map(withoutOverlaps);
   const killAt = fc.integer({ min: 1, max: 2 * CALLS.sync });
   const killAgainAt = fc.integer({ min: 1, max: CALLS.undo });
   await fc.assert(
