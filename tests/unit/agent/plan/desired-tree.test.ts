@@ -8,6 +8,7 @@ import type { Mapping } from '../../../../shared/api/sync.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
+import { ownedFile } from '../support/memory-volume.ts';
 
 type GivenMapping = Pick<Mapping, 'source' | 'destination'> & Partial<Mapping>;
 
@@ -15,14 +16,7 @@ const file = (path: string): TreeEntry => ({ path, kind: 'file', blob: `blob of 
 const link = (path: string): TreeEntry => ({ ...file(path), kind: 'link' });
 const submodule = (path: string): TreeEntry => ({ ...file(path), kind: 'submodule' });
 const unreadable = (path: string): TreeEntry => ({ ...file(path), kind: 'unreadable' });
-const owned = (path: string, source: string): OwnedFile => ({
-  path,
-  source,
-  blob: 'b',
-  sha256: 's',
-  executable: false,
-  fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
-});
+const owned = (path: string, source: string) => ownedFile(path, { source });
 
 function build(
   entries: TreeEntry[],
@@ -76,21 +70,12 @@ suite('desiredTree', () => {
       ],
       files: { x: 'site/x', y: 'base/y' },
     },
-    {
-      name: 'an optional source that is missing brings nothing',
-      mappings: [
-        { source: 'top', destination: 'top' },
-        { source: 'none', destination: 'p', required: false },
-      ],
-      files: { top: 'top' },
-    },
   ];
   for (const { name, mappings, files } of places) {
     test(name, () => assert.deepEqual(build(repository, mappings), { files, retained: [] }));
   }
 
   const refused: { name: string; entries?: TreeEntry[]; mapping: GivenMapping; problem: RegExp }[] = [
-    { name: 'a missing source', mapping: { source: 'none', destination: 'x' }, problem: /no none/ },
     {
       name: 'a file as dir',
       mapping: { source: 'top', destination: 'x', type: 'dir' },
@@ -124,12 +109,6 @@ suite('desiredTree', () => {
       entries: [unreadable('d/�')],
       mapping: { source: 'd', destination: 'x' },
       problem: /^mappings\[0\]: the name of d\/� in the repository isn't UTF-8/,
-    },
-    {
-      name: 'a single file that would be the folder of the agent',
-      entries: [file('d/.sync-agent')],
-      mapping: { source: 'd/.sync-agent', destination: '.' },
-      problem: /^mappings\[0\]: \.sync-agent is reserved/,
     },
     {
       name: 'a patch that fits no file of a folder',
@@ -207,8 +186,7 @@ suite('desiredTree', () => {
     const entries = [{ ...file('d/a.json'), executable: true }, file('d/sub/b')];
     const result = desiredTree({ mappings: rendered.mappings, entries, isExcluded: () => false, owned: [] });
     assert.ok(result.kind === 'tree');
-    const [first, second] = result.tree.files.values();
-    const { patches, ...recipe } = first ?? {};
+    const [{ patches, ...recipe } = assert.fail()] = result.tree.files.values();
     assert.deepEqual(recipe, {
       path: 'x/a.json',
       source: 'd/a.json',
@@ -217,13 +195,8 @@ suite('desiredTree', () => {
       template: true,
     });
     assert.deepEqual(patches?.steps, [[{ path: ['k'], json: '1' }]]);
-    assert.deepEqual(second, {
-      path: 'x/sub/b',
-      source: 'd/sub/b',
-      blob: 'blob of d/sub/b',
-      executable: false,
-      template: true,
-    });
+    const { executable, patches: none } = result.tree.files.get('x/sub/b') ?? assert.fail();
+    assert.deepEqual([executable, none], [false, undefined]);
     assert.deepEqual([...result.tree.directories], ['x', 'x/sub']);
   });
 
@@ -234,14 +207,18 @@ suite('desiredTree', () => {
     });
   });
 
-  test('lets a later layer replace a file retained by an earlier one', () => {
-    const mappings = [
-      { source: 'gone', destination: '.', required: false },
-      { source: 'base', destination: '.' },
-    ];
-    const files = [owned('x', 'gone/x'), owned('z', 'gone/z')];
-    assert.deepEqual(build(repository, mappings, { files }), { files: { x: 'base/x', y: 'base/y' }, retained: ['z'] });
-  });
+  const base = { source: 'base', destination: 'p' };
+  const gone = { source: 'gone', destination: 'p', required: false };
+  for (const [what, mappings, result] of [
+    ['only those', [gone], { files: {}, retained: ['p/x', 'p/z'] }],
+    ['not below a later layer', [gone, base], { files: { 'p/x': 'base/x', 'p/y': 'base/y' }, retained: ['p/z'] }],
+    ['above an earlier layer', [base, gone], { files: { 'p/y': 'base/y' }, retained: ['p/x', 'p/z'] }],
+  ] as const) {
+    test(`retains the files of a missing optional source, ${what}`, () => {
+      const files = [owned('p/x', 'gone/x'), owned('p/z', 'gone/z'), owned('p/o', 'other/o'), owned('q/x', 'gone/x')];
+      assert.deepEqual(build(repository, [...mappings], { files }), result);
+    });
+  }
 
   test('lets a retained file block a directory', () => {
     const mappings = [
@@ -270,20 +247,5 @@ suite('desiredTree', () => {
     ]);
     assert.equal(problems.length, 20_000);
     assert.ok(processorMs() - began < 3_000, `${processorMs() - began} ms`);
-  });
-
-  test('retains the files of a missing optional source, and only those', () => {
-    const files = [owned('p/x', 'gone/x'), owned('p/y', 'other/y'), owned('q/x', 'gone/x')];
-    const result = build(repository, [{ source: 'gone', destination: 'p', required: false }], { files });
-    assert.deepEqual(result, { files: {}, retained: ['p/x'] });
-  });
-
-  test('keeps the files of a missing optional source above an earlier mapping', () => {
-    const mappings = [
-      { source: 'base', destination: '.' },
-      { source: 'gone', destination: '.', required: false },
-    ];
-    const result = build(repository, mappings, { files: [owned('x', 'gone/x')] });
-    assert.deepEqual(result, { files: { y: 'base/y' }, retained: ['x'] });
   });
 });

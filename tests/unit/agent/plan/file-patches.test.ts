@@ -16,20 +16,12 @@ function patchJson(text: string, given: JsonEdit[]) {
 
 suite('a JSON patch', () => {
   const cases: [name: string, before: string, set: Record<string, string>, after: string][] = [
-    ['a value', '{"a": 1, "b": 2}', { a: '"x"' }, '{"a": "x", "b": 2}'],
-    [
-      'a value deep inside',
-      '{ "a":{"b":[1, {"c" : null}]} }',
-      { 'a.b.1.c': '{"d":1}' },
-      '{ "a":{"b":[1, {"c" : {"d":1}}]} }',
-    ],
     [
       'large numbers beside it',
       '{"id":12345678901234567890,"x":1.0e400}',
       { x: '2' },
       '{"id":12345678901234567890,"x":2}',
     ],
-    ['white space and key order', '{\r\n\t"b" : 1 ,\r\n\t"a":2}\n', { a: '3' }, '{\r\n\t"b" : 1 ,\r\n\t"a":3}\n'],
     ['a byte order mark', '\ufeff{"a":1}', { a: '2' }, '\ufeff{"a":2}'],
     ['a missing key', '{\n  "a": 1,\n  "b": 2\n}', { c: '3' }, '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}'],
     ['a missing key of an empty object', '{"a":{ }}', { 'a.b': '1', 'a.c': '2' }, '{"a":{"b": 1, "c": 2 }}'],
@@ -47,7 +39,6 @@ suite('a JSON patch', () => {
 
   const refused: [name: string, before: string, set: Record<string, string>, problem: RegExp][] = [
     ['a comment', '{} // x', { a: '2' }, /isn't JSON \(RFC 8259\): see line 1, column 4$/],
-    ['an end within a number', '{"a":-', { a: '2' }, /see line 1, column 7$/],
     ['no text', '', { a: '2' }, /see line 1, column 1$/],
     ['a string that does not end', '\ufeff{\n "\u20ac": "x', { a: '2' }, /see line 2, column 9$/],
     ['a path through a number', '{"a":1}', { 'a.b': '2' }, /has no object at a/],

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
 import { suite, test } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import * as v from 'valibot';
+import { AgentMetrics } from '../../../../agent/metrics.ts';
+import { Announcer } from '../../../../agent/report/announcer.ts';
+import { ReportWriter } from '../../../../agent/report/report-writer.ts';
 import { Reports, reportStatus } from '../../../../agent/report/reports.ts';
 import { fetchDelay } from '../../../../agent/sync/delays.ts';
 import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
+import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import { intentOf } from '../../../support/intents.ts';
+import { emptyPlan } from '../support/memory-volume.ts';
 
 const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'default', gatewayName: undefined };
 const applied = { ref: 'v1', commit: 'abc', time: '2026-01-01T00:00:00Z' };
@@ -73,4 +85,59 @@ suite('the delays of fetches', () => {
     assert.equal(fetchDelay(100, 1), 1000);
     assert.equal(fetchDelay(5000, 1), 10_000);
   });
+});
+
+test('a report that the API server defers is written when Retry-After expires', async (t) => {
+  const calls: number[] = [];
+  const server = createServer((request, response) => {
+    calls.push(performance.now());
+    request.resume();
+    if (calls.length === 1) response.writeHead(429, { 'Retry-After': '2' }).end();
+    else response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
+    if (calls.length === 2) server.emit('written');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const config = new KubeConfig();
+  const { port } = server.address() as AddressInfo;
+  config.loadFromClusterAndUser({ name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, { name: 'u' });
+  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+  t.after(() => {
+    client.close();
+    server.close().closeAllConnections();
+  });
+  const status = { podUID: 'u', gateway: 'g', profile: 'default', crName: 'c', state: 'Pending', agentVersion: '1' };
+  const writer = new ReportWriter(status as never, {
+    client,
+    identity,
+    offsetMs: () => 0,
+    log: pino({ level: 'silent' }),
+  });
+  const ending = new AbortController();
+  const written = once(server, 'written');
+  const ended = writer.run(ending.signal);
+  await written;
+  ending.abort();
+  await ended;
+  const [first = 0, second = 0] = calls;
+  assert.ok(second - first >= 1_900, `${second - first} ms`);
+});
+
+test('files that differ from a checkout are logged once for each commit', async () => {
+  const lines: { commit: string; count: number; files: string[]; msg: string }[] = [];
+  const log = pino(
+    { level: 'warn' },
+    new Writable({ write: (line, _, next) => next(void lines.push(JSON.parse(line))) }),
+  );
+  const announcer = new Announcer({ report: async () => {}, metrics: new AgentMetrics('0.0.0'), log });
+  const ignored = new Map([['run.bat', 'eol=crlf']]);
+  const [first, second] = ['1', '2'].map((digit) => intentOf({ commit: digit.repeat(40) }));
+  for (const intent of [first, first, second, first]) {
+    assert.ok(intent);
+    await announcer.announce({ kind: 'synced', intent, plan: emptyPlan(), ignored, pointers: ['docs/p'] });
+  }
+  const said = lines.map(({ commit, count, files }) => `${commit[0]} ${count} ${files}`);
+  assert.deepEqual(
+    said,
+    ['1', '2', '1'].flatMap((commit) => [`${commit} 1 run.bat (eol=crlf)`, `${commit} 1 docs/p`]),
+  );
 });

@@ -4,7 +4,7 @@ import { judgePreview } from '../../../../agent/resource/judge-preview.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { type ProfileView, viewProfile } from '../../../../agent/resource/revisions.ts';
 import { planOf } from '../../../../shared/domain/waves.ts';
-import { gatewaySpecOf } from '../../../support/objects.ts';
+import { gatewaySpecOf, rolloutStatusOf } from '../../../support/objects.ts';
 
 const OLD = 'a'.repeat(40);
 const NEW = 'b'.repeat(40);
@@ -16,11 +16,7 @@ const syncOf = (source: string, settings: object = {}, name = 'default') =>
 
 const preview = { commit: NEW, ref: 'v2', revision: LIVE, startedAt: '2026-01-01T00:00:00Z', total: 1, reported: 0 };
 const statusOf = (changes: object = {}) => ({
-  number: 7,
-  phase: 'Previewing',
-  commit: NEW,
-  ref: 'v2',
-  revision: LIVE,
+  ...rolloutStatusOf({ number: 7, phase: 'Previewing', commit: NEW, ref: 'v2', revision: LIVE }),
   stableCommit: OLD,
   stableRef: 'v1',
   stableRevision: BEFORE,

@@ -153,6 +153,20 @@ export class MemoryVolume {
 const sha = (content: string) => `sha256 of ${content}`;
 const fingerprint = (content: string, ino: number) => ({ size: content.length, mtimeMs: 0, ino });
 
+/** The record of a file in a manifest. */
+export const ownedFile = (path: string, more: Partial<OwnedFile> = {}): OwnedFile => ({
+  path,
+  source: path,
+  blob: 'b',
+  sha256: 's',
+  executable: false,
+  fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
+  ...more,
+});
+
+/** A plan that changes nothing. */
+export const emptyPlan = (): Plan => planFor(new MemoryVolume(), {});
+
 /** A desired tree of files by path; `retained` lists owned files whose optional source is absent. */
 export function desiredFiles(files: Files, retained: string[] = []): DesiredTree {
   const entries = Object.entries(files).map(([path, content]) => {
@@ -193,6 +207,3 @@ export function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: 
   volume.apply(planFor(volume, ours));
   return volume;
 }
-
-export const changesOf = ({ changes }: Plan): string[] =>
-  changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
@@ -45,6 +46,17 @@ export const treesOf = ({ data }: Pick<Sandbox, 'data'>): string[] => {
   const directory = path.join(data, '.sync-agent/trees');
   return fs.existsSync(directory) ? fs.readdirSync(directory) : [];
 };
+
+/** Removes trees to which no link leads, and checks which ones are left, and which files of the gateway were kept. */
+export async function expectTrees(
+  sandbox: Pick<Sandbox, 'data' | 'removeTrees'>,
+  destinations: string[],
+  kept: string[] = [],
+): Promise<void> {
+  await sandbox.removeTrees();
+  const trees = destinations.map((destination) => path.basename(treeOf(sandbox, destination)));
+  assert.deepEqual([treesOf(sandbox).sort(), takenOver(sandbox)], [trees.sort(), kept]);
+}
 
 /** Writes into a tree as a gateway can that has the agent's user. */
 export function writeInto(directory: string, name: string, text: string): void {

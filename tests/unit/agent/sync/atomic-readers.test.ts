@@ -5,8 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { slow } from '../../../support/depth.ts';
-import { createLocalRepository } from '../support/local-sandbox.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { localSandbox } from '../support/local-sandbox.ts';
 import { mappingOf } from '../support/tree-files.ts';
 
 const COMMITS = 10;
@@ -42,11 +41,10 @@ loop();
 
 suite('a reader in another process', () => {
   test(`never sees files of two commits while ${COMMITS} commits change all of ${FILES} files`, slow, async (t) => {
-    const { url: repo, commit } = await createLocalRepository('atomic-reader');
+    const { commit, sandbox, sync } = await localSandbox(t, 'atomic-reader');
     const commitOf = (n: number) =>
       commit({ files: Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), `${n}`])) });
-    const sandbox = await createSandbox(t);
-    await sandbox.sync({ repo, commit: await commitOf(0), profile });
+    await sync(profile, await commitOf(0));
     const files = [nameOf(0), nameOf(FILES - 1)].map((name) => name.slice('dags/'.length));
     const reader = spawn(process.execPath, ['-e', READER, path.join(sandbox.data, 'dags'), ...files], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -57,7 +55,7 @@ suite('a reader in another process', () => {
       output += text;
     });
     await once(reader.stdout, 'data');
-    for (let n = 1; n <= COMMITS; n += 1) await sandbox.sync({ repo, commit: await commitOf(n), profile });
+    for (let n = 1; n <= COMMITS; n += 1) await sync(profile, await commitOf(n));
     const closed = once(reader, 'close');
     reader.stdin.end();
     await closed;
@@ -79,17 +77,15 @@ function transferred(): number {
 test('a change of one file reads and writes none of the others', {
   skip: !fs.existsSync('/proc/self/io'),
 }, async (t) => {
-  const { url: repo, commit } = await createLocalRepository('atomic-unchanged-files');
+  const { commit, at, sync, deliver } = await localSandbox(t, 'atomic-unchanged-files');
   const text = 'x'.repeat(10_000);
   const files = Object.fromEntries(Array.from({ length: FILES }, (_, index) => [nameOf(index), text]));
-  const first = await commit({ files });
-  const second = await commit({ files: { [nameOf(7)]: 'changed' } });
-  const sandbox = await createSandbox(t);
-  await sandbox.sync({ repo, commit: first, profile });
+  await deliver(files, profile);
+  await commit({ files: { [nameOf(7)]: 'changed' } });
   const before = transferred();
-  await sandbox.sync({ repo, commit: second, profile });
+  await sync(profile);
   const bytes = transferred() - before;
   t.diagnostic(`${bytes} bytes of ${FILES * text.length}`);
   assert.ok(bytes < (FILES * text.length) / 10, `${bytes} bytes`);
-  assert.equal(fs.readFileSync(path.join(sandbox.data, nameOf(7)), 'utf8'), 'changed');
+  assert.equal(fs.readFileSync(at(nameOf(7)), 'utf8'), 'changed');
 });

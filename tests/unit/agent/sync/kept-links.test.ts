@@ -4,9 +4,10 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
+import { changesOf } from '../support/changes-of.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
-import { mappingOf, ownContents, takenOver } from '../support/tree-files.ts';
+import { expectTrees, mappingOf, ownContents } from '../support/tree-files.ts';
 
 const keep = { links: 'keep' as const, linkPrefixes: ['/usr/share/nginx'] };
 const profileOf = (more: Partial<ResolvedProfile> = {}, mapping: object = {}): Partial<ResolvedProfile> => ({
@@ -79,13 +80,7 @@ suite('links: keep', () => {
     fs.unlinkSync(at('conf/y'));
     fs.writeFileSync(at('conf/y'), 'file');
     const { plan } = await deliver({});
-    assert.deepEqual(
-      plan.drift.map(({ path: each, reason }) => [each, reason]),
-      [
-        ['conf/x', 'Drifted'],
-        ['conf/y', 'Drifted'],
-      ],
-    );
+    assert.deepEqual(changesOf(plan), ['modify conf/x Drifted', 'modify conf/y Drifted']);
     assert.deepEqual(await sandbox.files(), expected);
     assert.equal(fs.readFileSync(outside, 'utf8'), 'theirs');
   });
@@ -144,8 +139,7 @@ suite('links: keep', () => {
     await deliver({ 'conf/file': '2', 'conf/b': { symlink: 'sub' } }, profile);
     assert.deepEqual([fs.readlinkSync(at('conf/b')), fs.readFileSync(at('conf/b/a'), 'utf8')], ['sub', '2']);
     await assertSettled({ sandbox, sync: () => deliver({}, profile) });
-    await sandbox.removeTrees();
-    assert.deepEqual(takenOver(sandbox), []);
+    await expectTrees(sandbox, ['conf']);
     await assert.rejects(deliver({ 'conf/c': { symlink: '../other' } }, profile), { reason: 'ProfileInvalid' });
     await deliver({ 'conf/c': null }, profileOf());
     assert.equal(fs.readFileSync(at('conf/sub/a'), 'utf8'), '2');
@@ -154,10 +148,7 @@ suite('links: keep', () => {
   test('a dry run lists a link like a file, and changes nothing', async (t) => {
     const { sandbox, deliver } = await gatewayOf(t);
     const { plan } = await deliver({ 'conf/a': absolute }, profileOf({ dryRun: true }));
-    assert.deepEqual(
-      plan.changes.map(({ kind, path: each }) => [kind, each]),
-      [['add', 'conf/a']],
-    );
+    assert.deepEqual(changesOf(plan), ['add conf/a New']);
     assert.deepEqual(await sandbox.files(), {});
   });
 

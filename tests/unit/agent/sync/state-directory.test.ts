@@ -6,6 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { blocksOf, readPages } from '../../../support/markdown.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { pathsOf } from '../support/changes-of.ts';
 import { actAt, describeKill, everyKill, failAt, killAt, startNext } from '../support/kill-at.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -174,10 +175,7 @@ suite("the agent's directory elsewhere in the volume", () => {
     const { plan } = await after.sync({ ...target, profile: dry });
     assert.deepEqual([plan.changes, plan.publications, plan.drift, plan.unchanged], [[], [], [], 2]);
     const next = await after.sync({ ...later, profile: dry });
-    assert.deepEqual(
-      next.plan.changes.map(({ path }) => path),
-      ['pages/site/a'],
-    );
+    assert.deepEqual(pathsOf(next.plan), ['pages/site/a']);
     assert.equal(fs.readlinkSync(at('www/pages/site')), text, 'a dry run replaces nothing');
     await after.sync(later);
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' });

@@ -8,7 +8,7 @@ import { syncRevision } from '../../../../shared/domain/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/waves.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { slow } from '../../../support/depth.ts';
-import { gatewaySyncOf } from '../../../support/objects.ts';
+import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
 suite('an edit of the spec', () => {
@@ -64,24 +64,15 @@ const SECOND = '2'.repeat(40);
 function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = false } = {}): WatchedResource {
   const resource = resourceOf();
   const revision = syncRevision(resource.spec.sync);
-  const status: RolloutStatus = {
-    number: 1,
+  const status = rolloutStatusOf({
     phase,
-    summary: '',
     commit: SECOND,
-    ref: 'main',
     revision,
     stableCommit: FIRST,
-    stableRef: 'main',
     stableRevision: revision,
     plan: planOf([]),
-    startedAt: '2026-01-01T00:00:00Z',
     admission: [{ wave: 'rest', members: ALL, admitted: ALL }],
-    admitted: 1,
-    verified: 0,
-    failed: 0,
-    total: 1,
-  };
+  });
   const rollout = { uid: 'uid', waves: [], status, revision, earlier: [FIRST] };
   return { ...resource, spec: { ...resource.spec, paused }, gateways, rollout };
 }

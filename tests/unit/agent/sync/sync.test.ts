@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { omit } from '../../../../shared/domain/objects.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
+import { changesOf, pathsOf } from '../support/changes-of.ts';
 import { type GitSandbox, gitSandbox } from '../support/git-sandbox.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
-
-const mapping = (source: string, destination: string, more: object = {}) =>
-  ({ source, destination, required: true, template: false, ...more }) as ResolvedProfile['mappings'][number];
+import { mappingOf } from '../support/tree-files.ts';
 
 suite('a sync', () => {
   test('delivers the tree, then has nothing to do or fetch', async (t) => {
@@ -42,19 +41,6 @@ suite('a sync', () => {
     assert.equal(await readFile(manifest, 'utf8'), text, 'and then there is nothing to note');
   });
 
-  test('changes types and modes between commits', async (t) => {
-    const { commit, sandbox, at, sync } = await localSandbox(t);
-    const first = await commit({ files: { x: 'file', 'y/a/b': 'deep', run: { content: '#!', executable: true } } });
-    await sync({}, first);
-    assert.equal((await stat(at('run'))).mode & 0o777, 0o755);
-    const second = await commit({ files: { x: null, 'x/in': 'folder', 'y/a/b': null, y: 'file', run: '#!' } });
-    await sync({}, second);
-    assert.deepEqual(await sandbox.files(), { run: '#!', 'x/in': 'folder', y: 'file' });
-    assert.equal((await stat(at('run'))).mode & 0o777, 0o644);
-    await sync({}, first);
-    assert.deepEqual(await sandbox.files(), { run: '#!', x: 'file', 'y/a/b': 'deep' });
-  });
-
   test('detects drift in content and mode, and repairs it without a fetch', async (t) => {
     const { sandbox, at, sync, deliver } = await localSandbox(t);
     await deliver({ a: '1', b: '2', c: '3', d: '4', e: '5' });
@@ -65,8 +51,7 @@ suite('a sync', () => {
     await rm(at('e'));
     await symlink('/etc/passwd', at('e'));
     const { plan } = await sync();
-    const repaired = plan.changes.map(({ path: file, reason }) => `${file} ${reason}`);
-    assert.deepEqual(repaired, ['a Drifted', 'b Missing', 'c Drifted', 'e Drifted']);
+    assert.deepEqual(changesOf(plan), ['modify a Drifted', 'add b Missing', 'modify c Drifted', 'modify e Drifted']);
     assert.deepEqual(await sandbox.files(), { a: '1', b: '2', c: '3', d: '4', e: '5' });
     assert.equal(sandbox.fetches, 1);
   });
@@ -84,23 +69,16 @@ suite('a sync', () => {
   for (const kept of ['prune: false', 'an optional source'] as const) {
     test(`keeps a template as it was rendered if ${kept} retains it, even for another commit`, slow, async (t) => {
       const { commit, sandbox, sync, deliver } = await localSandbox(t);
-      const mapping = { required: true, template: true };
       const profile = {
         prune: kept !== 'prune: false',
-        mappings: [
-          { ...mapping, source: 'a', destination: 'a' },
-          { ...mapping, source: 'b', destination: 'b', required: false },
-        ],
+        mappings: [mappingOf('a', 'a', { template: true }), mappingOf('b', 'b', { template: true, required: false })],
       };
       const gone = kept === 'prune: false' ? 'a/t' : 'b/t';
       const first = await commit({ files: { [gone]: '{{ .Commit }}', 'a/k': '1' } });
       await sync(profile, first);
       await deliver({ [gone]: null, 'a/k': '2' }, profile);
       const { plan } = await deliver({ 'a/k': '3' }, profile);
-      assert.deepEqual(
-        plan.changes.map((change) => change.path),
-        ['a/k'],
-      );
+      assert.deepEqual(pathsOf(plan), ['a/k']);
       assert.deepEqual(await sandbox.files(), { [gone]: first, 'a/k': '3' });
     });
   }
@@ -111,11 +89,11 @@ suite('a sync', () => {
     await mkdir(at('b/own'));
     const moved = await commit({ files: { a: null, 'b/c/d': null, 'f/g/d': '1', x: '#2' } });
     const { plan } = await sync({}, moved);
-    assert.deepEqual(plan.changes.map(({ kind, path: file }) => `${kind} ${file}`).sort(), [
-      'add f/g/d',
-      'delete a',
-      'delete b/c/d',
-      'modify x',
+    assert.deepEqual(changesOf(plan).sort(), [
+      'add f/g/d New',
+      'delete a NoLongerMapped',
+      'delete b/c/d NoLongerMapped',
+      'modify x ContentChanged',
     ]);
     assert.equal(plan.unchanged, 1);
     assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'b', 'f', 'x']);
@@ -126,12 +104,12 @@ suite('a sync', () => {
 
   test('renders a template that names the commit each time, even if nothing else changes', async (t) => {
     const { commit, sandbox, sync } = await localSandbox(t);
-    const profile = { mappings: [mapping('a', 'a', { template: true })] };
+    const profile = { mappings: [mappingOf('a', 'a', { template: true })] };
     const first = await commit({ files: { 'a/x': '{{ .Commit }}', 'a/y': 'same', other: '1' } });
     await sync(profile, first);
     const second = await commit({ files: { other: '2' } });
     const { plan } = await sync(profile, second);
-    assert.deepEqual([plan.changes.map(({ path: file }) => file), plan.unchanged], [['a/x'], 1]);
+    assert.deepEqual([pathsOf(plan), plan.unchanged], [['a/x'], 1]);
     assert.deepEqual(await sandbox.files(), { 'a/x': second, 'a/y': 'same' });
   });
 
@@ -147,16 +125,16 @@ suite('a sync', () => {
 
   test('applies a changed profile to the same commit', async (t) => {
     const { sandbox, sync, deliver } = await localSandbox(t);
-    await deliver({ 'a/x': '1', 'b/y': 'n={{ .Vars.n }}', 'b/bin': 'a\0{{ .No }}' }, { mappings: [mapping('a', 'p')] });
+    await deliver(
+      { 'a/x': '1', 'b/y': 'n={{ .Vars.n }}', 'b/bin': 'a\0{{ .No }}' },
+      { mappings: [mappingOf('a', 'p')] },
+    );
     assert.deepEqual(await sandbox.files(), { 'p/x': '1' });
-    const profile = { mappings: [mapping('b', 'q', { template: true })], vars: { n: '1' } };
+    const profile = { mappings: [mappingOf('b', 'q', { template: true })], vars: { n: '1' } };
     await sync(profile);
     assert.deepEqual(await sandbox.files(), { 'q/bin': 'a\0{{ .No }}', 'q/y': 'n=1' });
     const { plan } = await sync({ ...profile, vars: { n: '2' } });
-    assert.deepEqual(
-      plan.changes.map(({ path: file, reason }) => `${file} ${reason}`),
-      ['q/y ValuesChanged'],
-    );
+    assert.deepEqual(changesOf(plan), ['modify q/y ValuesChanged']);
     assert.deepEqual(await sandbox.files(), { 'q/bin': 'a\0{{ .No }}', 'q/y': 'n=2' });
   });
 
@@ -164,7 +142,7 @@ suite('a sync', () => {
     const { sandbox, commit, sync } = await localSandbox(t);
     const content = Buffer.from('city=K\xf6ln\nname={{ .GatewayName }}\n', 'latin1');
     await commit({ files: { 'a.properties': content, b: '1' } });
-    const mappings = [mapping('a.properties', 'a.properties', { template: true }), mapping('b', 'b')];
+    const mappings = [mappingOf('a.properties', 'a.properties', { template: true }), mappingOf('b', 'b')];
     const refusal = { reason: 'ContentInvalid', message: /^a\.properties: byte 6 .* at byte 15 / };
     for (const dryRun of [true, false]) await assert.rejects(sync({ mappings, dryRun }), refusal);
     assert.deepEqual(await sandbox.files(), {});
@@ -178,7 +156,7 @@ suite('a sync', () => {
       { file: '**/*.json', set: { name: '{{ .GatewayName }}' } },
       { file: 'a.json', set: { port: '{{ .Vars.port }}' } },
     ];
-    const profile = (port: string) => ({ mappings: [mapping('c', '.', { patches })], vars: { port } });
+    const profile = (port: string) => ({ mappings: [mappingOf('c', '.', { patches })], vars: { port } });
     const expected = (port: string) => ({
       'a.json': json.replace('"x"', '"edge"').replace('"port":1', `"port":${port}`),
       'd/b.json': json.replace('"x"', '"edge"'),
@@ -189,34 +167,19 @@ suite('a sync', () => {
     await sandbox.restart();
     assert.deepEqual((await sync(profile('2'))).plan.changes, []);
     const { plan } = await sync(profile('3'));
-    assert.deepEqual(
-      plan.changes.map(({ path: file, reason }) => `${file} ${reason}`),
-      ['a.json PatchesChanged'],
-    );
+    assert.deepEqual(changesOf(plan), ['modify a.json PatchesChanged']);
     await writeFile(at('a.json'), json);
     assert.equal((await sync(profile('3'))).plan.changes[0]?.reason, 'Drifted');
     assert.deepEqual(await sandbox.files(), expected('3'));
-    await sync({ mappings: [mapping('c', '.')] });
+    await sync({ mappings: [mappingOf('c', '.')] });
     assert.deepEqual(await sandbox.files(), { 'a.json': json, 'd/b.json': json, e: json });
-  });
-
-  test('changes nothing in a dry run', async (t) => {
-    const { sandbox, at, deliver } = await localSandbox(t);
-    await writeFile(at('a'), 'theirs');
-    const outcome = await deliver({ a: '1' }, { dryRun: true });
-    assert.equal(outcome.kind, 'planned');
-    assert.deepEqual(
-      outcome.plan.changes.map(({ reason }) => reason),
-      ['TakenOver'],
-    );
-    assert.deepEqual(await sandbox.files(), { a: 'theirs' });
   });
 
   test('lists in a dry run what it would change, and no file whose content stays the same', slow, async (t) => {
     const { repo, commit, sandbox, at, deliver } = await localSandbox(t);
     const patches = [{ file: '*.json', set: { name: '{{ .GatewayName }}' } }];
     const profile = (vars: Record<string, string>) => ({
-      mappings: [mapping('t', 't', { template: true }), mapping('j', 'j', { patches })],
+      mappings: [mappingOf('t', 't', { template: true }), mappingOf('j', 'j', { patches })],
       vars,
     });
     const first = {
@@ -237,7 +200,7 @@ suite('a sync', () => {
     assert.deepEqual(plan.changes, rehearsed.plan.changes);
     const after = await sandbox.files();
     const changed = Object.keys(after).filter((file) => after[file] !== before[file]);
-    assert.deepEqual(plan.changes.map((change) => change.path).sort(), changed);
+    assert.deepEqual(pathsOf(plan), changed);
     assert.deepEqual(changed, ['j/b.json', 't/one']);
     assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
     await writeFile(at('j/a.json'), '{"name": "x"}');
@@ -250,7 +213,7 @@ suite('a sync', () => {
     await commit({ files: { large } });
     globalThis.gc?.();
     const before = process.memoryUsage.rss();
-    await sync({ mappings: [mapping('large', 'large')] });
+    await sync({ mappings: [mappingOf('large', 'large')] });
     const grown = process.memoryUsage.rss() - before;
     assert.ok((await readFile(at('large'))).equals(large));
     assert.ok(grown < 64 * 1024 * 1024, `grew by ${grown} bytes`);
@@ -267,7 +230,7 @@ suite('a sync is rejected without any change because of', () => {
     {
       name: 'a template with a missing key',
       files: { a: '1', b: '{{ .Vars.none }}' },
-      profile: { mappings: [mapping('.', '.', { template: true })] },
+      profile: { mappings: [mappingOf('.', '.', { template: true })] },
       message: /^b: line 1: .*add it to vars/,
     },
     {
@@ -277,15 +240,11 @@ suite('a sync is rejected without any change because of', () => {
       message: /l is a symbolic link in the repository /,
     },
     {
-      name: 'a missing source',
-      files: { a: '1' },
-      profile: { mappings: [mapping('a', 'a'), mapping('b', 'b')] },
-      message: /the repository has no b/,
-    },
-    {
       name: 'a patch of what is no JSON',
       files: { a: '1', 'c.json': '{' },
-      profile: { mappings: [mapping('a', 'a'), mapping('c.json', 'c', { patches: [{ file: '', set: { a: '1' } }] })] },
+      profile: {
+        mappings: [mappingOf('a', 'a'), mappingOf('c.json', 'c', { patches: [{ file: '', set: { a: '1' } }] })],
+      },
       message: /^c\.json cannot be patched: it isn't JSON/,
     },
   ];
@@ -320,18 +279,5 @@ suite('a sync is rejected without any change because of', () => {
     await deliver({ 'd/x': null });
     assert.equal(await readFile(path.join(moved, 'x'), 'utf8'), '1');
     assert.equal((await sandbox.files()).d, `-> ${moved}`);
-  });
-});
-
-suite('the manifest of delivered files', () => {
-  test('owns nothing if it is lost or damaged: right files are recognized, others stay', async (t) => {
-    const { commit, sandbox, at, sync, deliver } = await localSandbox(t);
-    await deliver({ a: '1', b: '2' });
-    const second = await commit({ files: { b: null } });
-    await writeFile(at('.sync-agent/manifest.jsonl'), '{"version":1,"files":[{"path":"../x"}]}');
-    await sandbox.restart();
-    const { plan } = await sync({}, second);
-    assert.deepEqual([plan.changes, plan.unchanged], [[], 1]);
-    assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
   });
 });

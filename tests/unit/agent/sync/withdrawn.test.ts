@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import { rolloutStatusOf } from '../../../support/objects.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
 const resource = resourceOf();
@@ -65,15 +66,11 @@ suite('a sync whose files moved', () => {
 
 /** A resource whose rollout has admitted all gateways. */
 function inWaves(generation: number, dryRun: boolean): WatchedResource {
-  const revision = 'a'.repeat(32);
-  const commit = 'b'.repeat(40);
-  const release = { commit, ref: 'main', revision };
-  const stable = { stableCommit: commit, stableRef: 'main', stableRevision: revision };
-  const status = { number: 1, phase: 'Complete', ...release, ...stable, plan: '', admission: [] };
+  const status = rolloutStatusOf();
   return {
     ...withSpec(profiles({ dryRun })),
     generation,
     observedGeneration: generation,
-    rollout: { uid: 'uid', waves: [], status, revision, earlier: [] },
+    rollout: { uid: 'uid', waves: [], status, revision: status.revision, earlier: [] },
   };
 }

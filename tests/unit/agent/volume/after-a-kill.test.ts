@@ -4,9 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { contents, countCalls, describeKill, everyKill, everyStep, runKilled, startNext } from '../support/kill-at.ts';
-import { createLocalRepository } from '../support/local-sandbox.ts';
-import { GitMemory } from '../support/remembering-clone.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { localAgents } from '../support/local-sandbox.ts';
 
 interface Step {
   /** Content of `f` in the commit. */
@@ -101,20 +99,19 @@ const ends = [true, false].flatMap((isKilled) => stories.map((story) => ({ story
 const everyOutage: typeof everyKill = (t, steps, run) => everyStep(t, steps, (step) => run({ step }));
 
 suite('all files keep their owners and content after', () => {
-  for (const [index, { story, isKilled: isRestarted }] of ends.entries()) {
+  for (const { story, isKilled: isRestarted } of ends) {
     for (const hasLinks of story.hasLinks) {
       const end = isRestarted ? 'a kill' : 'an outage that begins';
       const links = hasLinks ? 'with' : 'without';
       test(`${end} at any step while a file is ${story.title}; ${links} hard links`, async (t) => {
-        const { url: repo, commit } = await createLocalRepository(`after-${index}-${hasLinks}`);
+        const { targetOf, createAgent } = await localAgents(t);
         const directory = story.killed.profile?.mappings ? 'd/' : '';
         let commits = 0;
         const prepare = async (steps: Step[]) => {
           const made = [];
           for (const { f, profile = {} } of steps) {
             commits += 1;
-            const id = await commit({ files: { [`${directory}f`]: f, z: `${commits}` } });
-            made.push({ repo, commit: id, profile });
+            made.push(await targetOf({ [`${directory}f`]: f, z: `${commits}` }, profile));
           }
           return made;
         };
@@ -122,9 +119,8 @@ suite('all files keep their owners and content after', () => {
         const [killed] = await prepare([story.killed]);
         const later = await prepare(story.after);
         assert.ok(killed);
-        const memory = new GitMemory();
         await (isRestarted ? everyKill : everyOutage)(t, STEPS, async (kill) => {
-          const sandbox = await createSandbox(t, { memory });
+          const sandbox = await createAgent();
           const { data } = sandbox;
           const file = path.join(data, 'f');
           if (story.theirs) writeFileSync(file, story.theirs);

@@ -5,16 +5,15 @@ import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
 import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import type { Logger } from '../../../../shared/log.ts';
 import { describeKill, everyStep, failAt, STRIDE } from '../support/kill-at.ts';
-import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
+import { createLocalRepository, localAgents, localSandbox } from '../support/local-sandbox.ts';
 import { identityOf } from '../support/lock-agents.ts';
-import { GitMemory } from '../support/remembering-clone.ts';
+import { emptyPlan } from '../support/memory-volume.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -36,26 +35,30 @@ async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
 }
 
 /** Two commits that differ in every way that files can. */
-async function prepare(name: string) {
-  const repository = await createLocalRepository(name);
+async function prepare(t: TestContext) {
+  const { targetOf, createAgent } = await localAgents(t);
   const run = { content: '#!', executable: true };
-  const first = await repository.commit({
-    files: { a: '1', b: '1', run, 'to-folder': '1', 'to-file/x/y': '1', 'goes/deep/z': '1', stays: '1' },
+  const first = await targetOf({
+    a: '1',
+    b: '1',
+    run,
+    'to-folder': '1',
+    'to-file/x/y': '1',
+    'goes/deep/z': '1',
+    stays: '1',
   });
-  const second = await repository.commit({
-    files: {
-      a: '2',
-      b: null,
-      run: '#!',
-      'to-folder': null,
-      'to-folder/x': '2',
-      'to-file/x/y': null,
-      'to-file': '2',
-      'goes/deep/z': null,
-      'new/er/c': '2',
-    },
+  const second = await targetOf({
+    a: '2',
+    b: null,
+    run: '#!',
+    'to-folder': null,
+    'to-folder/x': '2',
+    'to-file/x/y': null,
+    'to-file': '2',
+    'goes/deep/z': null,
+    'new/er/c': '2',
   });
-  return { repo: repository.url, first, second };
+  return { first, second, createAgent };
 }
 
 /** Number of changes in the sync between them. */
@@ -63,19 +66,18 @@ const STEPS = { atLeast: 25, atMost: 200 };
 
 suite('a failed sync leaves everything as it was', () => {
   test('at any of its steps, and delivers the desired tree on the next attempt', async (t) => {
-    const { repo, first, second } = await prepare('steps');
-    const reference = await createSandbox(t);
-    await reference.sync({ repo, commit: second });
+    const { first, second, createAgent } = await prepare(t);
+    const reference = await createAgent();
+    await reference.sync(second);
     const wanted = await reference.files();
-    const memory = new GitMemory();
     let undone = 0;
     await everyStep(t, STEPS, async (step) => {
-      const sandbox = await createSandbox(t, { memory });
-      await sandbox.sync({ repo, commit: first });
+      const sandbox = await createAgent();
+      await sandbox.sync(first);
       await writeFile(path.join(sandbox.data, 'own'), 'of the gateway');
       const before = await snapshot(sandbox);
       const played = failAt(sandbox.data, step, 'EACCES');
-      const outcome = await sandbox.sync({ repo, commit: second }).then(() => 'done', String);
+      const outcome = await sandbox.sync(second).then(() => 'done', String);
       played.end();
       assert.match(outcome, /^done$|EACCES: played/);
       const after = await snapshot(sandbox);
@@ -85,7 +87,7 @@ suite('a failed sync leaves everything as it was', () => {
         assert.deepEqual(after, before, describeKill({ step }, played));
       } else assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `at ${step}`);
       await sandbox.restart();
-      await sandbox.sync({ repo, commit: second });
+      await sandbox.sync(second);
       assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `after step ${step}`);
       return played;
     });
@@ -155,30 +157,10 @@ suite('a sync of changes', () => {
     await deliver({ a: '2' });
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
-
-  test('removes everything that it replaced', async (t) => {
-    const { repo, first, second } = await prepare('staging');
-    const sandbox = await createSandbox(t);
-    await sandbox.sync({ repo, commit: first });
-    await sandbox.sync({ repo, commit: second });
-    const own = path.join(sandbox.data, '.sync-agent');
-    const left = ['agent.lock', 'manifest.jsonl', 'owner.json', 'saved', 'staging', 'taken-over'];
-    assert.deepEqual((await readdir(own, { recursive: true })).sort(), left);
-  });
 });
 
-/** Ways to remove a directory of the agent. */
-const PLAN: Plan = {
-  changes: [],
-  publications: [],
-  retained: new Set<string>(),
-  unchanged: 0,
-  corrected: [],
-  disowned: [],
-  drift: [],
-  isPartial: false,
-  directories: { create: [], clear: [], prune: ['old'] },
-};
+/** Removes a directory of the agent. */
+const PLAN = { ...emptyPlan(), directories: { create: [], clear: [], prune: ['old'] } };
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
 /** A plan's target, for plans that deliver no content. */

@@ -4,9 +4,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { slow } from '../../../support/depth.ts';
 import { actAt, contents, everyStep, failAt } from '../support/kill-at.ts';
-import { createLocalRepository } from '../support/local-sandbox.ts';
-import { GitMemory } from '../support/remembering-clone.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { localAgents } from '../support/local-sandbox.ts';
 import { onceRead } from '../support/volume-calls.ts';
 
 /** Number of changes in the sync of two files. */
@@ -19,16 +17,15 @@ interface Kind {
 
 /** Makes sandboxes with `f` in them, and a commit that is to do something with it. */
 async function prepareAll(t: TestContext, { isOwned, wanted }: Kind) {
-  const { url: repo, commit } = await createLocalRepository('meanwhile');
-  const first = await commit({ files: { f: isOwned ? 'one' : null, 'x/x': '1', z: '1' } });
-  const second = await commit({ files: { f: wanted, 'x/x': '2' } });
-  const memory = new GitMemory();
+  const { targetOf, createAgent } = await localAgents(t);
+  const first = await targetOf({ f: isOwned ? 'one' : null, 'x/x': '1', z: '1' });
+  const second = await targetOf({ f: wanted, 'x/x': '2' });
   return async () => {
-    const sandbox = await createSandbox(t, { memory });
+    const sandbox = await createAgent();
     const file = path.join(sandbox.data, 'f');
-    await sandbox.sync({ repo, commit: first });
+    await sandbox.sync(first);
     if (!isOwned) fs.writeFileSync(file, 'theirs');
-    return { sandbox, file, sync: () => sandbox.sync({ repo, commit: second }) };
+    return { sandbox, file, sync: () => sandbox.sync(second) };
   };
 }
 
@@ -88,11 +85,10 @@ suite('while the agent rereads a file', () => {
 });
 
 test('a directory that is removed while it is empty is recreated, by this sync or the next one', async (t) => {
-  const { url: repo, commit } = await createLocalRepository('meanwhile');
-  const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
-  const memory = new GitMemory();
+  const { targetOf, createAgent } = await localAgents(t);
+  const target = await targetOf({ 'new/f': '1' });
   await everyStep(t, STEPS, async (step) => {
-    const sandbox = await createSandbox(t, { memory });
+    const sandbox = await createAgent();
     const removeEmpty = () => {
       try {
         fs.rmdirSync(path.join(sandbox.data, 'new'));

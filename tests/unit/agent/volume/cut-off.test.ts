@@ -1,15 +1,27 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
-import { contents, countCalls, describeKill, everyKill, killAt, runKilled, startNext } from '../support/kill-at.ts';
-import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
+import { suite, type TestContext, test } from 'node:test';
+import { codedError } from '../../../support/coded-error.ts';
+import {
+  contents,
+  countCalls,
+  describeKill,
+  everyKill,
+  everyStep,
+  killAt,
+  runKilled,
+  STRIDE,
+  startNext,
+} from '../support/kill-at.ts';
+import { KilledVolume } from '../support/killed-volume.ts';
+import { localAgents, localSandbox } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
 
 const PHASES = ['taken over', 'changed', 'given back'] as const;
-/** Number of changes in the sync of two files. */
-const STEPS = { atLeast: 10, atMost: 80 };
+/** Number of changes in the sync of a few files. */
+const STEPS = { atLeast: 10, atMost: 120 };
 
 const VOLUMES = [
   { hasLinks: true, isRewritten: true },
@@ -61,15 +73,14 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
 for (const hasLinks of [true, false]) {
   const links = `with${hasLinks ? '' : 'out'} hard links`;
   test(`a file that the gateway puts in the place of one that is removed outlives a kill right after any step, ${links}`, async (t) => {
-    const { url: repo, commit } = await createLocalRepository(`cut-off-exchanged-${hasLinks}`);
-    const one = { repo, commit: await commit({ files: { f: 'one', z: '1' } }) };
+    const { targetOf, createAgent } = await localAgents(t);
+    const one = await targetOf({ f: 'one', z: '1' });
     // With drift: repair, any entry at a path of the agent is removed as well.
-    const gone = { repo, commit: await commit({ files: { f: null } }), profile: { drift: 'report' as const } };
-    const memory = new GitMemory();
+    const gone = await targetOf({ f: null }, { drift: 'report' });
     await everyKill(t, { ...STEPS, atLeast: 3 }, async (kill) => {
-      const sandbox = await createSandbox(t, { memory });
+      const sandbox = await createAgent();
       const at = (name: string) => path.join(sandbox.data, name);
-      const run = async (target: typeof one | typeof gone) => {
+      const run = async (target: typeof one) => {
         const played = countCalls(sandbox.data, { hasLinks });
         await sandbox.sync(target).finally(played.end);
       };
@@ -90,3 +101,93 @@ for (const hasLinks of [true, false]) {
     });
   });
 }
+
+suite('an empty file with the permissions of a placeholder', () => {
+  const prepareTakeover = async (t: TestContext) => {
+    const { targetOf, createAgent } = await localAgents(t);
+    const first = await targetOf({ a: '1' });
+    return { first, killed: await targetOf({ f: 'OURS' }), last: await targetOf({ f: null }), createAgent };
+  };
+
+  for (const hasLinks of [true, false]) {
+    test(`that the gateway owns is restored after a kill at any step of its takeover, ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
+      const { first, killed, last, createAgent } = await prepareTakeover(t);
+      await everyKill(t, STEPS, async (kill) => {
+        const sandbox = await createAgent();
+        await sandbox.sync(first);
+        fs.writeFileSync(path.join(sandbox.data, 'f'), '', { mode: 0o600 });
+        const played = await runKilled(sandbox.data, kill, () => sandbox.sync(killed), { hasLinks });
+        await startNext(sandbox);
+        await sandbox.sync(last);
+        assert.deepEqual(await sandbox.files(), { a: '1', f: '' }, describeKill(kill, played));
+        assert.equal(fs.lstatSync(path.join(sandbox.data, 'f')).mode & 0o777, 0o600);
+        return played;
+      });
+    });
+  }
+
+  test('that the gateway owns stays if a new file was about to replace it, with hard links', async (t) => {
+    const { first, killed, last, createAgent } = await prepareTakeover(t);
+    let written = 0;
+    await everyKill(t, STEPS, async (kill) => {
+      const sandbox = await createAgent();
+      await sandbox.sync(first);
+      const played = await runKilled(sandbox.data, kill, () => sandbox.sync(killed));
+      const isMissing = !('f' in (await sandbox.files()));
+      if (isMissing) fs.writeFileSync(path.join(sandbox.data, 'f'), '', { mode: 0o600 });
+      if (isMissing) written += 1;
+      await startNext(sandbox);
+      await sandbox.sync(last);
+      const wanted = isMissing ? { a: '1', f: '' } : { a: '1' };
+      assert.deepEqual(await sandbox.files(), wanted, describeKill(kill, played));
+      return played;
+    });
+    assert.ok(written >= 5 / STRIDE, `only ${written} times`);
+  });
+});
+
+test('an empty file of the agent is restored after a kill at any step, even if all files have the same permissions', async (t) => {
+  const volume = await KilledVolume.create(t);
+  await everyStep(t, STEPS, async (step) => {
+    await volume.empty({ hasLinks: false, keepsInodes: false });
+    await volume.sync({ a: '', b: '1' });
+    const played = await volume.sync({ a: '2', b: '2' }, {}, step);
+    if (!played.met) return played;
+    await volume.settle({ case: false, unicode: false, keepsModes: false });
+    const all = volume.contents();
+    assert.ok(all.a === '' ? all.b === '1' : all.a === '2' && all.b === '2', `${step}: ${JSON.stringify(all)}`);
+    return played;
+  });
+});
+
+const NEW_CONTENT = /\/\.sync-agent\/(staging|journal)/;
+const IN_STORES = /\/\.sync-agent\/(staging|saved)\//;
+
+/** Makes writes of new content fail until something in the agent's stores was removed. */
+function fill(volume: string): { isMade: boolean; end: () => void } {
+  const room = { isMade: false, end: () => {} };
+  room.end = watchVolume(volume, ({ name, paths: [path = ''], isWrite }: VolumeCall) => {
+    if (name === 'unlink' && IN_STORES.test(path)) room.isMade = true;
+    if (!room.isMade && isWrite && NEW_CONTENT.test(path)) throw codedError('ENOSPC');
+  });
+  return room;
+}
+
+test('after a kill on a volume that is now full, the next agent removes remains of the killed one, or needs no space', async (t) => {
+  const { targetOf, createAgent } = await localAgents(t);
+  const first = await targetOf({ a: '1', gone: '1', f: '1' });
+  const second = await targetOf({ a: '2', gone: null, n: '2' });
+  await everyStep(t, { ...STEPS, atLeast: 20 }, async (step) => {
+    const sandbox = await createAgent();
+    await sandbox.sync(first);
+    const played = await runKilled(sandbox.data, { step }, () => sandbox.sync(second));
+    await startNext(sandbox);
+    const room = fill(sandbox.data);
+    const error = await sandbox.sync(second).catch((error: Error) => error);
+    room.end();
+    assert.ok(!(error instanceof Error) || room.isMade, `${describeKill({ step }, played)}: ${error}`);
+    await sandbox.sync(second);
+    assert.deepEqual(await sandbox.files(), { a: '2', f: '1', n: '2' });
+    return played;
+  });
+});

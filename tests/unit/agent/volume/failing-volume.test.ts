@@ -4,10 +4,9 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
 import { actAt, everyStep, failAt, killAt, type Play, STRIDE } from '../support/kill-at.ts';
-import { createLocalRepository, localSandbox } from '../support/local-sandbox.ts';
+import { localAgents, localSandbox } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
-import { GitMemory } from '../support/remembering-clone.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
 import { denyLinks, type VolumeCall, watchVolume } from '../support/volume-calls.ts';
 
 /** Number of changes in the sync of three files. */
@@ -30,17 +29,16 @@ const failures: { title: string; code: string; play: (sandbox: Sandbox) => Play 
 ];
 
 suite('all files keep their owners after an outage from any step of a sync on, even if the next sync', () => {
-  for (const [index, { title, code: expected, play }] of failures.entries()) {
+  for (const { title, code: expected, play } of failures) {
     for (const code of ['EIO', 'EMFILE']) {
       test(`${title} (${code})`, async (t) => {
-        const { url: repo, commit } = await createLocalRepository(`outage-${index}-${code}`);
-        const first = { repo, commit: await commit({ files: { a: '1' } }) };
-        const target = { repo, commit: await commit({ files: { f: 'OURS', n: 'NEW', z: '1' } }) };
-        const last = { repo, commit: await commit({ files: { f: null, n: null } }) };
-        const memory = new GitMemory();
+        const { targetOf, createAgent } = await localAgents(t);
+        const first = await targetOf({ a: '1' });
+        const target = await targetOf({ f: 'OURS', n: 'NEW', z: '1' });
+        const last = await targetOf({ f: null, n: null });
         let failed = 0;
         await everyStep(t, STEPS, async (step) => {
-          const sandbox = await createSandbox(t, { memory });
+          const sandbox = await createAgent();
           await sandbox.sync(first);
           writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
           const outage = killAt(sandbox.data, { step }, { code });

@@ -6,18 +6,15 @@ import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { changesOf, pathsOf } from '../support/changes-of.ts';
 import { mountFuse, playExecutableBit, playForcedModes } from '../support/forced-modes.ts';
+import type { GitSandbox } from '../support/git-sandbox.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { mappingOf } from '../support/tree-files.ts';
 
-const emptyDirectory = async (t: TestContext): Promise<string> => {
-  const directory = await temporaryDirectory(t, 'forced-');
-  return directory;
-};
-
 const played = (code?: string) => async (t: TestContext) => {
   t.after(playForcedModes(t, code));
-  return await emptyDirectory(t);
+  return await temporaryDirectory(t, 'forced-');
 };
 const bound = (how: string, mode: string) => (t: TestContext) =>
   // Without cached attributes: the kernel could otherwise report another inode of the root than the file system does.
@@ -37,38 +34,33 @@ const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched'
 
 for (const [name, makeVolume] of Object.entries(VOLUMES)) {
   suite(`on a volume ${name},`, () => {
-    const prepare = async (t: TestContext) => {
-      const data = await makeVolume(t);
-      return data === undefined ? undefined : await localSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
-    };
+    const onVolume = (title: string, run: (local: GitSandbox) => Promise<void>, options = {}) =>
+      test(title, options, async (t) => {
+        const data = await makeVolume(t);
+        if (data !== undefined) await run(await localSandbox(t, 'forced', { shared: { data, podUid: 'uid' } }));
+      });
 
-    test('a commit writes only its changes, and nothing counts as drift, even after a restart', async (t) => {
-      const local = await prepare(t);
-      if (!local) return;
-      const { repo, commit, sandbox } = local;
-      const first = { repo, commit: await commit({ files }), reload };
-      await sandbox.sync(first);
-      assert.equal(sandbox.root.traits?.keepsModes, false, 'probed');
-      const second = { ...first, commit: await commit({ files: { a: '2' } }) };
-      const { plan } = await sandbox.sync(second);
-      assert.deepEqual(
-        plan.changes.map(({ path }) => path),
-        ['a'],
-      );
-      await sandbox.reload(second);
-      for (const restarts of [false, true]) {
-        if (restarts) await sandbox.restart();
-        const again = await sandbox.sync(second);
-        assert.deepEqual([again.plan.changes, again.plan.drift], [[], []]);
-        assert.equal(await sandbox.reload(second), false, 'nothing to notify of');
-      }
-      assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, second)).changes, []);
-    });
+    onVolume(
+      'a commit writes only its changes, and nothing counts as drift, even after a restart',
+      async ({ repo, commit, sandbox }) => {
+        const first = { repo, commit: await commit({ files }), reload };
+        await sandbox.sync(first);
+        assert.equal(sandbox.root.traits?.keepsModes, false, 'probed');
+        const second = { ...first, commit: await commit({ files: { a: '2' } }) };
+        const { plan } = await sandbox.sync(second);
+        assert.deepEqual(pathsOf(plan), ['a']);
+        await sandbox.reload(second);
+        for (const restarts of [false, true]) {
+          if (restarts) await sandbox.restart();
+          const again = await sandbox.sync(second);
+          assert.deepEqual([again.plan.changes, again.plan.drift], [[], []]);
+          assert.equal(await sandbox.reload(second), false, 'nothing to notify of');
+        }
+        assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, second)).changes, []);
+      },
+    );
 
-    test('the executable bit of a commit changes only the record', async (t) => {
-      const local = await prepare(t);
-      if (!local) return;
-      const { commit, sandbox, sync, deliver } = local;
+    onVolume('the executable bit of a commit changes only the record', async ({ commit, sandbox, sync, deliver }) => {
       await deliver(files);
       await commit({ files: { a: { content: '1', executable: true } } });
       for (let look = 0; look < 2; look += 1) {
@@ -78,24 +70,15 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       }
     });
 
-    test("a file that already has the right content isn't taken over", async (t) => {
-      const local = await prepare(t);
-      if (!local) return;
-      const { at, deliver } = local;
+    onVolume("a file that already has the right content isn't taken over", async ({ at, deliver }) => {
       await mkdir(at('d'));
       await writeFile(at('a'), '1');
       await writeFile(at('d/run.sh'), '#!/bin/sh\n');
       const { plan } = await deliver(files);
-      assert.deepEqual(
-        plan.changes.map(({ path }) => path),
-        ['d/b'],
-      );
+      assert.deepEqual(pathsOf(plan), ['d/b']);
     });
 
-    test('a dry run after a sync lists nothing, and writes nothing', async (t) => {
-      const local = await prepare(t);
-      if (!local) return;
-      const { sandbox, sync, deliver } = local;
+    onVolume('a dry run after a sync lists nothing, and writes nothing', async ({ sandbox, sync, deliver }) => {
       await deliver(files);
       await sandbox.release();
       await sandbox.restart();
@@ -105,31 +88,29 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       assert.deepEqual(await entriesOf(sandbox.data), before);
     });
 
-    test('a mode in a mapping changes only the record, and the report has a note', slow, async (t) => {
-      const local = await prepare(t);
-      if (!local) return;
-      const { repo, commit, sandbox, sync } = local;
-      const id = await commit({ files });
-      await sync({}, id);
-      for (const mode of ['0600', '0400', undefined]) {
-        const target = { repo, commit: id, profile: { mappings: [mappingOf('.', '.', mode ? { mode } : {})] } };
-        for (let look = 0; look < 2; look += 1) {
-          const outcome = await sandbox.sync(target);
-          assert.deepEqual([outcome.plan.changes, outcome.plan.drift], [[], []], `${mode}`);
-          const { message = '' } = describeSync(outcome, []);
-          assert.equal(message.includes("the data volume doesn't keep the permissions of files"), mode !== undefined);
-          assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
-          await sandbox.restart();
+    onVolume(
+      'a mode in a mapping changes only the record, and the report has a note',
+      async ({ repo, commit, sandbox, sync }) => {
+        const id = await commit({ files });
+        await sync({}, id);
+        for (const mode of ['0600', '0400', undefined]) {
+          const target = { repo, commit: id, profile: { mappings: [mappingOf('.', '.', mode ? { mode } : {})] } };
+          for (let look = 0; look < 2; look += 1) {
+            const outcome = await sandbox.sync(target);
+            assert.deepEqual([outcome.plan.changes, outcome.plan.drift], [[], []], `${mode}`);
+            const { message = '' } = describeSync(outcome, []);
+            assert.equal(message.includes("the data volume doesn't keep the permissions of files"), mode !== undefined);
+            assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
+            await sandbox.restart();
+          }
+          const planned = await sandbox.sync({ ...target, profile: { ...target.profile, dryRun: true } });
+          assert.equal(planned.ignoresModes, mode !== undefined);
         }
-        const planned = await sandbox.sync({ ...target, profile: { ...target.profile, dryRun: true } });
-        assert.equal(planned.ignoresModes, mode !== undefined);
-      }
-    });
+      },
+      slow,
+    );
 
-    test('groupWrite blocks nothing', async (t) => {
-      const local = await prepare(t);
-      if (!local) return;
-      const { sync, deliver } = local;
+    onVolume('groupWrite blocks nothing', async ({ sync, deliver }) => {
       await deliver(files, { groupWrite: true });
       const { plan } = await sync({ groupWrite: true });
       assert.deepEqual([plan.changes, plan.drift], [[], []]);
@@ -150,10 +131,7 @@ test('on a volume that keeps modes, a lost executable bit still counts as drift'
   assert.equal(sandbox.root.traits?.keepsModes, true);
   await chmod(at('d/run.sh'), 0o644);
   const { plan } = await sync();
-  assert.deepEqual(
-    plan.drift.map(({ path, isRepaired }) => [path, isRepaired]),
-    [['d/run.sh', true]],
-  );
+  assert.deepEqual(plan.drift, [{ path: 'd/run.sh', reason: 'Drifted', isRepaired: true }]);
   assert.equal((await stat(at('d/run.sh'))).mode & 0o100, 0o100);
 });
 
@@ -168,8 +146,5 @@ test('on a volume that keeps only the executable bit, only this bit of a mode co
   const again = await sync(profile);
   assert.deepEqual([again.plan.changes, again.plan.drift], [[], []]);
   const { plan } = await sync();
-  assert.deepEqual(
-    plan.changes.map(({ path, reason }) => [path, reason]),
-    [['d/run.sh', 'ModeChanged']],
-  );
+  assert.deepEqual(changesOf(plan), ['modify d/run.sh ModeChanged']);
 });

@@ -159,37 +159,35 @@ suite('a journal of moves', () => {
     });
   }
 
-  for (const name of ['a/../../x', '/etc/passwd', '', 'a//b', '.sync-agent/manifest.jsonl', '.sync-agent']) {
-    test(`leads nowhere else by the path ${JSON.stringify(name)}`, async (t) => {
-      const { root, file } = await prepare(t);
-      const own = { kind: 'file', path: 'own', number: 1 };
-      await writeFile(
-        file,
-        textWith([
+  const own = { kind: 'file', path: 'own', number: 1 };
+  const forged: [what: string, lines: object[]][] = [
+    ...['a/../../x', '/etc/passwd', '', 'a//b', '.sync-agent/manifest.jsonl', '.sync-agent'].map(
+      (name): [string, object[]] => [
+        `path ${name}`,
+        [
           { ...own, path: name },
           { kind: 'makeFolder', path: name },
           { kind: 'removeFolder', path: name, mode: 0 },
-          own,
-        ]),
-      );
-      assert.deepEqual(await read(root), [own]);
-    });
-  }
-
-  for (const name of ['../x', 'a/b', '', '..', '.hidden', 'x'.repeat(201)]) {
-    test(`leads nowhere else by the kept name ${JSON.stringify(name.slice(0, 9))}`, async (t) => {
+        ],
+      ],
+    ),
+    ...['../x', 'a/b', '', '..', '.hidden', 'x'.repeat(201)].map((name): [string, object[]] => [
+      `kept name ${name.slice(0, 9)}`,
+      [
+        { ...own, displacedTo: name },
+        { ...own, comesFrom: name },
+      ],
+    ]),
+    ...[-1, 0.5, '../x', 1e300, null].map((number): [string, object[]] => [
+      `file number ${number}`,
+      [{ ...own, number }],
+    ]),
+  ];
+  for (const [what, lines] of forged) {
+    test(`leads nowhere else by the ${what}`, async (t) => {
       const { root, file } = await prepare(t);
-      const own = { kind: 'file', path: 'own', number: 1 };
-      await writeFile(file, textWith([{ ...own, displacedTo: name }, { ...own, comesFrom: name }, own]));
+      await writeFile(file, textWith([...lines, own]));
       assert.deepEqual(await read(root), [own]);
-    });
-  }
-
-  for (const number of [-1, 0.5, '../x', 1e300, null]) {
-    test(`leads nowhere else by the file number ${number}`, async (t) => {
-      const { root, file } = await prepare(t);
-      await writeFile(file, textWith([{ kind: 'file', path: 'own', number }]));
-      assert.deepEqual(await read(root), []);
     });
   }
 

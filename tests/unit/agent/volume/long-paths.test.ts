@@ -5,12 +5,13 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { emptyManifest } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { manifestText } from '../../../../agent/volume/manifest-text.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { slow } from '../../../support/depth.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
+import { ownedFile } from '../support/memory-volume.ts';
 
 const directory = 'n'.repeat(200);
 /** Longer than what Linux takes for a path; each part of it can be made. */
@@ -53,22 +54,14 @@ suite('paths that are too long', () => {
     await writeFile(parent.at('f'), 'x');
     const { size, mtimeMs, ino } = lstatSync(parent.at('f'));
     parent.close();
-    const owned: OwnedFile = {
-      path: long,
-      source: long,
+    const owned = ownedFile(long, {
       blob: 'c1b0730a1d0fd9b3b9d8f8a5cbe2bd8f9f5a9d0c',
       sha256: '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881',
-      executable: false,
       fingerprint: { size, mtimeMs, ino },
-    };
-    const manifest = {
-      files: new Map([[long, owned]]),
-      directories: new Set(directoriesOf(long)),
-      trees: new Map(),
-      journal: undefined,
-    };
+    });
+    const manifest = { ...emptyManifest(), files: new Map([[long, owned]]), directories: new Set(directoriesOf(long)) };
     await mkdir(at('.sync-agent'));
-    const text = [...manifestText({ ...manifest, applied: undefined })].join('');
+    const text = [...manifestText(manifest)].join('');
     await writeFile(at('.sync-agent/manifest.jsonl'), text);
     await deliver({ ok: '0' });
     assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'ok']);

@@ -5,7 +5,7 @@ import { appendFile, mkdir, readFile, rm, symlink, truncate, writeFile } from 'n
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import type { Manifest, ManifestUpdate, OwnedFile } from '../../../../agent/plan/manifest.ts';
+import type { Manifest, ManifestUpdate } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
@@ -13,20 +13,13 @@ import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { slow } from '../../../support/depth.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { ownedFile } from '../support/memory-volume.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const log = pino({ level: 'silent' });
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
-const owned = (name: string): OwnedFile => ({
-  path: name,
-  source: name,
-  blob: 'b',
-  sha256: 's',
-  executable: false,
-  fingerprint: { size: 1, mtimeMs: 2, ino: 3 },
-});
 const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
   files: [],
   folders: [],
@@ -124,7 +117,7 @@ suite('the manifest on disk', () => {
   test('has hardly more lines than files after a sync that changed all of them', async (t) => {
     const { file, open } = await createManifest(t);
     const manifest = open();
-    const files = Array.from({ length: 5_000 }, (_, n) => owned(`f${n}`));
+    const files = Array.from({ length: 5_000 }, (_, n) => ownedFile(`f${n}`));
     for (const sha256 of ['s', 't']) {
       const changed = files.map((each) => ({ ...each, sha256 }));
       await manifest.append(update({ files: changed, applied }));
@@ -133,38 +126,27 @@ suite('the manifest on disk', () => {
     assert.ok(lines < 1.5 * files.length, `${lines} lines`);
   });
 
-  test('contains all updates, even for the next agent', async (t) => {
-    const { open, reread } = await createManifest(t);
-    const manifest = open();
-    assert.deepEqual(summary(await manifest.read()), [undefined, []]);
-    await manifest.append(update({ files: [owned('a'), owned('b')] }));
-    assert.deepEqual(await reread(), [undefined, ['a', 'b']]);
-    await manifest.append(update({ forgottenFiles: ['b'], applied }));
-    assert.deepEqual(summary(await manifest.read()), ['c', ['a']]);
-    assert.deepEqual(await reread(), ['c', ['a']]);
-  });
-
   test("never contains updates that couldn't be written, to the byte", async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
-    await manifest.append(update({ files: [owned('a')], applied }));
+    await manifest.append(update({ files: [ownedFile('a')], applied }));
     const before = await readFile(file, 'utf8');
     const end = mockCalls(t, ['writeSync'], (_, [descriptor, bytes], real) => {
       real(descriptor, (bytes as Buffer).subarray(0, 20));
       throw codedError('ENOSPC');
     });
-    await assert.rejects(manifest.append(update({ files: [owned('b')] })), { code: 'ENOSPC' });
+    await assert.rejects(manifest.append(update({ files: [ownedFile('b')] })), { code: 'ENOSPC' });
     end();
     assert.equal(await readFile(file, 'utf8'), before);
     assert.deepEqual(summary(await manifest.read()), ['c', ['a']]);
-    await manifest.append(update({ files: [owned('z')], applied }));
+    await manifest.append(update({ files: [ownedFile('z')], applied }));
     assert.deepEqual(await reread(), ['c', ['a', 'z']]);
   });
 
   test('names no applied commit while a sync moves files', async (t) => {
     const { root, open } = await createManifest(t);
     const manifest = open();
-    await manifest.append(update({ files: [owned('a')], applied }));
+    await manifest.append(update({ files: [ownedFile('a')], applied }));
     await writeJournal([], root);
     assert.equal(await manifest.readApplied(), undefined);
     removeJournal(root);
@@ -173,10 +155,10 @@ suite('the manifest on disk', () => {
 
   test('overwrites the remains of an interrupted update', async (t) => {
     const { file, open, reread } = await createManifest(t);
-    await open().append(update({ files: [owned('a')], applied }));
+    await open().append(update({ files: [ownedFile('a')], applied }));
     await appendFile(file, '{"path":"b","blo');
     assert.deepEqual(await reread(), ['c', ['a']]);
-    await open().append(update({ files: [owned('d')], applied }));
+    await open().append(update({ files: [ownedFile('d')], applied }));
     assert.deepEqual(await reread(), ['c', ['a', 'd']]);
   });
 
@@ -198,9 +180,9 @@ suite('the manifest on disk', () => {
     test(`is rewritten if it was ${name} in the meantime`, async (t) => {
       const { file, open, reread } = await createManifest(t);
       const manifest = open();
-      await manifest.append(update({ files: [owned('a')], applied }));
+      await manifest.append(update({ files: [ownedFile('a')], applied }));
       await act(file);
-      await manifest.append(update({ files: [owned('b')], applied }));
+      await manifest.append(update({ files: [ownedFile('b')], applied }));
       assert.deepEqual(await reread(), ['c', ['a', 'b']]);
     });
   }
@@ -208,7 +190,7 @@ suite('the manifest on disk', () => {
   test("doesn't grow with the number of syncs", async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
-    for (let n = 0; n < 1_500; n += 1) await manifest.append(update({ files: [owned('a')], applied }));
+    for (let n = 0; n < 1_500; n += 1) await manifest.append(update({ files: [ownedFile('a')], applied }));
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 1_100, `${lines} lines`);
     assert.deepEqual(await reread(), ['c', ['a']]);
@@ -219,7 +201,7 @@ suite('the manifest on disk', () => {
     slow,
     async (t) => {
       const { file, open, reread } = await createManifest(t);
-      for (let n = 0; n < 100; n += 1) await open().append(update({ files: [owned('a'), owned('b')] }));
+      for (let n = 0; n < 100; n += 1) await open().append(update({ files: [ownedFile('a'), ownedFile('b')] }));
       const lines = (await readFile(file, 'utf8')).split('\n').length;
       assert.ok(lines < 10, `${lines} lines`);
       assert.deepEqual(await reread(), [undefined, ['a', 'b']]);
@@ -229,23 +211,23 @@ suite('the manifest on disk', () => {
   test('owns nothing if it is damaged, and is replaced', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await writeFile(file, 'anything');
-    await open().append(update({ files: [owned('a')], applied }));
+    await open().append(update({ files: [ownedFile('a')], applied }));
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
   test('is read up to its last line if it claims to be larger than all memory', async (t) => {
     const { file, open, reread } = await createManifest(t);
-    await open().append(update({ files: [owned('a')], applied }));
+    await open().append(update({ files: [ownedFile('a')], applied }));
     await truncate(file, 100 * 1024 ** 3);
     assert.deepEqual(await reread(), ['c', ['a']]);
-    await open().append(update({ files: [owned('b')], applied }));
+    await open().append(update({ files: [ownedFile('b')], applied }));
     assert.ok((await readFile(file)).length < 1_000, 'it is as long as what it says');
     assert.deepEqual(await reread(), ['c', ['a', 'b']]);
   });
 
   test('stays unchanged if a newer agent wrote it', async (t) => {
     const { file, open } = await createManifest(t);
-    await open().append(update({ files: [owned('a')], applied }));
+    await open().append(update({ files: [ownedFile('a')], applied }));
     await writeFile(file, '{"version":4}\nanything');
     await assert.rejects(open().append(update({ applied })), { code: 'manifest.newer', reason: 'AgentTooOld' });
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
@@ -270,7 +252,7 @@ suite('the manifest on disk', () => {
     const writer = openSync(file, constants.O_RDWR);
     t.after(() => closeSync(writer));
     assert.deepEqual(await reread(), [undefined, []]);
-    await open().append(update({ files: [owned('a')], applied }));
+    await open().append(update({ files: [ownedFile('a')], applied }));
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 });
