@@ -91,6 +91,28 @@ suite('a running sync', () => {
     assert.equal(aborted, false);
   });
 
+  test('is reported and reloaded as complete if its files moved before a newer commit came', async (t) => {
+    const story: string[] = [];
+    const { loop, stop, run } = await loopOf(t, {
+      sync: async ({ generation, commit }, signal) => {
+        if (generation < 4) loop.onResource(edited(generation + 1, { commit: commitOf(generation + 1) }));
+        story.push(`sync ${commit[0]}, ${signal.aborted ? 'aborted' : 'valid'}`);
+        return synced;
+      },
+      report: ({ state }) => {
+        story.push(state);
+        if (story.length === 9) stop();
+      },
+      reload: async ({ commit }) => story.push(`reload ${commit[0]}`) > 0,
+    });
+    await run(edited(2, { commit: commitOf(2) }));
+    assert.deepEqual(story, [
+      ...['sync 2, aborted', 'reload 2', 'Synced'],
+      ...['sync 3, aborted', 'reload 3', 'Synced'],
+      ...['sync 4, valid', 'reload 4', 'Synced'],
+    ]);
+  });
+
   test("aborted by a pause doesn't keep the next one from being superseded", async (t) => {
     const story: string[] = [];
     const { loop, stop, run } = await loopOf(t, {
