@@ -6,8 +6,7 @@ import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { listAlerts } from '../chart/support/list-alerts.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import type { AlertCase } from './support/alert-case.ts';
-import { ALERT_CASES } from './support/alert-cases.ts';
+import { ALERT_CASES, type AlertCase } from './support/alert-cases.ts';
 
 const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
 
@@ -62,13 +61,15 @@ function unitTestsOf(alert: string, { firing, quiet }: AlertCase): object[] {
   });
   return [
     ...quiet.map(({ series, at }) => unit(series, at, [])),
-    ...firing.map(({ series, at, labels, summary }) =>
-      unit(series, at, [
-        {
-          exp_labels: { ...rule?.labels, ...labels },
-          exp_annotations: { ...rule?.annotations, summary },
-        },
-      ]),
-    ),
+    ...firing.map(({ series, at, labels = {}, value = '' }) => {
+      const summary = rule?.annotations?.summary
+        ?.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels[label] ?? '')
+        .replace(/\{\{ \$value.*?\}\}/, value);
+      const expected = {
+        exp_labels: { ...rule?.labels, ...labels },
+        exp_annotations: { ...rule?.annotations, summary },
+      };
+      return unit(series, at, [expected]);
+    }),
   ];
 }

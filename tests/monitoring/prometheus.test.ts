@@ -10,9 +10,7 @@ import { gatewayPod } from '../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { startPath, type WholePath } from '../support/start-path.ts';
 import { until } from '../support/until.ts';
-import { scrapeConfigOf } from './support/scrape-configs.ts';
-import { type Prometheus, type Sample, startPrometheus } from './support/start-prometheus.ts';
-import { assumptionsOf } from './support/syntax.ts';
+import { type Prometheus, type Sample, type SyntaxNode, startPrometheus } from './support/start-prometheus.ts';
 
 /** It waits for a drift to be repaired, among others; a busy machine takes its time. */
 const limit = { timeout: 600_000 };
@@ -201,4 +199,70 @@ async function listPending(prometheus: Prometheus, alerts: Alert[]): Promise<str
     alerts.map(async ({ alert, expr }) => ({ alert, found: await prometheus.query(expr) })),
   );
   return answers.filter(({ found }) => found.length > 0).map(({ alert }) => alert);
+}
+
+/** A pod that a monitor selects, as service discovery describes it. */
+interface ScrapedPod {
+  /** Host and port of its metrics. */
+  address: string;
+  namespace: string;
+  pod: string;
+  annotations?: Record<string, string>;
+}
+
+/** Returns the Prometheus operator's configuration for the only endpoint of a monitor, for the fields in the chart. */
+function scrapeConfigOf(monitor: Rendered, scraped: ScrapedPod, token?: string): object {
+  const { kind, metadata, spec } = monitor;
+  const [endpoint] = spec.endpoints ?? spec.podMetricsEndpoints;
+  const { scheme, tlsConfig, honorLabels = false, relabelings = [] } = endpoint;
+  const annotations = Object.entries(scraped.annotations ?? {}).map(([name, value]) => [
+    `__meta_kubernetes_pod_annotation_${name.replaceAll(/\W/g, '_')}`,
+    value,
+  ]);
+  const { address, namespace, pod } = scraped;
+  const job = kind === 'PodMonitor' ? `${metadata.namespace}/${metadata.name}` : `${metadata.name}-metrics`;
+  const labels = { namespace, pod, job, endpoint: endpoint.port, ...Object.fromEntries(annotations) };
+  return {
+    job_name: `${kind}/${metadata.namespace}/${metadata.name}`,
+    honor_labels: honorLabels,
+    ...(scheme && { scheme }),
+    ...(tlsConfig && { tls_config: { insecure_skip_verify: tlsConfig.insecureSkipVerify } }),
+    ...((endpoint.bearerTokenFile || endpoint.authorization) && token && { authorization: { credentials: token } }),
+    static_configs: [{ targets: [address], labels }],
+    relabel_configs: relabelings.map(({ sourceLabels, targetLabel }: Record<string, unknown>) => ({
+      source_labels: sourceLabels,
+      target_label: targetLabel,
+    })),
+  };
+}
+
+/** Labels and metrics that a query requires. */
+interface Assumptions {
+  /** Metrics with the labels that they are selected by. */
+  selectors: { metric: string; labels: string[] }[];
+  /** Labels used to group or match series. */
+  labels: string[];
+}
+
+/** Walks the syntax tree of a query. */
+function assumptionsOf(root: SyntaxNode): Assumptions {
+  const nodes = [...nodesOf(root)];
+  return {
+    selectors: nodes.filter(isSelector).map(({ name, matchers }) => ({
+      metric: name as string,
+      labels: (matchers as { name: string }[]).map((matcher) => matcher.name).filter((label) => label !== '__name__'),
+    })),
+    labels: nodes.flatMap(({ grouping, matching }) => [
+      ...((grouping as string[] | undefined) ?? []),
+      ...((matching as { labels: string[] } | null | undefined)?.labels ?? []),
+    ]),
+  };
+}
+
+const isSelector = ({ type }: SyntaxNode) => type === 'vectorSelector' || type === 'matrixSelector';
+
+function* nodesOf(value: unknown): Generator<SyntaxNode> {
+  if (typeof value !== 'object' || value === null) return;
+  if ('type' in value) yield value as SyntaxNode;
+  for (const below of Object.values(value)) yield* nodesOf(below);
 }

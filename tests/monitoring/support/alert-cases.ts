@@ -1,5 +1,18 @@
-import { AGENT_ALERT_CASES } from './agent-alert-cases.ts';
-import type { AlertCase } from './alert-case.ts';
+/** Series, a value a minute, in promtool's notation: `0+1x60` counts up by one for an hour. */
+type Series = Record<string, string>;
+
+interface Moment {
+  /** Time at which the rules are evaluated. For example, `20m`. */
+  at: string;
+  series: Series;
+}
+
+/** Series that trigger an alert, and series that must not. The release is in the namespace `operator`. */
+export interface AlertCase {
+  /** The summary contains the labels, and the value if it is not known from the series. */
+  firing: (Moment & { labels?: Record<string, string>; value?: string })[];
+  quiet: Moment[];
+}
 
 const ours = 'namespace="operator", pod="a"';
 const site = { namespace: 'team', name: 'site' };
@@ -23,20 +36,26 @@ const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
 const replicas = (deployment: string, metric: string) =>
   `kube_deployment_${metric}{namespace="operator", deployment="${deployment}", job="kube-state-metrics"}`;
 
+const agent = 'namespace="team", name="site", pod="gateway-0"';
+const gateway = { namespace: 'team', pod: 'gateway-0' };
+
+const lastSuccess = `sync_agent_last_success_timestamp_seconds{${agent}}`;
+const period = `sync_agent_sync_period_seconds{${agent}}`;
+const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
+const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
+const drift = `sync_agent_drift_total{${agent}}`;
+
 const DAY = 86_400;
-const noLeader = 'No controller of the sync operator is the leader.';
-const notReady = { labels: site, summary: 'GatewaySync team/site is not ready.' };
 
 /** Returns the case of a Deployment without ready pods, as kube-state-metrics reports it. */
-function isDown(program: string, deployment: string): AlertCase {
+function isDown(deployment: string): AlertCase {
   const series = (available: string, wanted: string) => ({
     [replicas(deployment, 'status_replicas_available')]: available,
     [replicas(deployment, 'spec_replicas')]: wanted,
   });
   const labels = { namespace: 'operator', deployment };
-  const summary = `No ${program} of the sync operator is ready.`;
   return {
-    firing: [{ at: '10m', series: series('1x2 0x30', '2x30'), labels, summary }],
+    firing: [{ at: '10m', series: series('1x2 0x30', '2x30'), labels }],
     quiet: [
       { at: '10m', series: series('1x30', '2x30') },
       { at: '10m', series: series('0x30', '0x30') },
@@ -47,14 +66,13 @@ function isDown(program: string, deployment: string): AlertCase {
 }
 
 /** Returns the case of a program that Prometheus doesn't scrape, detected by a series that it always has. */
-function isNotScraped(program: string, always: string): AlertCase {
+function isNotScraped(always: string): AlertCase {
   const labels = { namespace: 'operator' };
-  const summary = `Prometheus scrapes no ${program} of the sync operator.`;
   const elsewhere = always.replace('namespace="operator"', 'namespace="other"');
   return {
     firing: [
-      { at: '15m', series: {}, labels, summary },
-      { at: '15m', series: { [elsewhere]: '1x30' }, labels, summary },
+      { at: '15m', series: {}, labels },
+      { at: '15m', series: { [elsewhere]: '1x30' }, labels },
     ],
     quiet: [
       { at: '15m', series: { [always]: '0x30' } },
@@ -67,12 +85,8 @@ function isNotScraped(program: string, always: string): AlertCase {
 export const ALERT_CASES: Record<string, AlertCase> = {
   SyncControllerHasNoLeader: {
     firing: [
-      { at: '10m', series: { [leader('a')]: '0x30' }, summary: noLeader },
-      {
-        at: '10m',
-        series: { [leader('a')]: '0x30', 'sync_controller_leader{namespace="other"}': '1x30' },
-        summary: noLeader,
-      },
+      { at: '10m', series: { [leader('a')]: '0x30' } },
+      { at: '10m', series: { [leader('a')]: '0x30', 'sync_controller_leader{namespace="other"}': '1x30' } },
     ],
     quiet: [
       // Prometheus may not reach it: a network policy, a missing label.
@@ -81,10 +95,10 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       { at: '12m', series: { [leader('a')]: '1x5 stale', [leader('b')]: '0x9 1x30' } },
     ],
   },
-  SyncControllerIsDown: isDown('controller', 'test-stoker-operator'),
-  SyncControllerIsNotScraped: isNotScraped('controller', leader('a')),
+  SyncControllerIsDown: isDown('test-stoker-operator'),
+  SyncControllerIsNotScraped: isNotScraped(leader('a')),
   SyncReconcilesFail: {
-    firing: [{ at: '30m', series: { [reconciles('failure')]: '0+1x60' }, summary: 'Reconciles of GatewaySyncs fail.' }],
+    firing: [{ at: '30m', series: { [reconciles('failure')]: '0+1x60' } }],
     quiet: [{ at: '30m', series: { [reconciles('failure')]: '3x60', [reconciles('success')]: '0+9x60' } }],
   },
   SyncQueueIsSlow: {
@@ -92,7 +106,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '30m',
         series: { [waited('10')]: '0x60', [waited('30')]: '0+9x60', [waited('+Inf')]: '0+9x60' },
-        summary: 'GatewaySyncs wait 29.8s for a worker of the controller.',
+        value: '29.8s',
       },
     ],
     quiet: [
@@ -102,11 +116,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncGitQueriesFail: {
     firing: [
-      {
-        at: '30m',
-        series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+4x60' },
-        summary: '20% of the queries to git servers fail.',
-      },
+      { at: '30m', series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+4x60' }, value: '20%' },
     ],
     quiet: [
       { at: '30m', series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+19x60' } },
@@ -119,7 +129,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '30m',
         series: { [certificate]: `${6 * DAY}x60` },
         labels: { namespace: 'operator', pod: 'a' },
-        summary: 'The certificate of the admission endpoint expires in 5d 23h 30m 0s and was not renewed.',
+        value: '5d 23h 30m 0s',
       },
     ],
     quiet: [
@@ -128,18 +138,18 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
   },
   SyncAdmissionFails: {
-    firing: [{ at: '17m', series: { [reviews('failed')]: '0x10 1x30' }, summary: 'Reviews of annotated pods fail.' }],
+    firing: [{ at: '17m', series: { [reviews('failed')]: '0x10 1x30' } }],
     quiet: [{ at: '17m', series: { [reviews('failed')]: '1x40', [reviews('denied')]: '0+1x40' } }],
   },
   SyncNotReady: {
     firing: [
-      { at: '20m', series: { [ready('False')]: '1x60', [paused]: '0x60' }, ...notReady },
-      { at: '20m', series: { [ready('Unknown')]: '1x60', [paused]: '0x60' }, ...notReady },
-      { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Complete')]: '1x60' }, ...notReady },
-      { at: '20m', series: { [ready('False')]: '1x60', [rollout('RolledBack')]: '1x60' }, ...notReady },
+      { at: '20m', series: { [ready('False')]: '1x60', [paused]: '0x60' }, labels: site },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [paused]: '0x60' }, labels: site },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Complete')]: '1x60' }, labels: site },
+      { at: '20m', series: { [ready('False')]: '1x60', [rollout('RolledBack')]: '1x60' }, labels: site },
       // A git server that fails during a rollout.
-      { at: '20m', series: { [ready('False')]: '1x60', [rollout('Soaking')]: '1x60' }, ...notReady },
-      { at: '20m', series: { [ready('False')]: '1x9 0x60', [ready('Unknown')]: '0x9 1x60' }, ...notReady },
+      { at: '20m', series: { [ready('False')]: '1x60', [rollout('Soaking')]: '1x60' }, labels: site },
+      { at: '20m', series: { [ready('False')]: '1x9 0x60', [ready('Unknown')]: '0x9 1x60' }, labels: site },
     ],
     quiet: [
       { at: '20m', series: { [ready('True')]: '1x60', [ready('False')]: '0x60', [ready('Unknown')]: '0x60' } },
@@ -166,7 +176,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '40m',
         series: { [gateways('error')]: '2x60', [gateways('synced')]: '9x60', [gateways('skewed')]: '1x60' },
         labels: site,
-        summary: '3 gateways of GatewaySync team/site are not synced.',
+        value: '3',
       },
     ],
     quiet: [
@@ -178,25 +188,11 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
   },
   SyncSidecarsMissing: {
-    firing: [
-      {
-        at: '20m',
-        series: { [gateways('missingSidecar')]: '2x60' },
-        labels: site,
-        summary: '2 gateways of GatewaySync team/site have no sidecar.',
-      },
-    ],
+    firing: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x60' }, labels: site, value: '2' }],
     quiet: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x5 stale', [gateways('synced')]: '2x60' } }],
   },
   SyncRolloutStopped: {
-    firing: [
-      {
-        at: '10m',
-        series: { [rollout('Stopped')]: '1x60' },
-        labels: site,
-        summary: 'The rollout of GatewaySync team/site stopped.',
-      },
-    ],
+    firing: [{ at: '10m', series: { [rollout('Stopped')]: '1x60' }, labels: site }],
     quiet: [
       { at: '4m', series: { [rollout('Stopped')]: '1x60' } },
       { at: '10m', series: { [rollout('RolledBack')]: '1x60' } },
@@ -205,19 +201,9 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncRolloutAwaitsApproval: {
     firing: [
-      {
-        at: '70m',
-        series: { [waiting('Approval')]: '1x90' },
-        labels: site,
-        summary: 'The rollout of GatewaySync team/site waits for approval.',
-      },
+      { at: '70m', series: { [waiting('Approval')]: '1x90' }, labels: site },
       // A newer commit is previewed before it waits.
-      {
-        at: '70m',
-        series: { [waiting('Approval')]: '1x30 stale _x3 1x60' },
-        labels: site,
-        summary: 'The rollout of GatewaySync team/site waits for approval.',
-      },
+      { at: '70m', series: { [waiting('Approval')]: '1x30 stale _x3 1x60' }, labels: site },
     ],
     quiet: [
       { at: '50m', series: { [waiting('Approval')]: '1x90' } },
@@ -226,18 +212,8 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncRolloutHeldBack: {
     firing: [
-      {
-        at: '20m',
-        series: { [waiting('Agents')]: '1x60', [rollout('Complete')]: '1x60' },
-        labels: site,
-        summary: 'The rollout of GatewaySync team/site is held back.',
-      },
-      {
-        at: '20m',
-        series: { [waiting('Gateways')]: '1x60' },
-        labels: site,
-        summary: 'The rollout of GatewaySync team/site is held back.',
-      },
+      { at: '20m', series: { [waiting('Agents')]: '1x60', [rollout('Complete')]: '1x60' }, labels: site },
+      { at: '20m', series: { [waiting('Gateways')]: '1x60' }, labels: site },
     ],
     quiet: [
       { at: '10m', series: { [waiting('Agents')]: '1x60' } },
@@ -245,12 +221,10 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       { at: '20m', series: { [waiting('Agents')]: '1x3 stale' } },
     ],
   },
-  SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),
-  SyncReceiverIsNotScraped: isNotScraped('receiver', open),
+  SyncReceiverIsDown: isDown('test-stoker-operator-receiver'),
+  SyncReceiverIsNotScraped: isNotScraped(open),
   SyncReceiverIsOpen: {
-    firing: [
-      { at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks without authentication.' },
-    ],
+    firing: [{ at: '20m', series: { [open]: '1x60' } }],
     quiet: [{ at: '20m', series: { [open]: '0x60' } }],
   },
   SyncDeliveriesNotStored: {
@@ -258,7 +232,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '30m',
         series: { [deliveries('ApiServerUnavailable')]: '0+1x60', [deliveries('')]: '0+9x60' },
-        summary: '10% of the webhooks receive a 5xx response.',
+        value: '10%',
       },
     ],
     quiet: [
@@ -271,20 +245,45 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '30m',
         series: { [deliveries('Unauthorized')]: '0+4x60', [deliveries('TooManyFailures')]: '0+4x60' },
-        summary: '80 webhooks within 10 minutes failed authentication.',
+        value: '80',
       },
     ],
     quiet: [{ at: '30m', series: { [deliveries('Unauthorized')]: '0+1x60', [deliveries('')]: '0+99x60' } }],
   },
   SyncConnectionsDropped: {
-    firing: [
-      {
-        at: '30m',
-        series: { [dropped]: '0+1x60' },
-        summary: 'The receiver closes connections because it has too many.',
-      },
-    ],
+    firing: [{ at: '30m', series: { [dropped]: '0+1x60' } }],
     quiet: [{ at: '30m', series: { [dropped]: '7x60' } }],
   },
-  ...AGENT_ALERT_CASES,
+  SyncAgentFails: {
+    firing: [{ at: '40m', series: { [syncs]: '0+1x60' }, labels: gateway }],
+    quiet: [
+      { at: '21m', series: { [syncs]: '0x5 1x60' } },
+      { at: '40m', series: { [syncs]: '5x60' } },
+    ],
+  },
+  SyncReloadsFail: {
+    firing: [{ at: '40m', series: { [reloads('error')]: '0+1x60', [reloads('success')]: '0+1x60' }, labels: gateway }],
+    quiet: [{ at: '40m', series: { [reloads('error')]: '5x60', [reloads('success')]: '0+1x60' } }],
+  },
+  SyncFilesDrift: {
+    firing: [{ at: '90m', series: { [drift]: '0+1x120' }, labels: gateway }],
+    quiet: [{ at: '90m', series: { [drift]: '0x70 9x60' } }],
+  },
+  SyncAgentOutOfTouch: {
+    firing: [
+      {
+        // In line until the first minute; half an hour and two periods of 30 s are over at 32 minutes.
+        at: '45m',
+        series: { [lastSuccess]: '60x60', [period]: '30x60' },
+        labels: gateway,
+      },
+    ],
+    quiet: [
+      { at: '41m', series: { [lastSuccess]: '60x60', [period]: '30x60' } },
+      { at: '60m', series: { [lastSuccess]: '0+60x60', [period]: '30x60' } },
+      { at: '60m', series: { [lastSuccess]: '60x60', [period]: '3600x60' } },
+      // Paused, or a dry run.
+      { at: '60m', series: { [lastSuccess]: '60x60', [period]: '0x60' } },
+    ],
+  },
 };
