@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
+import { spawn } from 'node:child_process';
+import { after, before, type TestContext } from 'node:test';
+import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { until } from '../support/until.ts';
 import { apply, getJson, kubectl } from './support/cluster.ts';
 import { deliverPush, type Proof } from './support/deliver.ts';
@@ -7,7 +9,6 @@ import { gatewayDeployment, gatewayPod, gatewaySync } from './support/gateway.ts
 import { type GitServer, startGitServer } from './support/git-server.ts';
 import { untilInjectionWorks, wouldBeInjected } from './support/injection.ts';
 import { loadRuns, sendLoad, stopLoad } from './support/load.ts';
-import { portForward } from './support/port-forward.ts';
 import { newRelease } from './support/release.ts';
 import { createSteps } from './support/steps.ts';
 
@@ -262,3 +263,24 @@ step('with watchNamespaces, other namespaces stay unchanged', async () => {
   assert.equal((await statusOf(other)).observedGeneration, before.observedGeneration);
   await nothingWasKilled('controller');
 });
+
+/** Runs `kubectl port-forward` until the test ends and gives the local port; fails with kubectl's words when it ends early. */
+async function portForward(t: TestContext, target: string, port: number, namespace: string): Promise<number> {
+  const { kubectl } = await findBinaries('kubectl');
+  const child = spawn(kubectl, ['port-forward', target, `:${port}`, '--namespace', namespace], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => child.kill());
+  let output = '';
+  return await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => reject(new Error(`kubectl port-forward ended:\n${output}`)));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        const local = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(output)?.[1];
+        if (local) resolve(Number(local));
+      });
+    }
+  });
+}

@@ -1,5 +1,5 @@
 import { type TestContext, test } from 'node:test';
-import { describeNamespaces } from './describe-namespaces.ts';
+import { kubectl } from './cluster.ts';
 
 /** Declares a test that builds on those before it. */
 export type Step = (name: string, work: (t: TestContext) => Promise<void>) => void;
@@ -18,4 +18,29 @@ export function createSteps(...namespaces: string[]): Step {
         throw error;
       }
     });
+}
+
+/** Returns details that explain a failure: objects, events, and logs of namespaces. */
+async function describeNamespaces(...namespaces: string[]): Promise<string> {
+  const parts: string[] = [];
+  for (const namespace of namespaces) {
+    const inNamespace = ['--namespace', namespace];
+    parts.push(
+      await see('get', 'pods,deployments,gatewaysyncs,syncreports,rolebindings', ...inNamespace, '--output=wide'),
+    );
+    parts.push(await see('get', 'gatewaysyncs,syncreports', ...inNamespace, '--output=yaml'));
+    parts.push(await see('get', 'events', ...inNamespace, '--sort-by=.metadata.creationTimestamp'));
+    for (const pod of (await see('get', 'pods', ...inNamespace, '--output=name')).split('\n').slice(1)) {
+      if (!pod) continue;
+      const logs = ['logs', pod, ...inNamespace, '--all-containers', '--prefix', '--tail=60'];
+      // The previous log of a restarted container shows the cause.
+      parts.push(await see(...logs, '--previous'), await see(...logs));
+    }
+  }
+  return parts.join('\n');
+}
+
+async function see(...args: string[]): Promise<string> {
+  const output = await kubectl(...args).catch((error: Error) => error.message);
+  return `$ kubectl ${args.join(' ')}\n${output}`;
 }

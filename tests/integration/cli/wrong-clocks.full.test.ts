@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { clockSkewOf } from '../../../shared/domain/clock-skew.ts';
-import { wrongClock } from '../../support/wrong-clock.ts';
 import { arrange } from './inspected-gateway.ts';
 
 let server: GitServer;
@@ -27,3 +26,14 @@ suite('an agent with a wrong clock', { concurrency: 2 }, () => {
       assert.ok(Math.abs(skewMs - minutes * 60_000) < 10_000, `${skewMs}`);
     });
 });
+
+/** Flags of Node that set a program's clock off by a number of minutes: `performance.now()` and timers are unchanged. */
+function wrongClock(minutes: number): string[] {
+  const code = `
+    const Right = Date;
+    globalThis.Date = class Date extends Right {
+      constructor(...given) { super(...(given.length > 0 ? given : [Date.now()])); }
+      static now() { return Right.now() + ${minutes * 60_000}; }
+    };`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+}
