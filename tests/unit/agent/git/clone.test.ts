@@ -139,18 +139,4 @@ suite('the clone of a repository', () => {
       assert.ok(!/secret|127\.0\.0\.1/.test(content), `${file} tells of the host or the credential`);
     }
   });
-
-  test('stays small over many commits', slow, async (t) => {
-    const { repo, commit, sandbox } = await gitSandbox(t, 'many');
-    for (let n = 0; n < 32; n += 1) {
-      await sandbox.sync({ repo, commit: await commit({ files: { a: `${n} ${Math.random()}` } }) });
-      await sandbox.clone.tidy();
-    }
-    const packs = (await readdir(path.join(sandbox.repo, 'objects/pack'))).filter((name) => name.endsWith('.pack'));
-    assert.ok(packs.length < 5, `${packs.length} packs`);
-    const shallow = (await readFile(path.join(sandbox.repo, 'shallow'), 'utf8')).trim().split('\n');
-    assert.ok(shallow.length < 5, `${shallow.length} shallow commits`);
-    await sandbox.sync({ repo, commit: await commit({ files: { a: 'last' } }) });
-    assert.deepEqual(await sandbox.files(), { a: 'last' });
-  });
 });

@@ -9,22 +9,14 @@ import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const COMMIT = 'c'.repeat(40);
-const TREE = 'd'.repeat(40);
 
 const tooDeep = { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid', message: /nested too deep/ };
 const badPack = { name: 'TransientError', code: 'git.badPack', reason: 'CommitNotServed', message: /damaged pack/ };
-const leftOut = { name: 'TransientError', code: 'git.incomplete', message: /omitted required objects/ };
 
 suite('an error of a fetch explains the output of git', () => {
   for (const [printed, expected] of [
     ['fatal: pack has 3 unresolved deltas\nfatal: fetch-pack: invalid index-pack output', badPack],
-    ['fatal: protocol error: bad pack header', badPack],
-    [`fatal: bad object ${COMMIT}\nerror: remote did not send all necessary objects`, leftOut],
     ['error: --shallow-file died of signal 11\nerror: remote did not send all necessary objects', tooDeep],
-    [
-      `error: object ${TREE} is a blob, not a tree\nfatal: not a tree`,
-      { code: 'commit.invalid', message: /the wrong type/ },
-    ],
     ['fatal: early EOF\nfatal: fetch-pack: invalid index-pack output', { code: 'git.brokeOff' }],
     [
       'fetch-pack: unexpected disconnect while reading sideband packet\nfatal: protocol error: bad pack header',

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { suite, test } from 'node:test';
 import { transfer } from '../../../../agent/git/transfer.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { Git } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -45,16 +45,6 @@ const waysOf = (words: string): Record<string, Host> => ({
   'refs by protocol 0': { refs: `${SERVICE}${packet(words)}${FLUSH}`, fetched: FLUSH },
   ERR: { refs: V2, fetched: `${packet(`ERR ${words}`)}${FLUSH}` },
 });
-
-/** Counts the checks of all objects. */
-class CountingGit extends Git {
-  looks = 0;
-
-  override async run(args: string[], options?: GitOptions): Promise<Buffer> {
-    if (args.includes('rev-list')) this.looks += 1;
-    return await super.run(args, options);
-  }
-}
 
 /** The response of a server to a fetch, with this message in it. */
 function hostThatSays(words: string): Host {
@@ -132,19 +122,4 @@ suite('messages of git, forged by a server,', () => {
       for (const id of earlier) await sandbox.sync({ repo, commit: id, earlier });
     });
   }
-
-  test('make the agent check all objects only once, however often they are repeated', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const git = new CountingGit(process.env);
-    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, git });
-    const id = await commit({ files: { a: '1' } });
-    await sandbox.sync({ repo, commit: id });
-    server.redirect = respond(hostThatSays('bad object HEAD'));
-    // In addition to the message, it sends a bad pack, which the report names.
-    for (let n = 0; n < 4; n += 1) {
-      await assert.rejects(sandbox.sync({ repo, commit: OID }), { code: 'git.badPack' });
-    }
-    assert.equal(git.looks, 1);
-    await sandbox.sync({ repo, commit: id });
-  });
 });
