@@ -13,56 +13,43 @@ const release = { tag_name: 'v1', draft: false, prerelease: false, published_at:
  * Bodies as their git servers send them, by the values of the event header that belong to each. They don't request a ref,
  * or don't request the one that another header would make of them.
  */
-const bodies: { what: string; own: string[]; body: Record<string, unknown> }[] = [
+const bodies: [what: string, own: string[], body: Record<string, unknown>][] = [
   // https://docs.github.com/en/webhooks/webhook-events-and-payloads
-  { what: 'GitHub: delete', own: [], body: { ref: 'v1', ref_type: 'tag', pusher_type: 'user', ...common } },
-  {
-    what: 'GitHub: create',
-    own: ['create'],
-    body: { ref: 'v1', ref_type: 'tag', master_branch: 'main', description: null, pusher_type: 'user', ...common },
-  },
-  {
-    what: 'GitHub: workflow_dispatch',
-    own: [],
-    body: { ref: 'refs/tags/v1', workflow: '.github/workflows/a.yaml', inputs: null, ...common },
-  },
-  {
-    what: 'GitHub: deleted push',
-    own: [],
-    body: { ref: 'refs/tags/v1', before: hash, after: none, deleted: true, ...common },
-  },
-  { what: 'GitHub: deleted release', own: [], body: { action: 'deleted', release, ...common } },
-  { what: 'GitHub: draft', own: [], body: { action: 'published', release: { ...release, draft: true }, ...common } },
-  {
-    what: 'GitHub: image',
-    own: [],
-    body: { action: 'published', registry_package: { package_version: { version: 'v1' } }, ...common },
-  },
+  ['GitHub: delete', [], { ref: 'v1', ref_type: 'tag', pusher_type: 'user', ...common }],
+  [
+    'GitHub: create',
+    ['create'],
+    { ref: 'v1', ref_type: 'tag', master_branch: 'main', description: null, pusher_type: 'user', ...common },
+  ],
+  [
+    'GitHub: workflow_dispatch',
+    [],
+    { ref: 'refs/tags/v1', workflow: '.github/workflows/a.yaml', inputs: null, ...common },
+  ],
+  ['GitHub: deleted push', [], { ref: 'refs/tags/v1', before: hash, after: none, deleted: true, ...common }],
+  ['GitHub: deleted release', [], { action: 'deleted', release, ...common }],
+  ['GitHub: draft', [], { action: 'published', release: { ...release, draft: true }, ...common }],
+  ['GitHub: image', [], { action: 'published', registry_package: { package_version: { version: 'v1' } }, ...common }],
   // https://docs.gitea.com/usage/repository/webhooks, https://github.com/gogs/docs-api
-  { what: 'Gitea: create', own: ['create'], body: { sha: hash, ref: 'v1', ref_type: 'tag', ...common } },
+  ['Gitea: create', ['create'], { sha: hash, ref: 'v1', ref_type: 'tag', ...common }],
   // https://docs.gitlab.com/user/project/integrations/webhook_events/
-  {
-    what: 'GitLab: job',
-    own: [],
-    body: { object_kind: 'build', ref: 'refs/tags/v1', tag: true, before_sha: none, sha: hash, repository },
-  },
-  { what: 'GitLab: deleted release', own: [], body: { object_kind: 'release', action: 'delete', tag: 'v1' } },
+  [
+    'GitLab: job',
+    [],
+    { object_kind: 'build', ref: 'refs/tags/v1', tag: true, before_sha: none, sha: hash, repository },
+  ],
+  ['GitLab: deleted release', [], { object_kind: 'release', action: 'delete', tag: 'v1' }],
   // https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html
-  {
-    what: 'Bitbucket: modified',
-    own: [],
-    body: { eventKey: 'repo:modified', actor: {}, old: { name: 'a' }, new: { name: 'v1', type: 'tag' } },
-  },
-  {
-    what: 'Bitbucket: comment',
-    own: [],
-    body: {
-      eventKey: 'repo:comment:added',
-      actor: {},
-      commit: hash,
-      changes: [{ refId: 'refs/tags/v1', type: 'ADD' }],
-    },
-  },
+  [
+    'Bitbucket: modified',
+    [],
+    { eventKey: 'repo:modified', actor: {}, old: { name: 'a' }, new: { name: 'v1', type: 'tag' } },
+  ],
+  [
+    'Bitbucket: comment',
+    [],
+    { eventKey: 'repo:comment:added', actor: {}, commit: hash, changes: [{ refId: 'refs/tags/v1', type: 'ADD' }] },
+  ],
 ];
 
 const names = {
@@ -78,7 +65,7 @@ const headers = [
   ...Object.entries(names).flatMap(([header, events]) => events.map((event) => ({ [header]: event }))),
 ];
 
-for (const { what, own, body } of bodies) {
+for (const [what, own, body] of bodies) {
   test(`a copy with another event header, or none, requests nothing: ${what}`, () => {
     for (const given of headers) {
       const { kind } = classify(given, body);
@@ -89,7 +76,7 @@ for (const { what, own, body } of bodies) {
 }
 
 test('a delivery with its own header is still accepted', () => {
-  for (const { own, body } of bodies)
+  for (const [, own, body] of bodies)
     for (const event of own)
       for (const header of ['x-github-event', 'x-gitea-event', 'x-gogs-event'])
         assert.equal(classify({ [header]: event }, body).kind, 'request');
