@@ -53,7 +53,7 @@ suite('the injected sidecar', () => {
     all.filter(({ name }) => !usual.some((each) => each.name === name));
 
   test('has only default settings if the resource requests nothing special', () => {
-    const { env, volumeMounts, ...rest } = plain.sidecar;
+    const { env: _, volumeMounts, ...rest } = plain.sidecar;
     assert.deepEqual(
       rest,
       parse(`
@@ -85,25 +85,6 @@ suite('the injected sidecar', () => {
           runAsUser: 2003
           runAsGroup: 2004
         terminationMessagePolicy: FallbackToLogsOnError`),
-    );
-    assert.deepEqual(
-      env,
-      parse(`
-        - { name: POD_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
-        - { name: POD_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
-        - { name: POD_UID, valueFrom: { fieldRef: { fieldPath: metadata.uid } } }
-        - { name: NODE_NAME, valueFrom: { fieldRef: { fieldPath: spec.nodeName } } }
-        - { name: GATEWAY_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
-        - { name: POD_LABELS_FILE, value: /etc/sync-agent/pod/labels }
-        - { name: CR_NAME, value: app }
-        - { name: PROFILE, value: default }
-        - { name: REPO_PATH, value: /repo }
-        - { name: DATA_PATH, value: /data }
-        - { name: GATEWAY_PORT, value: '8088' }
-        - { name: GATEWAY_TLS, value: 'false' }
-        - { name: HEALTH_PORT, value: '8082' }
-        - { name: METRICS_PORT, value: '8083' }
-        - { name: LOG_LEVEL, value: info }`),
     );
     assert.deepEqual(
       volumeMounts,

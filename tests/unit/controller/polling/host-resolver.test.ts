@@ -12,7 +12,7 @@ import { slow } from '../../../support/depth.ts';
 type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 
 const TYPE_A = 1;
-const TYPE_AAAA = 28;
+const TYPE_CNAME = 5;
 
 /** Starts a name server that knows these names, and makes a resolver that queries it. */
 async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = '', resolvConf = '' } = {}) {
@@ -51,30 +51,25 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(offset + 1), end: offset + 5 };
 }
 
-function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, type: number): Buffer {
-  if (answer === 'dangling') return aliasOf(question);
-  const texts: Record<number, string | undefined> = { [TYPE_A]: answer?.a, [TYPE_AAAA]: answer?.aaaa };
-  const text = texts[type];
-  const header = Buffer.from(question.subarray(0, 12));
-  header.writeUInt16BE(answer ? 0x8180 : 0x8183, 2);
-  header.writeUInt16BE(text ? 1 : 0, 6);
-  header.fill(0, 8, 12);
-  if (!text) return Buffer.concat([header, question.subarray(12)]);
-  const address =
-    type === TYPE_A ? Buffer.from(text.split('.').map(Number)) : Buffer.from(text.replaceAll(':', ''), 'hex');
-  const record = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, address.length]);
-  return Buffer.concat([header, question.subarray(12), record, address]);
+/** The record of an answer; that of a dangling name is an alias (CNAME) of a name without an address. */
+function recordOf(answer: Exclude<Answer, 'silent'> | undefined, type: number) {
+  if (answer === 'dangling') return { type: TYPE_CNAME, data: Buffer.from('\x05other\x04test\x00', 'latin1') };
+  const text = type === TYPE_A ? answer?.a : answer?.aaaa;
+  if (!text) return undefined;
+  return { type, data: Buffer.from(type === TYPE_A ? text.split('.').map(Number) : bytesOf(text)) };
 }
 
-/** An alias (CNAME) of a name without an address. */
-function aliasOf(question: Buffer): Buffer {
+const bytesOf = (address: string) => Buffer.from(address.replaceAll(':', ''), 'hex');
+
+function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, type: number): Buffer {
+  const record = recordOf(answer, type);
   const header = Buffer.from(question.subarray(0, 12));
-  header.writeUInt16BE(0x8180, 2);
-  header.writeUInt16BE(1, 6);
+  header.writeUInt16BE(answer ? 0x8180 : 0x8183, 2);
+  header.writeUInt16BE(record ? 1 : 0, 6);
   header.fill(0, 8, 12);
-  const target = Buffer.from('\x05other\x04test\x00', 'latin1');
-  const record = Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 60, 0, target.length]);
-  return Buffer.concat([header, question.subarray(12), record, target]);
+  if (!record) return Buffer.concat([header, question.subarray(12)]);
+  const head = Buffer.from([0xc0, 12, 0, record.type, 0, 1, 0, 0, 0, 60, 0, record.data.length]);
+  return Buffer.concat([header, question.subarray(12), head, record.data]);
 }
 
 suite('the resolver of host names', { concurrency: 4 }, () => {
@@ -136,10 +131,8 @@ suite('the resolver of host names', { concurrency: 4 }, () => {
   const configurations: [what: string, resolvConf: string, name: string, asked: string[]][] = [
     ['search domains', 'search a.test. .b.test .\n', 'git', ['git.a.test', 'git.b.test', 'git']],
     ['one domain', '  domain\ta.test\n', 'git', ['git.a.test', 'git']],
-    ['two lists, of which the last counts', 'search a.test\nsearch b.test\n', 'git', ['git.b.test', 'git']],
     ['a name with as many dots', 'search a.test\noptions ndots:2\n', 'git.x.y', ['git.x.y', 'git.x.y.a.test']],
     ['options among others', 'search a.test\noptions ndots:0 timeout:1 ndots:2\n', 'git.x', ['git.x.a.test', 'git.x']],
-    ['no dots needed', 'search a.test\noptions ndots:0\n', 'git', ['git', 'git.a.test']],
   ];
   for (const [what, resolvConf, name, expected] of configurations)
     test(`reads resolv.conf: ${what}`, async (t) => {

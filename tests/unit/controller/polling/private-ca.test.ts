@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { clientWith } from '../../../support/client-with.ts';
-import { queryClient, queryTools } from './query-world.ts';
+import { queryClient, queryTools, sshTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 
@@ -56,5 +56,20 @@ suite('a private CA', { concurrency: true }, () => {
     });
     assert.equal(server.requests.length, 0);
     assert.equal((await ask(ca.padEnd(64 * 1024, '\n'))).get('refs/heads/main'), commit);
+  });
+});
+
+test('a CA for plain HTTP is rejected permanently with a message, because there is no certificate to check', async (t) => {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url: repo } = await server.createRepository('app');
+  const tools = sshTools();
+  t.after(() => tools.http.close());
+  const git = { repo, caSecretRef: { name: 'ca', key: 'key' } };
+  const query = queryClient(tools, { namespace: 'default', git }).query({ prefixes: ['HEAD'] });
+  await assert.rejects(query, {
+    name: 'TerminalError',
+    reason: 'CAWithoutTLS',
+    message: /^spec\.git\.caSecretRef .*https:\/\/ in spec\.git\.repo/,
   });
 });
