@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
@@ -11,6 +10,7 @@ import { bundle } from '../../integration/agent/support/bundle.ts';
 import { atomicTreeOf, commitOf, readTree } from '../../integration/agent/support/race-tree.ts';
 import { byDepth } from '../../support/depth.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { RaceAgent } from './race-agent.ts';
 
 /** Duration of each test. */
 const TIME_MS = byDepth(20_000, 20_000, 300_000);
@@ -62,47 +62,16 @@ const stateOf = ({ entries }: Outside) =>
     return { entry, ino, mode, nlink, size, atimeMs, mtimeMs, ctimeMs };
   });
 
-interface Answer {
-  round?: number;
-  commit?: string;
-  problem?: string;
-}
-
-/** The agent, which a volume that changes all the time may make fail, but never stop. */
-class Agent {
-  readonly #child: ChildProcess;
-  answer: Answer = {};
-  lastProblem = '';
-
-  constructor(program: string, data: string) {
-    const order = JSON.stringify({ data, name: 'pod', isAtomic: true });
-    this.#child = spawn(process.execPath, [program, order], { stdio: ['pipe', 'pipe', 'inherit'] });
-    createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      const answer = JSON.parse(line) as Answer;
-      if (answer.problem === undefined) this.answer = answer;
-      else this.lastProblem = answer.problem;
-    });
+/** Waits for a delivery in a round, and returns its commit. The changing volume may make the agent fail, but never stop. */
+async function settle(agent: RaceAgent, round: number): Promise<string> {
+  agent.tell(round);
+  const deadline = performance.now() + SETTLE_MS;
+  while (agent.answer?.round !== round || agent.answer.commit === undefined) {
+    assert.ok(agent.isRunning, 'the agent has stopped');
+    assert.ok(performance.now() < deadline, `the agent doesn't deliver: ${agent.problems.at(-1)}`);
+    await sleep(10);
   }
-
-  tell(round: number): void {
-    this.#child.stdin?.write(`${round}\n`);
-  }
-
-  /** Waits for a delivery in a round, and returns its commit. */
-  async settle(round: number): Promise<string> {
-    this.tell(round);
-    const deadline = performance.now() + SETTLE_MS;
-    while (this.answer.round !== round || this.answer.commit === undefined) {
-      assert.equal(this.#child.exitCode, null, 'the agent has stopped');
-      assert.ok(performance.now() < deadline, `the agent doesn't deliver: ${this.lastProblem}`);
-      await sleep(10);
-    }
-    return this.answer.commit;
-  }
-
-  kill(): void {
-    this.#child.kill('SIGKILL');
-  }
+  return agent.answer.commit;
 }
 
 suite('a gateway that replaces directories and links of its volume by links out of it', () => {
@@ -121,7 +90,7 @@ suite('a gateway that replaces directories and links of its volume by links out 
     const data = path.join(directory, 'data');
     fs.mkdirSync(data);
     const outside = createOutside(path.join(directory, 'outside'));
-    const agent = new Agent(agentProgram, data);
+    const agent = new RaceAgent(agentProgram, { data, name: 'pod', isAtomic: true });
     t.after(() => agent.kill());
     const order = JSON.stringify({ data, outside: outside.directory });
     const gateway = spawn(process.execPath, [gatewayProgram, order], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -140,8 +109,8 @@ suite('a gateway that replaces directories and links of its volume by links out 
   };
 
   /** Checks that the agent delivers a whole tree again. */
-  const expectDelivery = async (data: string, agent: Agent) => {
-    const commit = await agent.settle(Number.MAX_SAFE_INTEGER);
+  const expectDelivery = async (data: string, agent: RaceAgent) => {
+    const commit = await settle(agent, Number.MAX_SAFE_INTEGER);
     assert.deepEqual(readTree(data), atomicTreeOf(commit));
   };
 

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
@@ -18,6 +15,7 @@ import {
   treeOf,
 } from '../../integration/agent/support/race-tree.ts';
 import { byDepth, random } from '../../support/depth.ts';
+import { RaceAgent } from './race-agent.ts';
 
 /** Agents on one volume, in each lane. */
 const LANES = [
@@ -39,52 +37,6 @@ const PAUSE_MS = 500;
 const STOP_MS = byDepth(5_000, 5_000, 120_000);
 /** The next agent has the volume, on a busy machine too; an agent that waits for heartbeats to end needs 90 s. */
 const SUCCESSION_MS = 30_000;
-
-interface Answer {
-  round: number;
-  /** Missing where another agent has the volume. */
-  commit?: string;
-}
-
-/** An agent in its own process, which is killed and stopped at will. */
-class Agent {
-  readonly name: string;
-  readonly #child: ChildProcess;
-  answer: Answer | undefined;
-  readonly problems: string[] = [];
-  isStopped = false;
-
-  constructor(program: string, order: { data: string; name: string; isAtomic: boolean }) {
-    this.name = order.name;
-    this.#child = spawn(process.execPath, [program, JSON.stringify(order)], { stdio: ['pipe', 'pipe', 'inherit'] });
-    this.#child.stdin?.on('error', () => {});
-    createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      const said = JSON.parse(line) as Answer & { problem?: string };
-      if (said.problem) this.problems.push(said.problem);
-      else this.answer = said;
-    });
-  }
-
-  tell(round: number): void {
-    this.#child.stdin?.write(`${round}\n`);
-  }
-
-  stop(): void {
-    this.isStopped = this.#child.kill('SIGSTOP');
-  }
-
-  wake(): void {
-    this.isStopped = false;
-    this.#child.kill('SIGCONT');
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const closed = once(this.#child, 'close');
-    this.#child.kill('SIGKILL');
-    await closed;
-  }
-}
 
 /** All entries of the volume except the agents' own; directories can appear and disappear at the same time. */
 async function readFiles(directory: string): Promise<Record<string, string>> {
@@ -133,7 +85,7 @@ class Lane {
   readonly #data: string;
   readonly #theirs: Record<string, string>;
   readonly #isAtomic: boolean;
-  readonly #agents: Agent[] = [];
+  readonly #agents: RaceAgent[] = [];
   readonly counts = { killed: 0, stopped: 0 };
   #names = 0;
 
@@ -149,9 +101,9 @@ class Lane {
   }
 
   /** Each new agent belongs to a new pod. */
-  #spawn(): Agent {
+  #spawn(): RaceAgent {
     this.#names += 1;
-    return new Agent(this.#program, { data: this.#data, name: `pod${this.#names}`, isAtomic: this.#isAtomic });
+    return new RaceAgent(this.#program, { data: this.#data, name: `pod${this.#names}`, isAtomic: this.#isAtomic });
   }
 
   /** Kills one, or stops one; most often the one that has the volume. */
@@ -211,7 +163,7 @@ class Lane {
   }
 
   /** The agent that has the volume in a round, in which none lets go of it. */
-  ownerIn(round: number): Agent | undefined {
+  ownerIn(round: number): RaceAgent | undefined {
     const owners = this.#agents.filter(({ answer }) => answer?.round === round && answer.commit !== undefined);
     assert.ok(owners.length <= 1, `${owners.map(({ name }) => name)} have the volume at the same time`);
     return owners[0];

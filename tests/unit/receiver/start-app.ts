@@ -8,6 +8,7 @@ import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
 import { Replays } from '../../../receiver/authentication/replays.ts';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
+import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import type { HandledRequest } from '../../../receiver/routes/respond.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
@@ -22,6 +23,7 @@ export interface RunningApp {
   /** What was stored, oldest first. */
   stored: { target: Target; annotations: Annotations }[];
   records: HandledRequest[];
+  reasons(): string[];
   /** Bytes that came in on all connections so far. */
   readonly bytesRead: number;
   /** Waits until there are so many connections. */
@@ -94,6 +96,7 @@ export async function startApp(t: TestContext, { enqueue, ...options }: StartOpt
     port,
     stored,
     records,
+    reasons: () => records.map(({ outcome }) => reasonOf(outcome)),
     get bytesRead() {
       return sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
     },

@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { slow } from '../../support/depth.ts';
 import { localHttp } from '../../support/local-http.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
 import { until } from '../../support/until.ts';
 
 test('a request of the agent ends if the server changes to another protocol', {
   ...slow,
   timeout: 60_000,
 }, async (t) => {
-  const server = createServer((socket) => {
-    t.after(() => socket.destroy());
-    const answer = 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
-    socket.on('error', () => {}).once('data', () => socket.write(answer));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
+  const answer = 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
+  const port = await startTcpServer(t, (socket) => socket.once('data', () => socket.write(answer)));
   const http = localHttp();
   t.after(() => http.close());
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`);
+  const url = new URL(`http://127.0.0.1:${port}/app.git`);
   await assert.rejects(http.send(url, {}), { name: 'TransientError', reason: 'GitUnreachable' });
 });
 
@@ -31,16 +26,11 @@ suite('a connection to a proxy ends with its request if the proxy', () => {
   ] as const) {
     test(what, slow, async (t) => {
       const open = new Set<Socket>();
-      const proxy = createServer((socket) => {
+      const port = await startTcpServer(t, (socket) => {
         open.add(socket.on('close', () => open.delete(socket)));
-        socket.on('error', () => {}).once('data', () => socket.write(answer, 'latin1'));
-      }).listen(0, '127.0.0.1');
-      await once(proxy, 'listening');
-      t.after(() => {
-        for (const socket of open) socket.destroy();
-        proxy.close();
+        socket.once('data', () => socket.write(answer, 'latin1'));
       });
-      const http = localHttp(undefined, { https_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+      const http = localHttp(undefined, { https_proxy: `http://127.0.0.1:${port}` });
       t.after(() => http.close());
       const send = () => http.send(new URL('https://203.0.113.1/app.git'), { signal: AbortSignal.timeout(300) });
       for (let n = 0; n < 3; n += 1) await assert.rejects(send());

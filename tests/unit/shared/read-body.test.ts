@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { type ClientRequest, createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type ClientRequest, request } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
 import { type Body, createReadBody } from '../../../shared/io/http/read-body.ts';
+import { startHttpHost } from '../../support/http-host.ts';
 import { until } from '../../support/until.ts';
 
 const SIZE = 130_000;
@@ -13,7 +13,7 @@ async function arrange(t: TestContext) {
   const readBody = createReadBody(limits);
   const outcomes: Record<string, Body['kind'][]> = {};
   let bytes = 0;
-  const server = createServer(async (incoming, response) => {
+  const url = await startHttpHost(t, async (incoming, response) => {
     incoming.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
     });
@@ -22,9 +22,7 @@ async function arrange(t: TestContext) {
     outcomes[incoming.socket.remoteAddress ?? '']?.push(kind);
     response.end(kind);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
-  const { port } = server.address() as AddressInfo;
+  const { port } = new URL(url);
   /** Sends all but the last byte of a body. */
   const begin = (from: string, size: number): ClientRequest => {
     const options = { port, host: '127.0.0.1', localAddress: from, method: 'POST', agent: false };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { startHttpHost } from '../support/http-host.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 /** Serves one body to all clients, and returns the port. */

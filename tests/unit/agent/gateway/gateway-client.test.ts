@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { slow } from '../../../support/depth.ts';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 
 /** A gateway that responds to every request with these bytes, and keeps the connection. */
 async function clientOf(t: TestContext, answer: string): Promise<GatewayClient> {
-  const server = createTcpServer((socket) => {
-    socket.on('error', () => {}).once('data', () => socket.write(answer));
-    t.after(() => socket.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return new GatewayClient({ port: (server.address() as AddressInfo).port, tls: false, apiKeyFile: undefined });
+  const port = await startTcpServer(t, (socket) => socket.once('data', () => socket.write(answer)));
+  return new GatewayClient({ port, tls: false, apiKeyFile: undefined });
 }
 
 for (const [address, family] of [

@@ -8,8 +8,8 @@ import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
-import { startHttpHost } from '../support/http-host.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { mapped, type Sandbox } from '../support/sandbox.ts';
 

@@ -11,9 +11,9 @@ import { VerificationFile } from '../../../../agent/gateway/verification-file.ts
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { intentOf } from '../../../support/intents.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { startHttpHost } from '../support/http-host.ts';
 import { ownFileIn } from '../support/own-file-in.ts';
 
 const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import type { GitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { slow } from '../../../support/depth.ts';
+import { gitDaemonFor } from '../../../support/git-server-for.ts';
 import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
 import { type RawEntry, rawCommits } from './support/write-object.ts';
 
@@ -22,8 +23,7 @@ interface World {
 
 /** Two commits for rollbacks of a gateway. */
 async function arrange(t: TestContext): Promise<World> {
-  const daemon = await startGitDaemon();
-  t.after(() => daemon.stop());
+  const daemon = await gitDaemonFor(t);
   const repository = await daemon.createRepository('x');
   const { treeOf, commitTree } = rawCommits(repository);
   const commitEntries: World['commitEntries'] = async (...entries) =>

@@ -7,9 +7,9 @@ import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
-import { startHttpHost } from '../support/http-host.ts';
 
 const OID = 'a'.repeat(40);
 const FLUSH = '0000';

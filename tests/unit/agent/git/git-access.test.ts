@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
-import { once } from 'node:events';
 import {
   chmod,
   mkdir,
@@ -14,7 +13,6 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
@@ -30,6 +28,7 @@ import { REFUSING } from '../../../support/dead-address.ts';
 import { slow } from '../../../support/depth.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const REPO = 'git@127.0.0.1:x';
@@ -188,10 +187,7 @@ suite('withGitAccess', () => {
   });
 
   test('passes all addresses of a host to curl, and first the one that accepts a connection', slow, async (t) => {
-    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await startTcpServer(t, (socket) => socket.destroy());
     const addresses = [REFUSING, '2001:db8::1', '127.0.0.1'];
     const http = httpThat(async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
     const { accessTo } = await arrange(t, { http });

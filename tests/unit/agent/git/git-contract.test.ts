@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
@@ -15,7 +14,6 @@ import { LIMIT_FILTER } from '../../../../agent/git/promisor.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { Git, type GitLimits, type GitOptions } from '../../../../shared/io/git/git.ts';
@@ -23,9 +21,10 @@ import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { silentAddress } from '../../../support/dead-address.ts';
 import { slow } from '../../../support/depth.ts';
 import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
-import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitDaemonFor, gitServerFor } from '../../../support/git-server-for.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { startHttpHost } from '../support/http-host.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 import { commitText, objectWriter, type RawEntry, rawCommits, treeEntry } from './support/write-object.ts';
 
@@ -74,13 +73,6 @@ async function assertFails(t: TestContext, repo: string, code: string | RegExp, 
   );
 }
 
-async function listen(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
-
 /** A server with the same response to every request. */
 const answering = async (t: TestContext, answer: RequestListener) => `${await startHttpHost(t, answer)}/x.git`;
 
@@ -89,11 +81,7 @@ const sending = (t: TestContext, answer: () => Buffer) => answering(t, answerFet
 
 /** A server of git:// that does one thing with every connection. */
 async function daemonThat(t: TestContext, act: (socket: Socket) => unknown): Promise<string> {
-  const port = await listen(
-    t,
-    createServer((socket) => void socket.on('error', () => {}).once('data', () => act(socket))),
-  );
-  return `git://127.0.0.1:${port}/x.git`;
+  return `git://127.0.0.1:${await startTcpServer(t, (socket) => socket.once('data', () => act(socket)))}/x.git`;
 }
 
 suite("git's errors over http name", { concurrency: 2 }, () => {
@@ -163,8 +151,8 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
   });
 
   test('a proxy that refuses the connection', async (t) => {
-    const proxy = createHttpServer().on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
-    const environment = { HTTPS_PROXY: `http://127.0.0.1:${await listen(t, proxy)}` };
+    const refuse = (socket: Socket) => socket.once('data', () => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    const environment = { HTTPS_PROXY: `http://127.0.0.1:${await startTcpServer(t, refuse)}` };
     await assertFails(t, 'https://git.invalid/x.git', 'git.proxy', { access: { isProxied: true }, environment });
   });
 
@@ -195,8 +183,7 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
 
 suite("git's errors over git:// name", () => {
   test('a missing repository, and a problem that the server reports', async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
+    const daemon = await gitDaemonFor(t);
     await assertFails(t, `${daemon.url}/missing.git`, 'git.repositoryNotFound');
     const error = packet('ERR out of order\n');
     await assertFails(t, await daemonThat(t, (socket) => socket.end(error)), 'git.unreachable');
@@ -282,8 +269,7 @@ function packed(type: 'commit' | 'tree' | 'blob', content: Buffer) {
 
 /** A repository whose objects are written as they stand, and a server that sends only some of them. */
 async function startDaemon(t: TestContext) {
-  const daemon = await startGitDaemon();
-  t.after(() => daemon.stop());
+  const daemon = await gitDaemonFor(t);
   const repository = await daemon.createRepository('x');
   const { blobOf, treeOf, commitTree } = rawCommits(repository);
   const commitEntries = async (...entries: RawEntry[]) => {

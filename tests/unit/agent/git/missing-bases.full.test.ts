@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { answerFetches, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
-import { startHttpHost } from '../support/http-host.ts';
 import { createSandbox, mapped } from '../support/sandbox.ts';
 import { rawCommits } from './support/write-object.ts';
 

@@ -5,10 +5,10 @@ import { copyFile, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { tidyClone } from '../../../../agent/git/tidy-clone.ts';
-import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions, killGroup } from '../../../../shared/io/git/git.ts';
+import { gitDaemonFor } from '../../../support/git-server-for.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { mapped, type Sandbox } from '../support/sandbox.ts';
 import { OldProtocolGit } from './support/other-gits.ts';
@@ -178,8 +178,7 @@ suite('a partial clone works', () => {
     });
 
   test("if the server omits files, and doesn't serve them by their IDs", async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
+    const daemon = await gitDaemonFor(t);
     const git = new OldProtocolGit(process.env);
     const { repo, commit, sandbox } = await gitSandbox(t, 'no-blobs', { server: daemon, git });
     const first = await commit({ files: { 'config/a': '1', b: large() } });
@@ -193,8 +192,7 @@ suite('a partial clone works', () => {
   });
 
   test('after an inspection of a commit that such a server sends whole, with the server gone', async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
+    const daemon = await gitDaemonFor(t);
     const git = new OldProtocolGit(process.env);
     const { repo, commit, repository, sandbox } = await gitSandbox(t, 'no-blobs', { server: daemon, git });
     await repository.git('config', 'uploadpack.allowReachableSHA1InWant', 'false');

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { slow } from '../../../support/depth.ts';
-import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitDaemonFor, gitServerFor } from '../../../support/git-server-for.ts';
 import { deliver, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -35,8 +34,7 @@ suite('controller and agent accept a pasted URL', () => {
   });
 
   test('that ends with //, over git://', slow, async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
+    const daemon = await gitDaemonFor(t);
     const repository = await daemon.createRepository('x');
     await assertFound(t, `${repository.url.replace('127.0.0.1', 'localhost')}//`, repository);
   });

@@ -4,9 +4,9 @@ import { suite, type TestContext, test } from 'node:test';
 import { slow } from '../../../support/depth.ts';
 import { answerFetches, fetchAnswer } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { accessTo, gitSandbox } from '../support/git-sandbox.ts';
-import { startHttpHost } from '../support/http-host.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const NO_COMMIT = 'a'.repeat(40);

@@ -13,8 +13,8 @@ import type { TransferLimits } from '../../../../agent/git/transfer.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { startHttpHost } from '../support/http-host.ts';
 
 const limits: TransferLimits = {
   totalMs: 60_000,

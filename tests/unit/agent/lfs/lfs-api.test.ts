@@ -5,8 +5,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { type LfsServer, lfsEndpoint, lfsServerOf, offersOf } from '../../../../agent/lfs/lfs-api.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
-import { startHttpHost } from '../support/http-host.ts';
 
 const oid = 'a'.repeat(64);
 const authorization = { origin: 'https://git.test', value: 'Basic x' };

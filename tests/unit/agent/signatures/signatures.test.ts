@@ -4,12 +4,12 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { gitEnvironment } from '../../../../scripts/testbed/git-command.ts';
-import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
+import { gitDaemonFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { TiredGit } from '../git/support/other-gits.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
@@ -78,8 +78,7 @@ async function prepareHead(t: TestContext, options: SandboxOptions = {}) {
 
 /** Two commits by one signer, of which the gateway has the second. */
 async function playOnline(t: TestContext, verify: 'head' | 'tag') {
-  const server = await startGitDaemon();
-  t.after(() => server.stop());
+  const server = await gitDaemonFor(t);
   const { repository, sandbox } = await gitSandbox(t, 'offline', { server });
   const ann = await sshSigner(t);
   await trust(sandbox, { ann: ann.publicKey });

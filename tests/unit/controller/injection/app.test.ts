@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createApp, type DeniedPod } from '../../../../controller/injection/app.ts';
@@ -8,6 +7,7 @@ import type { CandidateSource } from '../../../../controller/injection/candidate
 import { readReview } from '../../../../controller/injection/review.ts';
 import { createReadBody } from '../../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const candidate = { name: 'app', spec: gatewaySpecOf() };
@@ -42,10 +42,7 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
     onDenied: (pod) => denied.push(pod),
     onReview: (outcome) => outcomes.push(outcome),
   });
-  const server = createServer(handler);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
-  const { port } = server.address() as AddressInfo;
+  const { port } = new URL(await startHttpHost(t, handler));
   return { outcomes, denied, post: (...given: Given) => post(port, ...given) };
 }
 
@@ -66,7 +63,7 @@ interface Answer {
 
 type Given = [body: unknown, headers?: Record<string, string>, path?: string];
 
-function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod']: Given): Promise<Answer> {
+function post(port: string, ...[body, headers = {}, path = '/mutate-v1-pod']: Given): Promise<Answer> {
   const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const options = { port, path, method: 'POST', agent: false };
   return new Promise((resolve, reject) => {

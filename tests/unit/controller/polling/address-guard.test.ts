@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { configSchema } from '../../../../controller/config.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
-import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { readConfig } from '../../../../shared/config.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { isLocalAddress } from '../../../../shared/io/local-address.ts';
 import { Networks } from '../../../../shared/io/networks.ts';
 import { slow } from '../../../support/depth.ts';
+import { gitDaemonFor, gitServerFor } from '../../../support/git-server-for.ts';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 import { until } from '../../../support/until.ts';
 import { queryClient, queryTools, sshAuth, sshTools, startHost } from './query-world.ts';
 
@@ -106,8 +104,7 @@ suite('a host name is resolved once per connection, and only that address is use
   const moving = () => ({ 'git.test': [['127.0.0.1'], ['127.0.0.2']] });
 
   test('over HTTP', slow, async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const commit = await repository.commit({ files: { a: '1' } });
     const { client, lookups } = arrange(t, repository.url.replace('127.0.0.1', 'git.test'), moving(), other);
@@ -116,8 +113,7 @@ suite('a host name is resolved once per connection, and only that address is use
   });
 
   test('over git://, and the server gets its name', slow, async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
+    const daemon = await gitDaemonFor(t);
     const repository = await daemon.createRepository('app');
     const commit = await repository.commit({ files: { a: '1' } });
     const { client, lookups } = arrange(t, repository.url.replace('127.0.0.1', 'git.test'), moving(), other);
@@ -181,8 +177,7 @@ suite('ssh without known_hosts is rejected before any connection', { concurrency
 
 suite('a redirect of a git server', { concurrency: 4 }, () => {
   test('within the server is followed', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const commit = await repository.commit({ files: { a: '1' } });
     const url = await startHost(t, (request, response) => {
@@ -206,15 +201,11 @@ suite('a redirect of a git server', { concurrency: 4 }, () => {
 /** Starts a TCP server that disconnects after the first bytes, and reads those still in transit. */
 async function startListener(t: TestContext) {
   let text = '';
-  const server = createServer((socket) => {
-    socket
-      .on('error', () => {})
-      .on('data', (chunk) => {
-        text += chunk.toString('latin1');
-      })
-      .once('data', () => socket.end());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return { port: (server.address() as AddressInfo).port, received: () => text };
+  const port = await startTcpServer(t, (socket) => {
+    const read = (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    };
+    socket.on('data', read).once('data', () => socket.end());
+  });
+  return { port, received: () => text };
 }

@@ -1,32 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import { slow } from '../../../support/depth.ts';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, clientFor, queryClient, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
 
 const DEADLINE_MS = 1_000;
 /** The deadline, plus a margin for a busy machine. Some of these queries would never end without one. */
 const SOON_MS = DEADLINE_MS + 10_000;
-
-/** Starts a TCP server and returns its port. */
-async function startServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => {}));
-    onConnection(socket);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 /** Sends the text, and then single bytes until the client disconnects. */
 function trickle(socket: Socket, text: string): void {
@@ -54,7 +39,7 @@ const head = `HTTP/1.1 200 OK\r\nContent-Type: ${ADVERTISEMENT}\r\n`;
 suite('a query has a single deadline if', { concurrency: 4 }, () => {
   for (const scheme of ['http', 'https'])
     test(`the host never answers over ${scheme}`, slow, async (t) => {
-      await assertGivenUp(t, { repo: `${scheme}://127.0.0.1:${await startServer(t, () => {})}/app.git` });
+      await assertGivenUp(t, { repo: `${scheme}://127.0.0.1:${await startTcpServer(t, () => {})}/app.git` });
     });
 
   for (const [what, beginning] of [
@@ -62,13 +47,13 @@ suite('a query has a single deadline if', { concurrency: 4 }, () => {
     ['body trickles', `${head}\r\n${SERVICE}fff0`],
   ] as const)
     test(`the ${what}`, slow, async (t) => {
-      const port = await startServer(t, (socket) => trickle(socket, beginning));
+      const port = await startTcpServer(t, (socket) => trickle(socket, beginning));
       await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
     });
 
   test('each redirect takes its time', slow, async (t) => {
     let count = 0;
-    const port: number = await startServer(t, (socket) =>
+    const port: number = await startTcpServer(t, (socket) =>
       socket.on('data', () => {
         count += 1;
         const answer = `HTTP/1.1 302 Found\r\nLocation: /${count}/info/refs\r\nContent-Length: 0\r\n\r\n`;
@@ -79,19 +64,19 @@ suite('a query has a single deadline if', { concurrency: 4 }, () => {
   });
 
   test('the git binary waits for a server that trickles', slow, async (t) => {
-    const port = await startServer(t, (socket) => trickle(socket, 'fff0'));
+    const port = await startTcpServer(t, (socket) => trickle(socket, 'fff0'));
     await assertGivenUp(t, { repo: `git://127.0.0.1:${port}/app.git` });
     await assertNothingRuns(`:${port}/`);
   });
 
   test('ssh waits for a silent server', slow, async (t) => {
-    const port = await startServer(t, () => {});
+    const port = await startTcpServer(t, () => {});
     await assertGivenUp(t, { repo: `ssh://git@127.0.0.1:${port}/app.git`, auth: sshAuth });
     await assertNothingRuns(`-p ${port} `);
   });
 
   test("the API server doesn't return the credentials", slow, async (t) => {
-    const port = await startServer(t, () => {});
+    const port = await startTcpServer(t, () => {});
     const tools = queryTools(`https://127.0.0.1:${port}`);
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
     const source = { namespace: 'default', git: { repo: 'https://127.0.0.1:1/x', auth } };
@@ -105,7 +90,7 @@ suite('a query has a single deadline if', { concurrency: 4 }, () => {
 
 test('a query ends if the server changes to another protocol', { timeout: 60_000 }, async (t) => {
   const switching = 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
-  const port = await startServer(t, (socket) => socket.once('data', () => socket.write(switching)));
+  const port = await startTcpServer(t, (socket) => socket.once('data', () => socket.write(switching)));
   await assert.rejects(clientFor(t, `http://127.0.0.1:${port}/app.git`).query({ prefixes: ['HEAD'] }), {
     name: 'TransientError',
     reason: 'GitUnreachable',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 import { until } from '../../../support/until.ts';
 import { arrange } from './repositories-world.ts';
 
@@ -9,22 +8,17 @@ test('two git processes run at a time, one of them for a namespace, and HTTP wai
   const { query, first, untilAnswered } = await arrange(t, 2_500);
   let open = 0;
   let most = 0;
-  const server = createServer((socket) => {
+  const port = await startTcpServer(t, (socket) => {
     open += 1;
     // The end of an earlier one may not have been noticed yet.
     setTimeout(() => {
       most = Math.max(most, open);
     }, 200);
-    socket
-      .on('error', () => {})
-      .on('close', () => {
-        open -= 1;
-      });
-    socket.resume();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const repo = (name: string) => `git://127.0.0.1:${(server.address() as AddressInfo).port}/${name}.git`;
+    socket.resume().on('close', () => {
+      open -= 1;
+    });
+  });
+  const repo = (name: string) => `git://127.0.0.1:${port}/${name}.git`;
   const all = ['a/1', 'a/2', 'a/3', 'b/1', 'c/1'];
   for (const key of all) query(key, { repo: repo(key) });
   const answer = await untilAnswered('a/http', { timeoutMs: 60_000 });

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { TransientError } from '../../../../shared/errors.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { startTcpServer } from '../../../support/tcp-server.ts';
 import { ADVERTISEMENT, clientFor, SERVICE, startHost, startLyingHost, VERSION_2 } from './query-world.ts';
 
 const first = 'a'.repeat(40);
@@ -186,8 +185,7 @@ suite('a git server', () => {
   });
 
   test('with protocol version 2 is queried for everything at once, and names the requested refs', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const old = await repository.commit({ files: { a: '1' } });
     await repository.tag('v1', { annotated: true });
@@ -233,11 +231,6 @@ async function startFlood(t: TestContext, text: string): Promise<{ url: string; 
 
 /** Starts a git:// server that sends the same bytes to each client. */
 async function startGitHost(t: TestContext, answer: string): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end(answer));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return `git://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`;
+  const port = await startTcpServer(t, (socket) => socket.once('data', () => socket.end(answer)));
+  return `git://127.0.0.1:${port}/app.git`;
 }

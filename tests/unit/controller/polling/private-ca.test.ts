@@ -5,6 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { queryClient, queryTools, sshTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
@@ -60,8 +61,7 @@ suite('a private CA', { concurrency: true }, () => {
 });
 
 test('a CA for plain HTTP is rejected permanently with a message, because there is no certificate to check', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const { url: repo } = await server.createRepository('app');
   const tools = sshTools();
   t.after(() => tools.http.close());

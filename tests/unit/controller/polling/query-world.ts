@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import type { TestContext } from 'node:test';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
@@ -14,6 +12,7 @@ import {
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
 
 /** Tools of a query; the API server would only be queried for credentials, which these repositories lack. */
@@ -47,15 +46,8 @@ export function clientFor(t: TestContext, repo: string) {
 }
 
 /** Starts an HTTP server and returns its URL. */
-export async function startHost(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`;
-}
+export const startHost = async (t: TestContext, listener: RequestListener): Promise<string> =>
+  `${await startHttpHost(t, listener)}/app.git`;
 
 /** Starts a server with protocol version 2 that responds to each command with the same bytes. */
 export function startLyingHost(t: TestContext, answer: string): Promise<string> {

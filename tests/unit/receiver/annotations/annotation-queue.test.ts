@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Annotate } from '../../../../receiver/annotations/annotate.ts';
-import { AnnotationQueue } from '../../../../receiver/annotations/annotation-queue.ts';
+import { AnnotationQueue, type StoreResult } from '../../../../receiver/annotations/annotation-queue.ts';
 import type { AcceptedDelivery, Annotations } from '../../../../receiver/annotations/annotations-of.ts';
 import type { Target } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
@@ -55,6 +55,8 @@ const push = (branch: string): AcceptedDelivery => ({
 });
 const requestAndPush = (id: number): AcceptedDelivery => ({ ...request(id), pushedRef: 'refs/heads/main' });
 
+const isSuperseded = (result: StoreResult) => result.kind === 'stored' && result.superseded;
+
 suite('deliveries for one resource', () => {
   test('are combined into two successive writes if they arrive in a burst, and each gets its response', async () => {
     const { world, queue } = arrange();
@@ -74,10 +76,7 @@ suite('deliveries for one resource', () => {
     );
     assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v5');
     assert.equal(world.stored.get('team/demo')?.['sync.io/pushed-ref'], 'refs/heads/b');
-    assert.deepEqual(
-      results.map((result) => result.kind === 'stored' && result.superseded),
-      [false, true, true, false, false],
-    );
+    assert.deepEqual(results.map(isSuperseded), [false, true, true, false, false]);
   });
 });
 
@@ -107,10 +106,7 @@ suite('deliveries with a time of their own', () => {
     );
     const stored = world.stored.get('team/demo');
     assert.deepEqual([stored?.['sync.io/requested-ref'], stored?.['sync.io/pushed-ref']], ['v2', 'refs/heads/main']);
-    assert.deepEqual(
-      results.slice(1).map((result) => result.kind === 'stored' && result.superseded),
-      [false, true, true],
-    );
+    assert.deepEqual(results.slice(1).map(isSuperseded), [false, true, true]);
   });
 });
 
@@ -272,10 +268,7 @@ suite('a delivery that is older than the stored one', () => {
       queue.enqueue({ ...demo, name: 'other' }, request(2)),
       queue.enqueue(demo, requestAndPush(3)),
     ]);
-    assert.deepEqual(
-      results.map((result) => result.kind === 'stored' && result.superseded),
-      [true, false, false],
-    );
+    assert.deepEqual(results.map(isSuperseded), [true, false, false]);
     world.errors.push(older('sync.io/requested-at'));
     const both = await queue.enqueue(demo, requestAndPush(4));
     assert.deepEqual(both, { kind: 'stored', superseded: true });

@@ -1,25 +1,22 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { packet } from '../../../../../controller/polling/pkt-line.ts';
 import { Git } from '../../../../../shared/io/git/git.ts';
 import { slow } from '../../../../support/depth.ts';
+import { startTcpServer } from '../../../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /** A git that is this script. */
-async function playGit(t: TestContext, script: string): Promise<Git> {
+async function playGit(t: TestContext, script: string, environment: NodeJS.ProcessEnv = {}): Promise<Git> {
   const directory = await temporaryDirectory(t, 'git-');
-  const file = path.join(directory, 'git');
-  await writeFile(file, `#!/bin/sh\n${script}\n`);
-  await chmod(file, 0o755);
-  return new Git({ PATH: `${directory}:${PATH}` });
+  await writeFile(path.join(directory, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return new Git({ ...environment, PATH: `${directory}:${PATH}` });
 }
 
 suite('a git process', () => {
@@ -31,12 +28,9 @@ suite('a git process', () => {
   });
 
   test('gets the proxy, whose URL can contain a password, only if it has to use it, and no exceptions', async (t) => {
-    const directory = await temporaryDirectory(t, 'git-');
-    await writeFile(path.join(directory, 'git'), '#!/bin/sh\necho "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"\n', {
-      mode: 0o755,
-    });
     const proxy = 'http://user:pass@proxy.test:3128';
-    const git = new Git({ PATH: `${directory}:${PATH}`, HTTPS_PROXY: proxy, NO_PROXY: '.svc' });
+    const script = 'echo "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"';
+    const git = await playGit(t, script, { HTTPS_PROXY: proxy, NO_PROXY: '.svc' });
     const seenWith = async (access: object) => (await git.run(['x'], { access })).toString('utf8').trim();
     const origin = 'https://git.test';
     assert.deepEqual([await seenWith({ origin }), await seenWith({ origin, isProxied: true })], ['', proxy]);
@@ -44,13 +38,11 @@ suite('a git process', () => {
 
   test('uses the same proxy as Node, or none, even if curl parses its URL differently', async (t) => {
     const ports: string[] = [];
-    const proxy = createServer((socket) => {
+    const port = await startTcpServer(t, (socket) => {
       ports.push('asked');
-      socket.on('error', () => {}).destroy();
-    }).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    t.after(() => proxy.close());
-    const place = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      socket.destroy();
+    });
+    const place = `127.0.0.1:${port}`;
     const access = { origin: 'http://git.invalid', isProxied: true };
     for (const text of [`http:///${place}`, `http://${place} `, `http://me@${place}`, `http://me:p@ss@${place}/a?b`]) {
       const git = new Git({ PATH, http_proxy: text });
@@ -68,13 +60,9 @@ suite('a git process', () => {
 
   test('stays within its memory limit, whatever a server sends', slow, async (t) => {
     const refs = packet(`${'a'.repeat(40)} refs/heads/x\n`).repeat(1_000_000);
-    const host = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', () => socket.end(`${packet(`${'a'.repeat(40)} HEAD\0agent=git\n`)}${refs}0000`));
-    }).listen(0, '127.0.0.1');
-    await once(host, 'listening');
-    t.after(() => host.close());
-    const url = `git://127.0.0.1:${(host.address() as AddressInfo).port}/app.git`;
+    const answer = `${packet(`${'a'.repeat(40)} HEAD\0agent=git\n`)}${refs}0000`;
+    const port = await startTcpServer(t, (socket) => socket.once('data', () => socket.end(answer)));
+    const url = `git://127.0.0.1:${port}/app.git`;
     const limits = { memoryBytes: 32 * 1024 * 1024, fileBytes: 1024 * 1024 };
     await assert.rejects(new Git({ PATH }).run(['ls-remote', '--', url, 'refs/heads/main'], { limits }), {
       reason: 'GitAnswerTooLarge',

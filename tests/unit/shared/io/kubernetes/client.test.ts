@@ -30,12 +30,7 @@ suite('a request to the API server is counted once', () => {
 });
 
 const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
-const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\n';
-
-/** What a server may say for ever without answering. */
-const noAnswers: Record<string, string> = {
-  'a change to another protocol': `${SWITCH}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
-};
+const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
 
 type Call = (client: KubernetesClient, signal?: AbortSignal) => Promise<unknown>;
 const calls: Record<string, Call> = {
@@ -55,23 +50,21 @@ const within = { timeout: 10_000 };
 
 suite('a request to the API server ends', () => {
   for (const [how, call] of Object.entries(calls)) {
-    for (const [what, answer] of Object.entries(noAnswers)) {
-      test(`at once if ${what} comes (${how})`, within, async (t) => {
-        const client = await clientOfSocket(t, (socket) => socket.write(answer));
-        await assert.rejects(call(client), { code: 'EPROTO' });
-      });
+    test(`at once if the server changes to another protocol (${how})`, within, async (t) => {
+      const client = await clientOfSocket(t, (socket) => socket.write(SWITCH));
+      await assert.rejects(call(client), { code: 'EPROTO' });
+    });
 
-      test(`at once if ${what} comes over a reused connection (${how})`, within, async (t) => {
-        const connections = new Set<number>();
-        const client = await clientOfSocket(t, (socket, connection, request) => {
-          connections.add(connection);
-          socket.write(request === 1 ? WHOLE : answer);
-        });
-        await warmUp(client, call);
-        await assert.rejects(call(client), { code: 'EPROTO' });
-        assert.equal(connections.size, 1, 'nothing is sent again');
+    test(`at once if the server changes to another protocol over a reused connection (${how})`, within, async (t) => {
+      const connections = new Set<number>();
+      const client = await clientOfSocket(t, (socket, connection, request) => {
+        connections.add(connection);
+        socket.write(request === 1 ? WHOLE : SWITCH);
       });
-    }
+      await warmUp(client, call);
+      await assert.rejects(call(client), { code: 'EPROTO' });
+      assert.equal(connections.size, 1, 'nothing is sent again');
+    });
 
     test(`at once if the connection closes without a response (${how})`, within, async (t) => {
       const client = await clientOfSocket(t, (socket) => socket.end());

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { cleanUp, type Scope } from '../../../support/clean-up.ts';
+import { cleanUp, type Scope } from './clean-up.ts';
 
 /** Starts an HTTP server that is stopped after the test, and returns its URL. */
 export async function startHttpHost(t: Scope, listener: RequestListener, address = '127.0.0.1'): Promise<string> {
