@@ -93,36 +93,32 @@ suite('a delivery with a request', () => {
     });
 });
 
-suite('a delivery without a request', () => {
-  test("gets 200 with the reason, and isn't stored", async (t) => {
-    const app = await startApp(t);
-    const { status, body } = await app.post(path, '{"zen":"x"}', { ...authorized, 'X-GitHub-Event': 'ping' });
-    assert.deepEqual([status, body.accepted, body.reason], [200, false, 'Ping']);
-    assert.match(String(body.requestId), uuid);
-    assert.deepEqual(app.stored, []);
-  });
+test("a delivery without a request gets 200 with the reason, and isn't stored", async (t) => {
+  const app = await startApp(t);
+  const { status, body } = await app.post(path, '{"zen":"x"}', { ...authorized, 'X-GitHub-Event': 'ping' });
+  assert.deepEqual([status, body.accepted, body.reason], [200, false, 'Ping']);
+  assert.match(String(body.requestId), uuid);
+  assert.deepEqual(app.stored, []);
 });
 
-suite('an unauthorized delivery', () => {
-  test('gets the same bytes whatever it contains', async (t) => {
-    const app = await startApp(t);
-    const answers = [
-      await app.post(path, '{"ref":"v1"}', JSON_TYPE),
-      await app.post('/webhook/team/no-such', '{"ref":"v1"}', JSON_TYPE),
-      await app.post('/webhook/TEAM/..%2F..', '{"ref":"v1"}', JSON_TYPE),
-      await app.post(path, 'no JSON', JSON_TYPE),
-      await app.post(path, '{"ref":"v1"}', { 'Content-Type': 'text/plain' }),
-      await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, Authorization: 'Bearer wrong' }),
-      await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, Authorization: `Basic ${btoa('hook:wrong')}` }),
-      await app.post(path, '{"zen":"x"}', { ...JSON_TYPE, 'X-GitHub-Event': 'ping' }),
-    ];
-    for (const { status, text, headers } of answers) {
-      assert.equal(status, 401);
-      assert.equal(text, answers[0]?.text);
-      assert.match(String(headers['www-authenticate']), /^Bearer realm="webhook", Basic realm="webhook"/);
-    }
-    assert.deepEqual(app.stored, []);
-  });
+test('an unauthorized delivery gets the same bytes whatever it contains', async (t) => {
+  const app = await startApp(t);
+  const answers = [
+    await app.post(path, '{"ref":"v1"}', JSON_TYPE),
+    await app.post('/webhook/team/no-such', '{"ref":"v1"}', JSON_TYPE),
+    await app.post('/webhook/TEAM/..%2F..', '{"ref":"v1"}', JSON_TYPE),
+    await app.post(path, 'no JSON', JSON_TYPE),
+    await app.post(path, '{"ref":"v1"}', { 'Content-Type': 'text/plain' }),
+    await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, Authorization: 'Bearer wrong' }),
+    await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, Authorization: `Basic ${btoa('hook:wrong')}` }),
+    await app.post(path, '{"zen":"x"}', { ...JSON_TYPE, 'X-GitHub-Event': 'ping' }),
+  ];
+  for (const { status, text, headers } of answers) {
+    assert.equal(status, 401);
+    assert.equal(text, answers[0]?.text);
+    assert.match(String(headers['www-authenticate']), /^Bearer realm="webhook", Basic realm="webhook"/);
+  }
+  assert.deepEqual(app.stored, []);
 });
 
 suite('many failures from one address', () => {

@@ -184,34 +184,34 @@ suite('a client that sends slowly, with', { concurrency: true }, () => {
   });
 });
 
-suite('a reused client port', () => {
-  test("doesn't hide a connection from the limit", slow, async (t) => {
-    const app = await startApp(t, { maxConnections: 5, headTimeoutMs: 1000 });
-    const open = (localPort?: number) =>
-      new Promise<Socket | undefined>((resolve) => {
-        const socket = connect({ port: app.port, host: '127.0.0.1', ...(localPort && { localPort }) });
-        socket.once('connect', () => resolve(socket)).on('error', () => resolve(undefined));
-        t.after(() => socket.destroy());
-      });
-    const again: Socket[] = [];
-    for (let tries = 0; tries < 200 && again.length < 10; tries++) {
-      const first = await open();
-      const localPort = first?.localPort;
-      first?.resetAndDestroy();
-      await new Promise((resolve) => setImmediate(resolve));
-      // The port may be taken: by the end of the first connection, or by another program.
-      const second = await open(localPort);
-      if (second) again.push(second);
-    }
-    assert.ok(again.length > 0, 'no port could be used again');
-    const isOver = ({ destroyed, readyState }: Socket) => destroyed || readyState !== 'open';
-    for (const socket of again) socket.resume();
-    await until(() => again.every(isOver), { describe: 'heads to be waited for no longer' });
-  });
+test("a reused client port doesn't hide a connection from the limit", slow, async (t) => {
+  const app = await startApp(t, { maxConnections: 5, headTimeoutMs: 1000 });
+  const open = (localPort?: number) =>
+    new Promise<Socket | undefined>((resolve) => {
+      const socket = connect({ port: app.port, host: '127.0.0.1', ...(localPort && { localPort }) });
+      socket.once('connect', () => resolve(socket)).on('error', () => resolve(undefined));
+      t.after(() => socket.destroy());
+    });
+  const again: Socket[] = [];
+  for (let tries = 0; tries < 200 && again.length < 10; tries++) {
+    const first = await open();
+    const localPort = first?.localPort;
+    first?.resetAndDestroy();
+    await new Promise((resolve) => setImmediate(resolve));
+    // The port may be taken: by the end of the first connection, or by another program.
+    const second = await open(localPort);
+    if (second) again.push(second);
+  }
+  assert.ok(again.length > 0, 'no port could be used again');
+  const isOver = ({ destroyed, readyState }: Socket) => destroyed || readyState !== 'open';
+  for (const socket of again) socket.resume();
+  await until(() => again.every(isOver), { describe: 'heads to be waited for no longer' });
 });
 
-suite("requests whose responses aren't read", () => {
-  test('end their connection, and a limited number of them reaches the program', slow, async (t) => {
+test(
+  "requests whose responses aren't read end their connection, and a limited number of them reaches the program",
+  slow,
+  async (t) => {
     let reached = 0;
     const app = await startApp(t, {
       enqueue: async () => {
@@ -224,8 +224,8 @@ suite("requests whose responses aren't read", () => {
     await new Promise((resolve) => socket.once('close', resolve));
     assert.ok(reached <= 16, `${reached} reached it`);
     await works(app);
-  });
-});
+  },
+);
 
 suite('a request', () => {
   for (const [what, hosts, expected] of [

@@ -17,22 +17,14 @@ import { queryClient, queryTools, sshAuth, sshTools } from '../controller/pollin
 const main = { prefixes: ['refs/heads/main'] };
 const git = new Git({ PATH: process.env.PATH });
 
-/** A server of one kind on 127.0.0.1, as the host `git.test`. */
-interface Host {
-  url: string;
-  port: number;
-  commit: string;
-  key?: string;
-  keyFile?: string;
-}
-
 interface Server {
   createRepository(name: string): Promise<GitRepository>;
   stop(): Promise<void>;
   keyFile?: string;
 }
 
-async function startHost(t: TestContext, start: () => Promise<Server>): Promise<Host> {
+/** A server of one kind on 127.0.0.1, as the host `git.test`. */
+async function startHost(t: TestContext, start: () => Promise<Server>) {
   const server = await start();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
@@ -40,8 +32,10 @@ async function startHost(t: TestContext, start: () => Promise<Server>): Promise<
   const { keyFile } = server;
   const key = keyFile && (await readFile(keyFile, 'utf8'));
   const url = repository.url.replace('127.0.0.1', 'git.test');
-  return { url, port: Number(new URL(url).port), commit, ...(keyFile && key && { keyFile, key }) };
+  return { url, port: Number(new URL(url).port), commit, keyFile, key };
 }
+
+type Host = Awaited<ReturnType<typeof startHost>>;
 
 function guardOf(addresses: string[], isDenied: (address: string) => boolean = () => false): AddressGuard {
   const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));

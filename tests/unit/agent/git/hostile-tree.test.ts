@@ -103,8 +103,10 @@ suite('an old but honest history', () => {
   });
 });
 
-suite("a name that isn't UTF-8", () => {
-  test('is allowed in an excluded file, and an error that shows it elsewhere', slow, async (t) => {
+test(
+  "a name that isn't UTF-8 is allowed in an excluded file, and an error that shows it elsewhere",
+  slow,
+  async (t) => {
     const { repo, sandbox, blobOf, commitEntries } = await arrange(t);
     const names = [Buffer.from('Stra\xdfe.txt', 'latin1'), 'a'];
     const targetOf = async (content: string) => {
@@ -118,5 +120,5 @@ suite("a name that isn't UTF-8", () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
     await sandbox.sync({ ...(await targetOf('2')), profile });
     assert.deepEqual(await sandbox.files(), { a: '2' });
-  });
-});
+  },
+);

@@ -233,7 +233,6 @@ suite('hostile input to the webhook', () => {
   const inPod = (fields: object) => review({ ...pod, spec: { ...pod.spec, ...fields } });
   const cases: [what: string, body: unknown, status: number][] = [
     ['nothing', '', 400],
-    ['null', 'null', 400],
     ['another version', { ...review(pod), apiVersion: 'admission.k8s.io/v1beta1' }, 400],
     ['no UID', review(pod, { uid: '' }), 400],
     ['the longest UID', review(pod, { uid: 'x'.repeat(128) }), 200],
@@ -247,9 +246,7 @@ suite('hostile input to the webhook', () => {
     ['a user of another kind', inPod({ securityContext: { runAsUser: '0' } }), 400],
     ['a prototype', JSON.stringify(review(pod)).replace('"spec"', '"__proto__":{"x":1},"spec"'), 200],
     ['a thousand levels', deep(1_000), 400],
-    ['a million objects', `[${'{},'.repeat(1_000_000)}{}]`, 400],
     ['two hundred thousand keys', `{${Array.from({ length: 200_000 }, (_, n) => `"${n}":0`).join()}}`, 400],
-    ['a string without end', `"${'\\'.repeat(1_000_001)}`, 400],
     ['more than three megabytes', ' '.repeat((3 << 20) + 1), 413],
   ];
   test('is answered, and so is the next review', async (t) => {

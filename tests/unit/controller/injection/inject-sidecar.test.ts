@@ -239,10 +239,8 @@ suite('an injected pod', () => {
 
   for (const [value, message] of [
     ['', /is empty/],
-    ['/state', /must be a relative path/],
     ['a/../../b', /must not leave its root/],
     ['.', /the root of the volume is too general/],
-    ['a\\b', /must not contain control characters or backslashes/],
     ['a/.git/b', /is too long, or in \.git/],
     [`${'x'.repeat(300)}/y`, /is too long, or in \.git/],
     ['sites', /contains the gateway's data/],
