@@ -412,10 +412,8 @@ suite('a delivery for another repository', () => {
     const commits = ['a', 'b', 'c'].map((name) => ({ repoURL: `https://git.test/org/${name}.git`, tag: `v-${name}` }));
     const { status, body } = await app.post(path, JSON.stringify({ freight: { commits } }));
     assert.deepEqual([status, body.ref], [202, 'v-b']);
-    assert.deepEqual(
-      tried.map((each) => each['sync.io/requested-ref']),
-      ['v-a', 'v-b'],
-    );
+    const refs = tried.map((each) => each['sync.io/requested-ref']);
+    assert.deepEqual(refs, ['v-a', 'v-b']);
     const foreign = await app.post(path, JSON.stringify({ commits: [commits[0], commits[2]] }));
     assert.deepEqual([foreign.status, foreign.body.accepted, foreign.body.reason], [200, false, 'OtherRepository']);
   });

@@ -84,10 +84,8 @@ suite('a normalized path', () => {
   });
 
   test('can have 128 nested directories', () => {
-    assert.deepEqual(
-      [128, 129].map((depth) => isTooLong(`${'a/'.repeat(depth)}b`)),
-      [false, true],
-    );
+    const tooLong = [128, 129].map((depth) => isTooLong(`${'a/'.repeat(depth)}b`));
+    assert.deepEqual(tooLong, [false, true]);
   });
 
   test('is recognized inside a directory', () => {
@@ -130,9 +128,7 @@ suite('a normalized path', () => {
   });
 
   test('is appended to another', () => {
-    assert.deepEqual(
-      [joinPath('', 'b'), joinPath('a', ''), joinPath('a', 'b'), joinPath('', '')],
-      ['b', 'a', 'a/b', ''],
-    );
+    const joined = [joinPath('', 'b'), joinPath('a', ''), joinPath('a', 'b'), joinPath('', '')];
+    assert.deepEqual(joined, ['b', 'a', 'a/b', '']);
   });
 });

@@ -109,10 +109,8 @@ suite('renderMappings', () => {
     const mapping = { source: 'a', destination: 'b', required: true, template: false };
     const result = renderMappings([mapping, mapping, mapping], values, budget);
     assert.ok(result.kind === 'problems');
-    assert.deepEqual(
-      result.problems.map((problem) => problem.replace(/: .*/, '')),
-      ['mappings[1].destination'],
-    );
+    const places = result.problems.map((problem) => problem.replace(/: .*/, ''));
+    assert.deepEqual(places, ['mappings[1].destination']);
     assert.match(result.problems[0] ?? '', new RegExp(`longer than ${BOUNDS.rendered} characters in total`));
   });
 });

@@ -36,10 +36,8 @@ suite('the profiles of a spec', () => {
     for (const folder of ['../etc', '.sync-agent', '.git']) {
       const mappings = [{ source: 'a', destination: './{{ .Vars.folder }}', required: true, template: false }];
       const problems = validateProfiles({ profiles: { p: { mappings, vars: { folder } } } });
-      assert.deepEqual(
-        problems.map((problem) => problem.replace(/: .*/, '')),
-        ['profiles.p.mappings[0].destination'],
-      );
+      const places = problems.map((problem) => problem.replace(/: .*/, ''));
+      assert.deepEqual(places, ['profiles.p.mappings[0].destination']);
     }
   });
 

@@ -27,10 +27,8 @@ suite('the thread for checks', () => {
       [request(3, 'json', '{'), request(4, 'yaml', 'a: 1'), request(5, 'toml', 'a')],
       never,
     );
-    assert.deepEqual(
-      first.problems.map(({ number }) => number),
-      [3, 5],
-    );
+    const numbers = first.problems.map(({ number }) => number);
+    assert.deepEqual(numbers, [3, 5]);
     assert.deepEqual(await thread.check([request(0, 'yaml', 'a: 1')], never), { problems: [], isEnded: false });
   });
 

@@ -58,10 +58,8 @@ suite('the signal of a reload', () => {
     fake.calls.length = 0;
     assert.equal(await gateway.catchUp(ready), true);
     assert.deepEqual(atSignal, [['synced', 'synced', 'GET /ready']]);
-    assert.deepEqual(
-      fake.calls.map(({ line }) => line),
-      ['GET /ready', 'POST /reload'],
-    );
+    const lines = fake.calls.map(({ line }) => line);
+    assert.deepEqual(lines, ['GET /ready', 'POST /reload']);
     assert.equal(await gateway.catchUp(ready), false);
     assert.deepEqual(processes.signals, ['7 SIGHUP']);
   });

@@ -75,10 +75,8 @@ suite('the reload preset for Ignition', () => {
     await assert.rejects(syncAndReload(sandbox, target), { name: 'TransientError', message: /401 .*spec\.gateway/ });
     await writeFile(path.join(sandbox.directory, 'api-key'), 'name:other');
     assert.equal(await sandbox.reload(target), true);
-    assert.deepEqual(
-      gateway.calls.map(({ key }) => key),
-      ['name:secret', 'name:other', 'name:other'],
-    );
+    const keys = gateway.calls.map(({ key }) => key);
+    assert.deepEqual(keys, ['name:secret', 'name:other', 'name:other']);
   });
 
   test('starts over until every request succeeds, even after a restart of the agent', async (t) => {
@@ -184,10 +182,8 @@ suite('reload requests', () => {
     gateway.calls.length = 0;
     assert.equal(await sandbox.reload(target), true);
     assert.deepEqual(lines(gateway), ['GET /ready', 'POST /reload', 'GET /done?x=1']);
-    assert.deepEqual(
-      gateway.calls.map(({ header }) => header),
-      [undefined, 'abc', undefined],
-    );
+    const headers = gateway.calls.map(({ header }) => header);
+    assert.deepEqual(headers, [undefined, 'abc', undefined]);
   });
 
   test('carry a rendered body, plain headers, and the commit and the ref of the files', async (t) => {

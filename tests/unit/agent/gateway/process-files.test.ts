@@ -40,10 +40,8 @@ suite('the state of a process', () => {
     process.off('SIGUSR2', onHangUp);
     assert.ok(before && status);
     assert.equal(status.uid, process.getuid?.());
-    assert.deepEqual(
-      [before, status].map((each) => handles(each, constants.signals.SIGUSR2)),
-      [false, true],
-    );
+    const handled = [before, status].map((each) => handles(each, constants.signals.SIGUSR2));
+    assert.deepEqual(handled, [false, true]);
   });
 });
 

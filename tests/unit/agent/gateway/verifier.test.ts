@@ -105,10 +105,8 @@ suite('one check of a gateway', () => {
       response.writeHead(isCurrent ? 200 : 409).end();
     });
     const states = await verify(await verifierOf(t, port), intent);
-    assert.deepEqual(
-      states.map((state) => state?.state),
-      ['Passed'],
-    );
+    const names = states.map((state) => state?.state);
+    assert.deepEqual(names, ['Passed']);
   });
 
   /** Lines with the requests to the gateway, the key, and the result. */

@@ -74,10 +74,8 @@ suite('the volume of the clone', () => {
         if (error) codes.push(error.code);
       });
     }
-    assert.deepEqual(
-      codes.filter((code) => code !== 'git.noSpace'),
-      [],
-    );
+    const others = codes.filter((code) => code !== 'git.noSpace');
+    assert.deepEqual(others, []);
   });
 
   test('is named in the error, not the data volume, if it is read-only', slow, async (t) => {

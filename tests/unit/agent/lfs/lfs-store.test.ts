@@ -156,10 +156,8 @@ suite('files in Git LFS', () => {
     lfs.redirectUrl = elsewhere.objectsUrl;
     await deliver({ a: lfs.add('third') });
     assert.equal((await sandbox.files()).a, 'third');
-    assert.deepEqual(
-      elsewhere.lfs.requests.map(({ headers }) => headers.authorization),
-      [undefined, undefined],
-    );
+    const sent = elsewhere.lfs.requests.map(({ headers }) => headers.authorization);
+    assert.deepEqual(sent, [undefined, undefined]);
     const entries = await readdir(sandbox.repo, { recursive: true, withFileTypes: true });
     for (const entry of entries.filter((candidate) => candidate.isFile())) {
       const content = await readFile(path.join(entry.parentPath, entry.name), 'latin1');

@@ -223,10 +223,8 @@ suite('the injected sidecar', () => {
       const { sidecar } = injected({ gateway: { port } }, { pod });
       const numberIn = (name: string) => Number(sidecar.env.find((each) => each.name === name)?.value);
       assert.deepEqual([numberIn('HEALTH_PORT'), numberIn('METRICS_PORT')], expected);
-      assert.deepEqual(
-        sidecar.ports.map(({ containerPort }) => containerPort),
-        expected,
-      );
+      const numbers = sidecar.ports.map(({ containerPort }) => containerPort);
+      assert.deepEqual(numbers, expected);
     });
 
   const identities: [what: string, container: object | undefined, pod: object | undefined, expected: object][] = [

@@ -272,10 +272,8 @@ suite('the request to GitHub for a token', () => {
     const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
     assert.equal(apps.known(request), undefined);
     const tokens = await Promise.all([apps.token(request), apps.token(request)]);
-    assert.deepEqual(
-      tokens.map(({ token }) => token),
-      ['t1', 't1'],
-    );
+    const texts = tokens.map(({ token }) => token);
+    assert.deepEqual(texts, ['t1', 't1']);
     assert.equal(apps.known(request), undefined, 'it ends too soon');
     assert.equal((await apps.token(request)).token, 't2');
     assert.equal((await apps.token(request)).token, 't2');

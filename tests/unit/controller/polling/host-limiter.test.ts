@@ -205,10 +205,8 @@ suite('across all git servers', () => {
     };
     limiter.add(running, true);
     limiter.remove(running);
-    assert.deepEqual(
-      signals.map(({ aborted }) => aborted),
-      [true],
-    );
+    const aborted = signals.map(({ aborted }) => aborted);
+    assert.deepEqual(aborted, [true]);
   });
 });
 

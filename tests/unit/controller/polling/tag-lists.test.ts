@@ -30,10 +30,8 @@ suite('lists of tags', () => {
 
   test('are repeated after a failure as often as the budget allows, even if requests name tags', () => {
     const lists = afterFailure(3);
-    assert.deepEqual(
-      [3, 4, 5].map((now) => lists.begin([named], now)),
-      ['all tags', 'named tags', 'named tags'],
-    );
+    const begun = [3, 4, 5].map((now) => lists.begin([named], now));
+    assert.deepEqual(begun, ['all tags', 'named tags', 'named tags']);
   });
 
   test('are repeated by polls whatever the budget', () => {

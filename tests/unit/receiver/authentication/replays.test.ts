@@ -31,10 +31,8 @@ test('a replayed delivery counts as new among those to remember', () => {
   replays.remember('team/demo', 'a');
   now = 600_000;
   replays.remember('team/demo', 'c');
-  assert.deepEqual(
-    ['a', 'b', 'c'].map((key) => replays.has('team/demo', key)),
-    [true, false, true],
-  );
+  const remembered = ['a', 'b', 'c'].map((key) => replays.has('team/demo', key));
+  assert.deepEqual(remembered, [true, false, true]);
 });
 
 test('with too many deliveries, the oldest of the same resource is forgotten', () => {
@@ -55,10 +53,8 @@ test("expired deliveries are forgotten with the next one, and younger ones aren'
   }
   replays.remember('team/demo', 'c');
   now = 300_000;
-  assert.deepEqual(
-    ['a', 'b', 'c'].map((key) => replays.has('team/demo', key)),
-    [false, true, true],
-  );
+  const remembered = ['a', 'b', 'c'].map((key) => replays.has('team/demo', key));
+  assert.deepEqual(remembered, [false, true, true]);
 });
 
 test('with too many resources, the least recently used one is forgotten', () => {

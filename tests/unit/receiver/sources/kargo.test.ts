@@ -35,10 +35,8 @@ suite('the time of a promotion', () => {
     const both = ['a', 'b'].map((name) => ({ tag: 'v1', repoURL: `https://git.test/org/${name}` }));
     const delivery = readKargo({}, { promotion, commits: both });
     const alternatives = delivery && 'alternatives' in delivery ? delivery.alternatives : undefined;
-    assert.deepEqual(
-      alternatives?.map((each) => each.madeAt),
-      [madeAt],
-    );
+    const times = alternatives?.map((each) => each.madeAt);
+    assert.deepEqual(times, [madeAt]);
   });
 
   test("is unknown if the name has none, and isn't the date of the freight or of a commit", () => {
