@@ -129,10 +129,10 @@ class Replica {
       isReady: () => caches.hasSynced && this.#isAdmissionReady && !this.#stopping.signal.aborted,
     });
     const servers = await this.#startServers(host);
-    if (!servers) return 'failed';
-    log.info({ version }, 'controller started');
-    const ending = await this.#lead();
-    await Promise.all(servers.map((server) => server?.close(DRAIN_MS)));
+    if (servers) log.info({ version }, 'controller started');
+    else this.#stopping.abort();
+    const ending = servers ? await this.#lead() : 'failed';
+    await Promise.all((servers ?? []).map((server) => server?.close(DRAIN_MS)));
     operations.close();
     await watching;
     for (const client of [this.#client, this.#fencedClient, this.#http]) client.close();

@@ -67,7 +67,7 @@ export async function runReceiver(config: Config, receiverHost: ReceiverHost): P
   log.info({ version, port, tls: tls !== undefined }, 'listening');
 
   // Only at startup: later, the last valid secrets are kept, so a broken Secret doesn't make replicas unready.
-  void untilSecretsAreThere(config.secrets, log).then(() => {
+  void untilSecretsAreThere(config.secrets, { log, signal }).then(() => {
     state.hasSecrets = true;
   });
 
@@ -93,8 +93,8 @@ function reportOpen({ hmac, bearer }: SecretSources, log: Logger): boolean {
   return true;
 }
 
-async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promise<void> {
-  for (let logged = ''; ; ) {
+async function untilSecretsAreThere(secrets: SecretSources, { log, signal }: Pick<Host, 'log' | 'signal'>) {
+  for (let logged = ''; !signal.aborted; ) {
     const detail = (await missingSecrets(secrets)).join('; ');
     if (detail === '') return;
     if (detail !== logged) log.error({ detail }, 'not ready until the secrets can be read');

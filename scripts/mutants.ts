@@ -6,9 +6,10 @@ import { Instrumenter } from '@stryker-mutator/instrumenter';
 import { Slots } from '../shared/domain/slots.ts';
 import { copyCheckout } from './test/copy-checkout.ts';
 import type { Tally } from './test/tally.ts';
+import { startGuarded } from './testbed/guarded-process.ts';
 import { runCommand } from './testbed/run-command.ts';
 
-// Changes programs in small ways, one at a time, and tells which changes no test notices. `npm run mutation` does the same
+// Changes the programs of the last commit in small ways, one at a time, and tells which changes no test notices. `npm run mutation` does the same
 // with more of Stryker, but knows only files, not tests, and can't compare with the tests of another commit.
 //   npm run mutants -- --mutate 'controller/intent/*.ts' --tests 'tests/unit/controller/intent/*.test.ts'
 //   npm run mutants -- … --before main~3       what did the tests of this commit notice that those of HEAD don't?
@@ -120,25 +121,30 @@ class Sandbox {
   async #runReaching(id: string, options: string[]): Promise<number> {
     const reaching = this.#files.filter(({ reached }) => reached.has(id));
     if (reaching.length === 0) return 0;
-    const usualMs = reaching.reduce((sum, { ms }) => sum + ms, 0);
-    const limit = ['--kill-after=5', `${Math.ceil(10 + (3 * usualMs) / 1_000)}`];
+    const limitMs = reaching.reduce((sum, { ms }) => sum + 3 * ms, 10_000);
     const files = reaching.map(({ file }) => file);
-    return await this.#run(files, { __STRYKER_ACTIVE_MUTANT__: id }, options, limit);
+    return await this.#run(files, { __STRYKER_ACTIVE_MUTANT__: id }, options, limitMs);
   }
 
-  async #run(files: string[], env: NodeJS.ProcessEnv, options: string[], limit = ['600']): Promise<number> {
-    const command = [...limit, process.execPath, ...runOptions, ...options, ...files];
-    const environment = { ...process.env, TEST_DEPTH: values.depth, TEST_SEED: '1', ...env };
-    return await runCommand('timeout', command, { cwd: this.#directory, env: environment }).then(
-      () => 0,
-      () => 1,
-    );
+  /** Returns the exit status, or 1 if the tests didn't end in time. */
+  async #run(files: string[], env: NodeJS.ProcessEnv, options: string[], limitMs = 600_000): Promise<number> {
+    const { exited, killAll } = startGuarded(process.execPath, [...runOptions, ...options, ...files], {
+      cwd: this.#directory,
+      env: { ...process.env, TEST_DEPTH: values.depth, TEST_SEED: '1', ...env },
+      output: { log: '/dev/null' },
+    });
+    const timer = setTimeout(killAll, limitMs);
+    const { code } = await exited;
+    clearTimeout(timer);
+    return code ?? 1;
   }
 
   async #filesOf(glob: string): Promise<string[]> {
     const globs = glob.match(/\S+/g) ?? [];
     const args = ['ls-files', ...globs.map((part) => `:(glob)${part}`)];
-    return (await runCommand('git', args, { cwd: this.#directory })).trim().split('\n');
+    const files = (await runCommand('git', args, { cwd: this.#directory })).split('\n').filter(Boolean);
+    if (files.length === 0) throw new Error(`no file of the last commit matches ${glob}`);
+    return files;
   }
 
   #at(name: string): string {

@@ -38,6 +38,7 @@ const FULL = /\.full\.test\.ts$/;
 
 /** Returns the test files for the arguments, by group; without arguments, the usual groups. */
 async function selectFiles(names: string[], isFull: boolean): Promise<Map<string, string[]>> {
+  if (names.length > 1 && names.includes('all')) throw new Error(`all is everything, without other names; ${usage}`);
   const chosen = names.length === 0 ? usual : names.flatMap((name) => (name === 'all' ? [...groups.keys()] : name));
   const selected = new Map([...groups.keys()].map((group) => [group, new Set<string>()]));
   for (const name of chosen) {
@@ -58,7 +59,7 @@ const isFile = (name: string) => name.endsWith('.ts');
 
 /** A file that is named runs at full depth, and so does everything with `all`. */
 function depthFor(names: string[]): string {
-  return process.env.TEST_DEPTH ?? (names.some((name) => name === 'all' || isFile(name)) ? 'full' : 'quick');
+  return process.env.TEST_DEPTH || (names.some((name) => name === 'all' || isFile(name)) ? 'full' : 'quick');
 }
 
 /** Returns a number that changes with each commit. */
@@ -184,7 +185,9 @@ try {
   const tallies = await runGroups(selected, flags);
   const over = depth === 'quick' ? overBudget(sumOfTallies(tallies).uses) : [];
   console.log(['', ...over, describeTallies(tallies)].join('\n'));
-  process.exitCode = over.length > 0 || tallies.some(({ failed }) => failed.length > 0) ? 1 : 0;
+  const { passed, failed } = sumOfTallies(tallies);
+  if (passed + failed.length === 0) throw new Error('no test ran');
+  process.exitCode = over.length > 0 || failed.length > 0 ? 1 : 0;
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

@@ -7,4 +7,4 @@ cd "$(dirname "$0")/../.."
 docker run --rm --user 0 --cap-add SYS_ADMIN --security-opt apparmor=unconfined \
   --volume "$PWD:/src:ro" --workdir /src --entrypoint sh "$1" -c '
     apt-get update -qq && apt-get install -y -qq --no-install-recommends openssh-server openssl >/dev/null
-    git version && exec node --test tests/unit/agent/git/git-contract.test.ts'
+    git version && exec env TEST_DEPTH=full node --test tests/unit/agent/git/git-contract.test.ts'

@@ -16,7 +16,9 @@ export async function copyCheckout(): Promise<Checkout> {
   const temporary = await makeTemporaryDirectory('checkout-');
   const directory = path.join(temporary.path, 'project');
   await runCommand('git', ['clone', '--quiet', '--shared', root, directory]);
-  await runCommand('cp', ['-al', path.join(root, 'node_modules'), directory]);
+  const packages = path.join(root, 'node_modules');
+  // Links don't reach another file system.
+  await runCommand('cp', ['-al', packages, directory]).catch(() => runCommand('cp', ['-a', packages, directory]));
   // Links to the files of this checkout, which the copy would overwrite.
   await rm(path.join(directory, 'node_modules/.cache'), { recursive: true, force: true });
   return { directory, remove: () => temporary.remove() };

@@ -7,7 +7,7 @@ interface Entry {
 }
 
 /** Why a slow test is skipped. */
-export const SLOW = 'only with npm run test:all';
+export const SLOW = 'only at full depth';
 
 /** Results of tests. */
 export interface Tally {

@@ -1,10 +1,12 @@
 import type { TestOptions } from 'node:test';
 import { SLOW } from '../../scripts/test/tally.ts';
 
-const depth = process.env.TEST_DEPTH ?? 'quick';
+const { TEST_DEPTH: depth = 'quick', TEST_SEED = '1' } = process.env;
+if (!/^(quick|full|long)$/.test(depth)) throw new Error('TEST_DEPTH is not quick, full, or long');
+if (!/^\d{1,15}$/.test(TEST_SEED)) throw new Error('TEST_SEED is not a number of at most 15 digits');
 
 /** Number with which random choices begin; the runner takes it from the commit, and prints it. */
-export const SEED = Number(process.env.TEST_SEED ?? 1);
+export const SEED = Number(TEST_SEED);
 
 /** Chooses the size of an exploration: for `npm test`, for `npm run test:all`, and for the night. */
 export function byDepth<T>(quick: T, full: T, long = full): T {

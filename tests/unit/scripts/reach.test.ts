@@ -15,12 +15,18 @@ suite('the tests that a change can reach', () => {
     ],
     ['are all if programs share what changed', ['cli/main.ts', 'shared/domain/glob.ts'], ['all']],
     ['are all if packages changed', ['package-lock.json'], ['all']],
-    ['are none if only texts or end-to-end tests changed', ['docs/index.md', 'README.md', 'tests/e2e/a.test.ts'], []],
+    [
+      'are those that use a changed helper',
+      ['tests/chart/support/render.ts', 'tests/unit/agent/support/sandbox.ts'],
+      ['tests/chart', 'tests/unit/agent'],
+    ],
+    ['are those that read the docs', ['docs/how-to/x.md', 'examples/y.yaml'], ['tests/chart', 'tests/servers']],
+    ['are none if only other texts or end-to-end tests changed', ['README.md', 'tests/e2e/a.test.ts'], []],
   ] as const) {
     test(title, () => assert.deepEqual(reachOf([...changed]), expected));
   }
 
-  for (const program of ['agent', 'controller', 'receiver', 'cli', 'chart']) {
+  for (const program of ['agent', 'controller', 'receiver', 'cli', 'chart', 'docs', 'install', 'examples']) {
     test(`exist for ${program}`, () => {
       const reached = reachOf([`${program}/file.ts`]);
       assert.ok(reached.length > 0);
