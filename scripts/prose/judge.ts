@@ -1,7 +1,7 @@
 import type { Ceilings } from './ceilings.ts';
 import type { Hit } from './find-hits.ts';
-import { KINDS, type Kind, type Passage, wordsIn } from './passage.ts';
-import type { Rule } from './rules.ts';
+import { type Kind, type Passage, wordsIn } from './passage.ts';
+import { RULES, type Rule } from './rules.ts';
 
 /** Text of one kind: a page, or all comments. */
 export interface Density {
@@ -39,16 +39,16 @@ export function measure(passages: Passage[], hits: Hit[]): Density[] {
 const allowed = ({ budget }: Rule, words: number): number =>
   budget === undefined ? 0 : Math.max(1, (budget * words) / 1000);
 
-export function medianOf(values: number[]): number {
+function medianOf(values: number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 /** Returns the hits that a rule doesn't allow: all hits, or the hits of a text in which its budget is exceeded. */
-export const forbiddenHits = (densities: Density[], pending: Partial<Record<Kind, string[]>>): Hit[] =>
+export const forbiddenHits = (densities: Density[], { withPending }: { withPending: boolean }): Hit[] =>
   densities.flatMap(({ kind, words, hits }) =>
     [...Map.groupBy(hits, ({ rule }) => rule)]
-      .filter(([rule, same]) => !pending[kind]?.includes(rule.name) && same.length > allowed(rule, words))
+      .filter(([rule, same]) => (withPending || !rule.pending.includes(kind)) && same.length > allowed(rule, words))
       .flatMap(([, same]) => same),
   );
 
@@ -68,10 +68,23 @@ export function aboveCeiling(densities: Density[], ceilings: Ceilings): string[]
     .map(({ name, density, ceiling }) => `${name}: ${density.toFixed(1)} per 1,000 words, at most ${ceiling}`);
 }
 
-/** Returns the pending rules without a hit, which can be enforced. */
-export const doneRules = (hits: Hit[], pending: Record<Kind, string[]>): string[] =>
-  KINDS.flatMap((kind) =>
-    pending[kind]
-      .filter((name) => !hits.some((hit) => hit.kind === kind && hit.rule.name === name))
-      .map((name) => `${kind}: ${name}`),
+/** Returns the rules that are pending for a kind of text without a hit. */
+export const doneRules = (hits: Hit[]): string[] =>
+  RULES.flatMap((rule) =>
+    rule.pending
+      .filter((kind) => !hits.some((hit) => hit.kind === kind && hit.rule === rule))
+      .map((kind) => `${kind}: ${rule.name}`),
   );
+
+/** Draws the density of each kind of text and of each page, the worst first. */
+export function tableOf(densities: Density[]): string {
+  const sorted = densities.toSorted((one, other) => other.density - one.density);
+  const pages = sorted.filter(({ kind }) => kind === 'page');
+  const row = (density: number, hits: number | string, words: number | string, name: string) =>
+    `${density.toFixed(1).padStart(7)} ${String(hits).padStart(6)} ${String(words).padStart(7)}  ${name}`;
+  const lines = [...sorted.filter(({ kind }) => kind !== 'page'), ...pages].map(({ name, words, hits, density }) =>
+    row(density, hits.length, words, name),
+  );
+  if (pages.length > 1) lines.push(row(medianOf(pages.map(({ density }) => density)), '', '', 'the median page'));
+  return ['per 1,000  hits   words', ...lines].join('\n');
+}

@@ -12,13 +12,10 @@ export interface DashboardParts {
   rows: Record<string, Row>;
 }
 
-/** Returns a dashboard without references to an installation. */
+/** Returns a dashboard without references to an installation, and without fields that have Grafana's defaults. */
 export function dashboard({ uid, title, description, variables, rows }: DashboardParts): object {
   return {
-    annotations: { list: [] },
     description,
-    editable: true,
-    fiscalYearStartMonth: 0,
     graphTooltip: 1,
     id: null,
     links: [linkToOthers],
@@ -28,26 +25,20 @@ export function dashboard({ uid, title, description, variables, rows }: Dashboar
     tags: [TAG],
     templating: { list: [datasourceVariable, ...variables] },
     time: { from: 'now-6h', to: 'now' },
-    timepicker: {},
     timezone: 'browser',
     title,
     uid,
     version: 1,
-    weekStart: '',
   };
 }
 
 const linkToOthers = {
-  asDropdown: false,
   icon: 'external link',
   includeVars: true,
   keepTime: true,
   tags: [TAG],
-  targetBlank: false,
   title: 'Operator dashboards',
-  tooltip: '',
   type: 'dashboards',
-  url: '',
 };
 
 const datasourceVariable = {

@@ -37,12 +37,7 @@ interface LinesOptions {
 export function lines(description: string, queries: Query[], options: LinesOptions = {}): Panel {
   const { unit = queries[0]?.unit ?? 'short', isStacked = false, width = 8 } = options;
   const custom = {
-    drawStyle: 'line',
     fillOpacity: isStacked ? 40 : 10,
-    lineInterpolation: 'linear',
-    lineWidth: 1,
-    showPoints: 'auto',
-    spanNulls: false,
     stacking: { group: 'A', mode: isStacked ? 'normal' : 'none' },
   };
   return {
@@ -97,11 +92,7 @@ export function stat(description: string, { expr, legend, unit = 'short' }: Quer
     options: {
       colorMode: 'value',
       graphMode: 'none',
-      justifyMode: 'auto',
-      orientation: 'auto',
-      reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
       textMode: legend === undefined ? 'auto' : 'name',
-      wideLayout: true,
     },
   };
 }
@@ -124,11 +115,8 @@ export function readyTimeline(description: string, query: Query, { width = 24, h
       overrides: [],
     },
     options: {
-      alignValue: 'left',
       legend: { calcs: [], displayMode: 'list', placement: 'bottom', showLegend: false },
-      mergeValues: true,
       rowHeight: 0.8,
-      showValue: 'auto',
       tooltip: { mode: 'single', sort: 'none' },
     },
   };
@@ -156,7 +144,7 @@ export function table(description: string, expr: string, options: TableOptions):
       defaults: { custom: { align: 'auto', filterable: true }, thresholds: thresholds('text'), unit: 'short' },
       overrides,
     },
-    options: { cellHeight: 'sm', showHeader: true, sortBy },
+    options: { sortBy },
     transformations: [
       { id: 'filterFieldsByName', options: { include: { names: Object.keys(columns) } } },
       { id: 'organize', options: { indexByName, renameByName: columns } },
