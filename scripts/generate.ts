@@ -4,18 +4,21 @@ import { generateApiReference } from './generate/api-reference.ts';
 import { generateChartReadme } from './generate/chart-readme.ts';
 import { generateCliReference } from './generate/cli-reference.ts';
 import { generateCrds } from './generate/crds.ts';
-import { generateDashboards } from './generate/dashboards.ts';
+import { fleetOverview } from './generate/dashboards/fleet-overview.ts';
+import { gatewaySyncDetail } from './generate/dashboards/gateway-sync-detail.ts';
 
 const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');
 const stale: string[] = [];
+const textOf = (model: object) => `${JSON.stringify(model, null, 2)}\n`;
 
 for (const [path, content] of Object.entries({
   ...generateCrds(),
   ...generateApiReference(),
   ...generateCliReference(),
   ...(await generateChartReadme()),
-  ...generateDashboards(),
+  'chart/dashboards/fleet-overview.json': textOf(fleetOverview()),
+  'chart/dashboards/gatewaysync-detail.json': textOf(gatewaySyncDetail()),
 })) {
   const file = join(root, path);
   const current = await readFile(file, 'utf8').catch(() => undefined);

@@ -1,6 +1,5 @@
-import { dashboard, labelVariable } from './dashboard.ts';
+import { dashboard, labelVariable, type Row } from './dashboard.ts';
 import { mappings, override, thresholds, UIDS } from './grafana.ts';
-import type { Row } from './lay-out.ts';
 import { lines, READY, readyTimeline, stat, table } from './panels.ts';
 import { agentRow, controller, deliveries, git, processes } from './program-rows.ts';
 import { ofLeader, orZero, readiness } from './queries.ts';

@@ -1,6 +1,5 @@
-import { dashboard, labelVariable } from './dashboard.ts';
+import { dashboard, labelVariable, type Row } from './dashboard.ts';
 import { mappings, thresholds, UIDS } from './grafana.ts';
-import type { Row } from './lay-out.ts';
 import { lines, READY, readyTimeline, stat, table } from './panels.ts';
 import { agentRow } from './program-rows.ts';
 import { ofLeader, orZero, rateBy, readiness } from './queries.ts';

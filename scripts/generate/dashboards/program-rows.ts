@@ -1,4 +1,4 @@
-import type { Row } from './lay-out.ts';
+import type { Row } from './dashboard.ts';
 import { lines } from './panels.ts';
 import { type Matchers, quantiles, rate, rateBy } from './queries.ts';
 
