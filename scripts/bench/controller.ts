@@ -1,23 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
-import type { RunningProgram } from '../testbed/programs.ts';
+import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
-import { timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
-import { createPod } from './support/create-pod.ts';
-import { inParallel } from './support/in-parallel.ts';
-import { type Mirror, mirrorResources } from './support/mirror.ts';
-import { readCpuSeconds, readMemory } from './support/process-usage.ts';
-import { readMetric } from './support/read-metric.ts';
+import { populate, type Size } from './controller/populate.ts';
+import { type Mirror, mirrorResources, timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
+import { type Memory, readCpuSeconds, readMemory, readMetric } from './support/measure.ts';
 import { readOptions } from './support/read-options.ts';
-import { createRepositories } from './support/repositories.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
-import { createResource, inWorld, startController, type World } from './support/world.ts';
+import { inWorld, NAMESPACE, type World } from './support/world.ts';
 
-/** The defaults of the options; `interval` is the time between two polls in seconds. */
 const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 };
-
-type Size = typeof defaults;
 
 /**
  * Measures a controller's cold start, its memory, CPU time, and API calls, and the time from a request
@@ -27,21 +20,10 @@ type Size = typeof defaults;
 export async function run(args: string[]): Promise<void> {
   const size = readOptions(args, defaults);
   await buildBundles();
-  await inWorld(async (world) => {
-    const repositories = await step(`Creating ${size.repositories} repositories`, () =>
-      createRepositories(world.server, size),
-    );
-    await step(`Creating ${size.resources} resources and ${size.pods} pods`, async () => {
-      await createResources(world, repositories, size);
-      await inParallel(size.pods, 32, (index) =>
-        createPod(world, `pod-${index}`, `resource-${index % size.resources}`),
-      );
-    });
-    await measure(world, repositories, size);
-  });
+  await inWorld(async (world) => measure(world, await populate(world, size), size));
 }
 
-async function measure(world: World, repositories: GitRepository[], size: Size): Promise<void> {
+async function measure(world: World, repositories: GitRepository[], size: Size & { requests: number }): Promise<void> {
   const { resources, hosts, pods, requests, interval } = size;
   const mirror = await mirrorResources(world);
   const cold = await step('Starting from cold', () => startFromCold(world, mirror, interval));
@@ -83,7 +65,7 @@ interface ColdStart {
   /** Git queries before the first poll could be due. */
   queries: number;
   writes: number;
-  memory: { now: number; peak: number };
+  memory: Memory;
 }
 
 async function startFromCold(world: World, mirror: Mirror, interval: number): Promise<ColdStart> {
@@ -91,7 +73,7 @@ async function startFromCold(world: World, mirror: Mirror, interval: number): Pr
   requests.length = 0;
   const started = performance.now();
   const startedAt = Date.now();
-  const controller = await startController(world, { AUTO_BIND_AGENT: 'false' });
+  const controller = await startController(world);
   while (![...mirror.store.values()].every(({ status }) => status?.lastSyncCommit !== undefined)) await sleep(20);
   return {
     controller,
@@ -120,10 +102,17 @@ async function measureQuietCycle(pid: number, metricsPort: string, interval: num
 const readWrites = (port: string): Promise<number> =>
   readMetric(port, 'sync_controller_api_calls_total', /method="(POST|PUT|PATCH|DELETE)"/);
 
-async function createResources(world: World, repositories: GitRepository[], size: Size): Promise<void> {
-  const polling = { interval: `${size.interval}s` };
-  await inParallel(size.resources, 32, (index) => {
-    const repo = repositories[index % repositories.length]?.url ?? '';
-    return createResource(world, { name: `resource-${index}`, repo, spec: { polling } });
+/** Starts the controller as its image does, without admission, leader election, and bindings. */
+const startController = ({ cluster: { kubeconfig, dir } }: World): Promise<RunningProgram> =>
+  startProgram('controller', {
+    logs: dir,
+    environment: {
+      KUBECONFIG: kubeconfig,
+      POD_NAMESPACE: NAMESPACE,
+      LEADER_ELECTION: 'false',
+      WEBHOOK_PORT: '0',
+      METRICS_SECURE: 'false',
+      LOG_LEVEL: 'warn',
+      AUTO_BIND_AGENT: 'false',
+    },
   });
-}

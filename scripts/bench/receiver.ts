@@ -4,12 +4,10 @@ import { freePort } from '../testbed/free-port.ts';
 import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
 import { sendDeliveries } from './receiver/send-deliveries.ts';
-import { inParallel } from './support/in-parallel.ts';
-import { readCpuSeconds, readMemory } from './support/process-usage.ts';
-import { readMetric } from './support/read-metric.ts';
+import { readCpuSeconds, readMemory, readMetric } from './support/measure.ts';
 import { readOptions } from './support/read-options.ts';
 import { megabytes, printTable, type Row } from './support/table.ts';
-import { createResource, inWorld, SECRET, type World } from './support/world.ts';
+import { createResource, inParallel, inWorld, SECRET, type World } from './support/world.ts';
 
 const RESOURCES = 1_000;
 
@@ -32,9 +30,7 @@ export async function run(args: string[]): Promise<void> {
   await buildBundles();
   await inWorld(async (world) => {
     await step(`Creating ${RESOURCES} resources`, () =>
-      inParallel(RESOURCES, 32, (index) =>
-        createResource(world, { name: `r${index}`, repo: 'https://git.example.test/site.git' }),
-      ),
+      inParallel(RESOURCES, (index) => createResource(world, `r${index}`, 'https://git.example.test/site.git')),
     );
     const rows: Row[] = [['memory, idle', await measureIdle(world), '< 85 MB']];
     for (const name of names) rows.push(...(await measure(world, loads[name], seconds)));

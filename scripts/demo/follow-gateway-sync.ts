@@ -1,33 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { watch } from '../../shared/io/kubernetes/watch.ts';
-
-/** Delay before the next watch if a server ends or refuses watches at once (ms). */
-const PAUSE_MS = 250;
+import { createLogger } from '../../shared/log.ts';
 
 /** A GatewaySync as it changes, with the time at which each change was seen. */
 export class GatewaySyncFollower {
   #latest: GatewaySync | undefined;
   readonly #waiting = new Set<(gatewaySync: GatewaySync) => void>();
 
-  /** Follows until the signal aborts. */
-  async run(
-    client: KubernetesClient,
-    { namespace, name }: { namespace: string; name: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const options = { query: { fieldSelector: `metadata.name=${name}` }, signal, idleTimeoutMs: 600_000 };
-    while (!signal.aborted) {
-      try {
-        for await (const { type, object } of watch<GatewaySync>(client, gatewaySyncPath(namespace), options))
-          if (type === 'ADDED' || type === 'MODIFIED') this.#take(object);
-      } catch {
-        // the next iteration starts it again
-      }
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
-    }
+  /** Follows the only GatewaySync of a namespace until the signal aborts. */
+  async run(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<void> {
+    const reflector = new Reflector<GatewaySync, GatewaySync>({
+      client,
+      path: gatewaySyncPath(namespace),
+      project: (object) => object,
+      onChange: (change) => change.type === 'upserted' && this.#take(change.object),
+      log: createLogger('demo', { level: 'silent' }),
+    });
+    await reflector.run(signal);
   }
 
   #take(gatewaySync: GatewaySync): void {

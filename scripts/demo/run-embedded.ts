@@ -1,9 +1,7 @@
 import path from 'node:path';
 import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { dim, headline, say, show, timeline } from './console.ts';
+import { dim, headline, say, showPlugin, showTable, timeline } from './console.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, POD, RESOURCE, sampleFiles } from './objects.ts';
-import { readTable } from './read-table.ts';
-import { showPlugin } from './show-plugin.ts';
 import { type Stage, startStage, stayUp } from './start-stage.ts';
 import { type Gateway, startGateway } from './start-system.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
@@ -23,8 +21,10 @@ export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
   const gateway = await showGateway(stage);
   const running = { ...stage, gateway };
   try {
-    await showWebhook(running);
-    await showPolling(running);
+    headline('A push, and a signed webhook');
+    await showDelivery(running, 'webhook');
+    headline(`The same without a webhook: the repository is polled every ${POLL_SECONDS} s`);
+    await showDelivery(running, 'polling');
     await showState(running);
     if (once) return;
     const commands = [
@@ -55,44 +55,26 @@ async function showGateway({ cluster, follower }: Stage): Promise<Gateway> {
   return gateway;
 }
 
-async function showWebhook({ repository, follower, webhookUrl, secret, gateway }: Running): Promise<void> {
-  headline('A push, and a signed webhook');
-  const content = `hello by webhook at ${new Date().toISOString()}\n`;
+/** Changes a file, and follows it to the gateway. */
+async function showDelivery(running: Running, by: 'webhook' | 'polling'): Promise<void> {
+  const { repository, follower, webhookUrl, secret, gateway } = running;
+  const content = `hello by ${by} at ${new Date().toISOString()}\n`;
   const commit = await repository.commit({ files: { 'shared/greeting.txt': content }, message: 'Change the greeting' });
-  say(`pushed ${commit.slice(0, 8)} to ${BRANCH}, sending the webhook now`);
-  const startedAt = performance.now();
-  const delivery = watchDelivery(
-    follower,
-    { commit, file: { path: path.join(gateway.data, 'config/greeting.txt'), content } },
-    startedAt,
+  say(
+    `pushed ${commit.slice(0, 8)} to ${BRANCH}${by === 'webhook' ? ', sending the webhook now' : ', without a webhook'}`,
   );
-  const [answer, moments] = await Promise.all([postPush(webhookUrl, secret, BRANCH), delivery]);
-  if (answer.status !== 202) throw new Error(`the receiver responded ${answer.status}: ${answer.body}`);
-  timeline([{ what: 'the receiver responded 202: the request is stored', atMs: answer.at - startedAt }, ...moments]);
-}
-
-async function showPolling({ repository, follower, gateway }: Running): Promise<void> {
-  headline(`The same without a webhook: the repository is polled every ${POLL_SECONDS} s`);
-  const content = `hello by polling at ${new Date().toISOString()}\n`;
   const startedAt = performance.now();
-  const commit = await repository.commit({
-    files: { 'shared/greeting.txt': content },
-    message: 'Change the greeting again',
-  });
-  say(`pushed ${commit.slice(0, 8)} to ${BRANCH}, without a webhook`);
-  timeline(
-    await watchDelivery(
-      follower,
-      { commit, file: { path: path.join(gateway.data, 'config/greeting.txt'), content } },
-      startedAt,
-    ),
-  );
+  const file = { path: path.join(gateway.data, 'config/greeting.txt'), content };
+  const delivery = watchDelivery(follower, { commit, file }, startedAt);
+  const answers = by === 'webhook' ? [await postPush(webhookUrl, secret, BRANCH)] : [];
+  const what = 'the receiver responded 202: the request is stored';
+  timeline([...answers.map((at) => ({ what, atMs: at - startedAt })), ...(await delivery)]);
 }
 
 async function showState({ cluster }: Stage): Promise<void> {
   headline('The objects in the cluster, as kubectl prints them');
-  show('kubectl get gatewaysyncs', await readTable(cluster.client, gatewaySyncPath(NAMESPACE)));
-  show('kubectl get syncreports', await readTable(cluster.client, syncReportPath(NAMESPACE)));
+  await showTable(cluster.client, 'gatewaysyncs', gatewaySyncPath(NAMESPACE));
+  await showTable(cluster.client, 'syncreports', syncReportPath(NAMESPACE));
   headline('The same in kubectl stoker');
   await showPlugin(cluster.kubeconfig, 'status', RESOURCE);
   await showPlugin(cluster.kubeconfig, 'trace', RESOURCE, '--last');

@@ -11,7 +11,7 @@ import { step } from '../testbed/step.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';
-import { NAMESPACE, RESOURCE } from './objects.ts';
+import { NAMESPACE } from './objects.ts';
 import { type Cluster, startOperator } from './start-system.ts';
 
 /** The parts that run before the first gateway: a control plane, a repository, the operator, and the GatewaySync. */
@@ -43,8 +43,8 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   const gitServer = await startGitServer();
   const repository = await gitServer.createRepository('gateways');
   await repository.commit({ files, message: 'First configuration' });
-  await applyNamespace(cluster.client, NAMESPACE);
-  await applyObject(cluster.client, agentClusterRole);
+  await applyNamespace(cluster, NAMESPACE);
+  await applyObject(cluster, agentClusterRole);
 
   const secret = randomBytes(20).toString('hex');
   const { webhookUrl, stop } = await step('Starting the operator', () => startOperator(cluster, secret));
@@ -54,8 +54,8 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
 
   const follower = new GatewaySyncFollower();
   const following = new AbortController();
-  void follower.run(cluster.client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
-  await applyObject(cluster.client, gatewaySync(repository.url));
+  void follower.run(cluster.client, NAMESPACE, following.signal);
+  await applyObject(cluster, gatewaySync(repository.url));
   return {
     cluster,
     repository,

@@ -30,9 +30,10 @@ export interface Gateway {
 }
 
 /** Starts the receiver, which verifies deliveries with `secret`, and the controller with its admission webhook. */
-export async function startOperator({ client, kubeconfig, dir }: Cluster, secret: string): Promise<Operator> {
+export async function startOperator(cluster: ServerAccess, secret: string): Promise<Operator> {
   const [webhookPort, admissionPort] = await Promise.all([freePort(), freePort()]);
-  await applyObject(client, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
+  const { kubeconfig, dir } = cluster;
+  await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
   const receiver = { RECEIVER_PORT: String(webhookPort), WEBHOOK_HMAC_SECRET: secret };
   const controller = {
     POD_NAMESPACE: NAMESPACE,

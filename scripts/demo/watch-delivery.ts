@@ -28,18 +28,16 @@ export async function watchDelivery(
   ];
 }
 
-/** Sends a signed push event like GitHub; returns the status and the time of the response. */
-export async function postPush(
-  url: string,
-  secret: string,
-  branch: string,
-): Promise<{ status: number; body: string; at: number }> {
+/** Sends a signed push event like GitHub; returns the time of the response. Throws an error if the push isn't stored. */
+export async function postPush(url: string, secret: string, branch: string): Promise<number> {
   const body = JSON.stringify({ ref: `refs/heads/${branch}`, deleted: false });
   const signature = signDelivery(body, secret);
   const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': 'push', 'X-Hub-Signature-256': signature };
   const response = await fetch(url, { method: 'POST', headers, body });
   const at = performance.now();
-  return { status: response.status, body: await response.text(), at };
+  const text = await response.text();
+  if (response.status !== 202) throw new Error(`the receiver responded ${response.status}: ${text}`);
+  return at;
 }
 
 async function untilFile(path: string, content: string, timeoutMs = 30_000): Promise<number> {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from './run-command.ts';
-import { type BinaryName, kubernetesStagingVersion, kubernetesVersion, type Source, sources } from './versions.ts';
+import { type BinaryName, kubernetesStagingVersion, type Source, sources } from './versions.ts';
 
 /** Returns whether `go` is on the PATH. */
 export async function hasGo(): Promise<boolean> {
@@ -46,28 +46,24 @@ async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] 
 
 /** Creates a Go module that requires the tool: `go install` refuses modules with `replace` lines, as Kubernetes has. */
 async function prepareModule(directory: string, source: Source): Promise<void> {
-  const { module, replaces } = source;
   await mkdir(directory, { recursive: true });
-  let replacements: string[] = [];
-  if (module === 'kubernetes') replacements = await stagingReplacements(directory);
-  else if (replaces) replacements = await ownReplacements(directory, source);
-  const lines = [`module testbed/${module}`, 'go 1.24', ...replacements, ''];
+  const replacements = source.replaces ? await replacementsOf(directory, source, source.replaces) : [];
+  const lines = [`module testbed/${source.module}`, 'go 1.24', ...replacements, ''];
   await writeFile(path.join(directory, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
 }
 
-/** Kubernetes requires its staging modules as v0.0.0 from its own tree; they are published with real versions. */
-async function stagingReplacements(directory: string): Promise<string[]> {
-  const download = await goIn(directory)('mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`);
-  const { GoMod } = JSON.parse(download) as { GoMod: string };
-  const staged = (await readFile(GoMod, 'utf8')).matchAll(/(k8s\.io\/[a-z-]+) => \.\/staging/g);
-  return [...staged].map(([, module]) => `replace ${module} => ${module} v${kubernetesStagingVersion}`);
-}
-
-/** Returns the modules that a module replaces. */
-async function ownReplacements(directory: string, source: Source): Promise<string[]> {
-  const download = await goIn(directory)('mod', 'download', '-json', `${source.package}@v${source.version}`);
-  const { GoMod } = JSON.parse(download) as { GoMod: string };
-  return [...(await readFile(GoMod, 'utf8')).matchAll(/^replace .* => \S+ v\S+/gm)].map(([line]) => line);
+/**
+ * Returns the modules that a module replaces. Kubernetes requires its staging modules as v0.0.0 from its own tree; they are
+ * published with real versions.
+ */
+async function replacementsOf(directory: string, { version }: Source, module: string): Promise<string[]> {
+  const download = await goIn(directory)('mod', 'download', '-json', `${module}@v${version}`);
+  const text = await readFile((JSON.parse(download) as { GoMod: string }).GoMod, 'utf8');
+  const staged = text.matchAll(/(k8s\.io\/[a-z-]+) => \.\/staging/g);
+  return [
+    ...[...staged].map(([, name]) => `replace ${name} => ${name} v${kubernetesStagingVersion}`),
+    ...[...text.matchAll(/^replace .* => \S+ v\S+/gm)].map(([line]) => line),
+  ];
 }
 
 const goIn =

@@ -1,7 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { ServerDetails } from './server-details.ts';
+
+/** Location of a running API server; plain data that can be passed to another process. */
+export interface ServerDetails {
+  /** Directory of the control plane: kubeconfigs, certificates, logs. */
+  dir: string;
+  url: string;
+  caFile: string;
+  /** Path of the administrator's kubeconfig. */
+  kubeconfig: string;
+}
 
 /** A call to an API server. */
 export interface ApiCall {

@@ -17,7 +17,7 @@ export async function createCertificates(directory: string, hosts = ['localhost'
   const serving = makeServingCertificate(authority, hosts, now);
   const write = async (name: string, pem: string) => {
     const file = path.join(directory, name);
-    await writeFile(file, pem, { mode: 0o600 });
+    await writeFile(file, pem, { mode: name.endsWith('.key') ? 0o600 : 0o644 });
     return file;
   };
   return {

@@ -2,9 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
-import { CallError, callApi } from './call-api.ts';
+import { CallError, callApi, type ServerDetails } from './call-api.ts';
 import { runCommand } from './run-command.ts';
-import type { ServerDetails } from './server-details.ts';
 
 /** The binaries of every control plane. */
 type ControlPlaneBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl';

@@ -6,8 +6,8 @@ export function controlPlaneFiles(dir: string) {
   return {
     certificates,
     ca: path.join(certificates, 'ca.crt'),
-    certificate: path.join(certificates, 'apiserver.crt'),
-    key: path.join(certificates, 'apiserver.key'),
+    certificate: path.join(certificates, 'server.crt'),
+    key: path.join(certificates, 'server.key'),
     tokens: path.join(dir, 'tokens.csv'),
     serviceAccountKey: path.join(dir, 'service-account.key'),
     controllersKubeconfig: path.join(dir, 'controllers.kubeconfig'),

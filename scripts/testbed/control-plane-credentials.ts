@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { makeAuthority, makeServingCertificate } from '../../controller/certificates/make-certificate.ts';
+import { createCertificates } from './certificates.ts';
 import { writeKubeconfig } from './cluster-access.ts';
 import { controlPlaneFiles } from './control-plane-arguments.ts';
 
@@ -20,14 +20,9 @@ export async function createCredentials(dir: string, url: string): Promise<void>
     `${controllersToken},system:kube-controller-manager,system:kube-controller-manager`,
   ];
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const now = Date.now();
-  const authority = makeAuthority(now);
-  const serving = makeServingCertificate(authority, HOSTS, now);
   await mkdir(files.certificates);
   await Promise.all([
-    writeFile(files.ca, authority.certificate),
-    writeFile(files.certificate, serving.certificate),
-    writeFile(files.key, serving.privateKey, { mode: 0o600 }),
+    createCertificates(files.certificates, HOSTS),
     writeFile(files.tokens, tokens.join('\n'), { mode: 0o600 }),
     writeFile(files.serviceAccountKey, privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 }),
     writeKubeconfig(files.controllersKubeconfig, { url, caFile: files.ca, token: controllersToken }),

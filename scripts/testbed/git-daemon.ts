@@ -3,9 +3,8 @@ import path from 'node:path';
 import { freePort } from './free-port.ts';
 import { gitEnvironment } from './git-command.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
-import { startGuarded } from './guarded-process.ts';
+import { startDaemon } from './start-daemon.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
-import { untilListening } from './until-listening.ts';
 
 /** Real git over the git:// protocol. */
 export interface GitDaemon {
@@ -19,7 +18,6 @@ export interface GitDaemon {
 /** Starts `git daemon` on a free loopback port. */
 export async function startGitDaemon(): Promise<GitDaemon> {
   const directory = await makeTemporaryDirectory('git-daemon-');
-  const log = path.join(directory.path, 'daemon.log');
   const sent = path.join(directory.path, 'sent');
   const hook = path.join(directory.path, 'pack-objects.sh');
   const config = path.join(directory.path, 'daemon.config');
@@ -27,12 +25,11 @@ export async function startGitDaemon(): Promise<GitDaemon> {
   await writeFile(hook, `#!/bin/sh\ncat >/dev/null\ngit pack-objects --stdout -q <'${sent}'\n`, { mode: 0o755 });
   await writeFile(config, '');
   const port = await freePort();
-  const daemon = startGuarded(
+  const stop = await startDaemon(
     'git',
     ['daemon', '--export-all', '--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${directory.path}`],
-    { env: { ...gitEnvironment(), GIT_CONFIG_GLOBAL: config }, output: { log } },
+    { port, directory, env: { ...gitEnvironment(), GIT_CONFIG_GLOBAL: config } },
   );
-  await untilListening(daemon, { name: 'git daemon', port, log });
   const url = `git://127.0.0.1:${port}`;
   return {
     url,
@@ -42,9 +39,6 @@ export async function startGitDaemon(): Promise<GitDaemon> {
       // Git doesn't read the hook from a repository, and reads this file for each request. A shell for each costs more.
       await writeFile(config, ids ? `[uploadpack]\n\tpackObjectsHook = ${hook}\n` : '');
     },
-    stop: async () => {
-      await daemon.stop();
-      await directory.remove();
-    },
+    stop,
   };
 }

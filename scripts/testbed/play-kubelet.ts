@@ -1,17 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
-import { clientOf } from './client-of.ts';
+import { callApi } from './call-api.ts';
 import type { ServerAccess } from './cluster-access.ts';
 
 /** The parts of an injected pod that a kubelet would use. */
 export interface InjectedPod {
   metadata: { name: string; namespace: string; uid: string; labels?: Record<string, string> };
-  spec: {
-    serviceAccountName?: string;
-    initContainers?: Container[];
-    volumes?: Volume[];
-  };
+  spec: { serviceAccountName?: string; initContainers?: Container[]; volumes?: Volume[] };
 }
 
 interface Container {
@@ -80,23 +76,18 @@ async function fillVolume(
   for (const { secret } of volume?.projected?.sources ?? []) {
     if (!secret) continue;
     const values = await readSecret(cluster, pod.metadata.namespace, secret.name);
-    await writeFiles(
-      directory,
-      secret.items.map(({ key, path: file }) => [file, values[key] ?? '']),
-    );
+    const files = secret.items.map(({ key, path: file }): [string, string] => [file, values[key] ?? '']);
+    await writeFiles(directory, files);
   }
   if (volume?.secret) {
-    await writeFiles(
-      directory,
-      Object.entries(await readSecret(cluster, pod.metadata.namespace, volume.secret.secretName)),
-    );
+    const values = await readSecret(cluster, pod.metadata.namespace, volume.secret.secretName);
+    await writeFiles(directory, Object.entries(values));
   }
 }
 
 async function readSecret(cluster: ServerAccess, namespace: string, name: string): Promise<Record<string, string>> {
-  const client = clientOf(cluster.kubeconfig, { userAgent: 'testbed' });
-  const { data = {} } = await client.get<{ data?: Record<string, string> }>(corePath('secrets', namespace, name));
-  client.close();
+  const call = { path: corePath('secrets', namespace, name) };
+  const { data = {} } = await callApi<{ data?: Record<string, string> }>(cluster, call);
   return data;
 }
 

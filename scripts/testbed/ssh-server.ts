@@ -3,11 +3,10 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { freePort } from './free-port.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
-import { startGuarded } from './guarded-process.ts';
 import { isExecutable } from './is-executable.ts';
 import { runCommand } from './run-command.ts';
+import { startDaemon } from './start-daemon.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';
-import { untilListening } from './until-listening.ts';
 
 /** Path of the OpenSSH server in distributions. */
 const SSHD = '/usr/sbin/sshd';
@@ -53,18 +52,13 @@ export async function startSshServer(further: Record<string, string> = {}): Prom
   };
   const lines = Object.entries(settings).map(([key, value]) => `${key} ${value}`);
   await writeFile(file('sshd_config'), `${lines.join('\n')}\n`);
-  const log = file('sshd.log');
-  const daemon = startGuarded(SSHD, ['-D', '-e', '-f', file('sshd_config')], { output: { log } });
-  await untilListening(daemon, { name: 'sshd', port, log });
+  const stop = await startDaemon(SSHD, ['-D', '-e', '-f', file('sshd_config')], { port, directory });
   const base = `ssh://${userInfo().username}@127.0.0.1:${port}${directory.path}`;
   const hostKey = (await readFile(file('host.pub'), 'utf8')).trim();
   return {
     keyFile: file('user'),
     knownHosts: `[127.0.0.1]:${port} ${hostKey}\n`,
     createRepository: (name) => createBareRepository(directory.path, name, base),
-    stop: async () => {
-      await daemon.stop();
-      await directory.remove();
-    },
+    stop,
   };
 }

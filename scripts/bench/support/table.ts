@@ -1,3 +1,5 @@
+import type { Memory } from './measure.ts';
+
 /** A row of a benchmark: the name of the measurement, the figure, and the target. */
 export type Row = [what: string, measured: string | number, aim?: string | number | undefined];
 
@@ -22,5 +24,4 @@ export const percentiles = (times: number[]): string =>
   `${quantile(times, 0.5).toFixed(0)}, ${quantile(times, 0.99).toFixed(0)} ms`;
 
 /** Returns the current memory, with its peak in brackets, in MB. */
-export const megabytes = ({ now, peak }: { now: number; peak: number }): string =>
-  `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
+export const megabytes = ({ now, peak }: Memory): string => `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;

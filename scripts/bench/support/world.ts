@@ -1,11 +1,11 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { Slots } from '../../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { clientOf } from '../../testbed/client-of.ts';
 import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
 import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
-import { type RunningProgram, startProgram } from '../../testbed/programs.ts';
 import { step } from '../../testbed/step.ts';
 
 /** The namespace of a benchmark's objects. */
@@ -38,15 +38,8 @@ export async function inWorld(work: (world: World) => Promise<void>): Promise<vo
   }
 }
 
-/** A GatewaySync without polls that maps the directory `files`; `spec` replaces parts of its spec. */
-export interface NewResource {
-  name: string;
-  repo: string;
-  spec?: object;
-}
-
-/** Creates a GatewaySync. */
-export async function createResource({ client }: World, { name, repo, spec }: NewResource): Promise<void> {
+/** Creates a GatewaySync without polls that maps the directory `files`; `spec` replaces parts of its spec. */
+export async function createResource({ client }: World, name: string, repo: string, spec: object = {}): Promise<void> {
   await client.create(gatewaySyncPath(NAMESPACE), {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
@@ -60,29 +53,8 @@ export async function createResource({ client }: World, { name, repo, spec }: Ne
   });
 }
 
-/** Sets annotations of a GatewaySync. */
-export async function annotate({ client }: World, name: string, annotations: Record<string, string>): Promise<void> {
-  await client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
+/** Does several pieces of work in parallel, a limited number at a time. */
+export async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
+  const slots = new Slots(32);
+  await Promise.all(Array.from({ length: count }, (_, index) => slots.run(() => work(index))));
 }
-
-/** Starts the controller as its image does; admission and leader election are off unless `environment` has them. */
-export const startController = (
-  { cluster }: World,
-  environment: Record<string, string> = {},
-): Promise<RunningProgram> =>
-  startProgram('controller', {
-    logs: cluster.dir,
-    environment: {
-      KUBECONFIG: cluster.kubeconfig,
-      POD_NAMESPACE: NAMESPACE,
-      LEADER_ELECTION: 'false',
-      WEBHOOK_PORT: '0',
-      METRICS_SECURE: 'false',
-      LOG_LEVEL: 'warn',
-      ...environment,
-    },
-  });
-
-/** Returns small files in 97 directories, by path. */
-export const manyFiles = (count: number): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, n) => [`files/${n % 97}/${n}.json`, `{"n": ${n}}\n`]));

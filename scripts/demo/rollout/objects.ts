@@ -19,9 +19,6 @@ export const WAVES: NonNullable<RolloutSpec['waves']> = [
   { name: 'early', gateways: 2, maxConcurrent: 1, soak: `${SOAK_SECONDS}s` },
 ];
 
-/** Returns the waves, of which the first one requires an approval. */
-const approvedWaves = () => WAVES.map((wave, index) => (index === 0 ? { ...wave, approval: true } : wave));
-
 /** The change of the GatewaySync before the bad commit. A preview would keep that commit from all gateways. */
 export const WITHOUT_PREVIEW = { spec: { rollout: { waves: WAVES, previewTimeout: '0s' } } };
 
@@ -33,7 +30,8 @@ export function rolloutObject(repo: string) {
     destination: 'config',
     patches: [{ file: FILE, set: { site: '{{ .GatewayName }}' } }],
   };
-  const rollout: RolloutSpec = { waves: approvedWaves(), onFailure: 'Rollback' };
+  const waves = WAVES.map((wave, index) => (index === 0 ? { ...wave, approval: true } : wave));
+  const rollout: RolloutSpec = { waves, onFailure: 'Rollback' };
   return { ...object, spec: { ...object.spec, sync: { profiles: { default: { mappings: [mapping] } } }, rollout } };
 }
 

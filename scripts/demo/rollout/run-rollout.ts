@@ -2,16 +2,13 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { effectOf } from '../../../cli/fleet/plan-words.ts';
-import type { WavePicture } from '../../../cli/terminal/bars.ts';
-import { drawLegend } from '../../../cli/terminal/bars.ts';
+import { drawLegend, type WavePicture } from '../../../cli/terminal/bars.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { step } from '../../testbed/step.ts';
-import { bold, dim, headline, ink, say, show } from '../console.ts';
+import { bold, dim, headline, ink, say, showPlugin, showTable } from '../console.ts';
 import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
-import { readTable } from '../read-table.ts';
-import { showPlugin } from '../show-plugin.ts';
 import { type Stage, startStage, stayUp } from '../start-stage.ts';
 import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
 import { postPush } from '../watch-delivery.ts';
@@ -35,7 +32,7 @@ export async function runRollout({ once, record }: { once: boolean; record?: str
     const good = await showGood(running);
     const bad = await showBad(running);
     headline('The objects in the cluster, as kubectl prints them');
-    show('kubectl get gatewaysyncs', await readTable(stage.cluster.client, gatewaySyncPath(NAMESPACE)));
+    await showTable(stage.cluster.client, 'gatewaysyncs', gatewaySyncPath(NAMESPACE));
     for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
     if (record !== undefined) await writeFile(record, animationOf(good, bad));
@@ -75,14 +72,10 @@ async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): P
   return gateway;
 }
 
-/** A commit that was rolled out, with what was seen. */
-interface Seen {
+/** The good commit, with what was seen, and its effect according to the previews. */
+interface Good {
   commit: string;
   frames: Frame[];
-}
-
-interface Good extends Seen {
-  /** Effect of the commit according to the previews. */
   plan: string;
 }
 
@@ -118,7 +111,10 @@ async function showPlan({ cluster, follower }: Running, commit: string): Promise
   return effect;
 }
 
-interface Bad extends Seen {
+/** The bad commit, with what was seen, and the gateways on which it failed. */
+interface Bad {
+  commit: string;
+  frames: Frame[];
   failed: string[];
 }
 
@@ -156,8 +152,7 @@ async function push(
 ): Promise<string> {
   const commit = await repository.commit({ files, message });
   say(`${commit.slice(0, 8)} ${dim(message)}\n`);
-  const answer = await postPush(webhookUrl, secret, BRANCH);
-  if (answer.status !== 202) throw new Error(`the receiver responded ${answer.status}: ${answer.body}`);
+  await postPush(webhookUrl, secret, BRANCH);
   return commit;
 }
 
@@ -169,11 +164,9 @@ async function checkFile(data: string, wanted: object): Promise<void> {
 /** Returns a text that changes with every file that is added, deleted, replaced, or written. */
 async function stateOnDisk({ data }: Gateway): Promise<string> {
   const directory = path.join(data, 'config');
-  const [{ mtimeMs: changed }, { ino, ctimeMs }] = await Promise.all([
-    stat(directory),
-    stat(path.join(directory, FILE)),
-  ]);
-  return [changed, ino, ctimeMs].join(' ');
+  const { mtimeMs } = await stat(directory);
+  const { ino, ctimeMs } = await stat(path.join(directory, FILE));
+  return [mtimeMs, ino, ctimeMs].join(' ');
 }
 
 function describe(good: Good, bad: Bad): string {

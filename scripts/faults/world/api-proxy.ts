@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, type Server, request as send } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerDetails } from '../../testbed/call-api.ts';
 import type { Certificates } from '../../testbed/certificates.ts';
-import type { ServerDetails } from '../../testbed/server-details.ts';
 
 /** A fault of the network to the API server. */
 export type ProxyFault =

@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { type ApiCall, CallError, callApi } from '../../testbed/call-api.ts';
-import { clientOf } from '../../testbed/client-of.ts';
 import { type ApiServer, startApiServer } from '../../testbed/control-plane.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
 
@@ -26,14 +24,12 @@ const auditPolicy = {
 /** The API server and etcd, and operations of an administrator on them. */
 export class ControlPlane {
   readonly server: ApiServer;
-  readonly client: KubernetesClient;
   readonly auditLog: string;
   #isRestarting = false;
 
   private constructor(server: ApiServer, auditLog: string) {
     this.server = server;
     this.auditLog = auditLog;
-    this.client = clientOf(server.kubeconfig, { userAgent: 'faults' });
   }
 
   static async start(directory: string): Promise<ControlPlane> {

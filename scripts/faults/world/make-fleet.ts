@@ -33,7 +33,7 @@ const verify = { requests: [{ path: '/' }], for: '1s', interval: '1s', failureTh
 export async function makeFleet(world: World): Promise<void> {
   const { hosts, plane } = world;
   const secret = { token: hosts.token, ca: await readFile(hosts.caFile, 'utf8') };
-  await applyObject(plane.client, {
+  await applyObject(plane.server, {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: GIT_SECRET,
@@ -61,7 +61,7 @@ export async function makeFleet(world: World): Promise<void> {
   ];
   for (const { resource, count } of planned) {
     world.resources.push(resource);
-    await applyObject(plane.client, resource.manifest());
+    await applyObject(plane.server, resource.manifest());
     for (let index = 0; index < count; index += 1) await makeGateway(world, resource, index);
   }
 }

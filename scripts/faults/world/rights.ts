@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { type ApiObject, applyObject } from '../../testbed/apply-object.ts';
+import type { ServerDetails } from '../../testbed/call-api.ts';
 import { findBinaries } from '../../testbed/find-binaries.ts';
 import { runCommand } from '../../testbed/run-command.ts';
 
@@ -18,7 +18,7 @@ interface Manifest extends ApiObject {
 }
 
 /** Installs the chart's accounts, roles, policies, and webhook, which is called at a port of this machine. */
-export async function installRights(client: KubernetesClient, webhookPort: number): Promise<void> {
+export async function installRights(server: ServerDetails, webhookPort: number): Promise<void> {
   const { helm } = await findBinaries('helm');
   const values = {
     fullnameOverride: OPERATOR,
@@ -33,6 +33,6 @@ export async function installRights(client: KubernetesClient, webhookPort: numbe
     if (!object || !wanted.test(object.kind)) continue;
     const url = `https://127.0.0.1:${webhookPort}/mutate-v1-pod`;
     for (const webhook of object.webhooks ?? []) webhook.clientConfig = { url };
-    await applyObject(client, object);
+    await applyObject(server, object);
   }
 }

@@ -41,7 +41,7 @@ async function build(
   onStop(() => plane.server.stop());
   const hosts = await GitHosts.start(random);
   onStop(() => hosts.stop());
-  for (const namespace of [OPERATOR, 'plant-a', 'plant-b']) await applyNamespace(plane.client, namespace);
+  for (const namespace of [OPERATOR, 'plant-a', 'plant-b']) await applyNamespace(plane.server, namespace);
   // Two replicas of each program.
   const webhookPorts = [await freePort(), await freePort()];
   const receiverPorts = [await freePort(), await freePort()];
@@ -81,7 +81,7 @@ async function startControllers(world: World, ports: number[]): Promise<void> {
   const door = await freePort();
   const frontDoor = startFrontDoor(door, ports);
   world.onStop(() => frontDoor.close());
-  await installRights(world.plane.client, door);
+  await installRights(world.plane.server, door);
   for (const [index, port] of ports.entries()) {
     const memory = path.join(world.directory, `memory-${index}`);
     await mkdir(memory);

@@ -1,10 +1,10 @@
 import type { TestContext } from 'node:test';
 import { readReceiverConfig } from '../../../receiver/config.ts';
 import { type ReceiverHost, runReceiver } from '../../../receiver/run-receiver.ts';
+import type { ServerDetails } from '../../../scripts/testbed/call-api.ts';
 import { callApi } from '../../../scripts/testbed/call-api.ts';
 import type { ClusterAccess } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import type { ServerDetails } from '../../../scripts/testbed/server-details.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type OwnProgram, startOwnProgram } from '../../support/own-program.ts';

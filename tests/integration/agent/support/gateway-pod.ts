@@ -4,7 +4,6 @@ import type { TestContext } from 'node:test';
 import { agentRules } from '../../../../scripts/testbed/agent-role.ts';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { serverSideApply } from '../../../../scripts/testbed/server-side-apply.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -14,7 +13,7 @@ import {
   groupPath,
   syncReportPath,
 } from '../../../../shared/io/kubernetes/resource-path.ts';
-import { connectCluster, createNamespace } from '../../../support/cluster.ts';
+import { apply, connectCluster, createNamespace } from '../../../support/cluster.ts';
 import { gatewaySync } from '../../../support/gateway-syncs.ts';
 import { type Program, type ProgramOptions, startProgram } from '../../../support/program.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -76,8 +75,7 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
     repo,
     client,
     setSpec: async (url, spec = {}) => {
-      const body = gatewaySync({ namespace, name: NAME }, { repo: url }, spec);
-      await serverSideApply(client, resource, body, { fieldManager: 'test', force: true });
+      await apply(gatewaySync({ namespace, name: NAME }, { repo: url }, spec), '--force-conflicts');
     },
     settle: async (commit, ref = 'main') => {
       const { metadata } = await client.get<GatewaySync>(resource);

@@ -1,0 +1,71 @@
+import { cp } from 'node:fs/promises';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { gatewayPodSpec } from '../../testbed/gateway-pod-spec.ts';
+import type { GitRepository } from '../../testbed/git-repository.ts';
+import type { GitServer } from '../../testbed/git-server.ts';
+import { step } from '../../testbed/step.ts';
+import { createResource, inParallel, NAMESPACE, type World } from '../support/world.ts';
+
+/** The size of a benchmark; `interval` is the time between two polls in seconds. */
+export interface Size {
+  resources: number;
+  repositories: number;
+  /** Names of the git server, each with its own host limits. */
+  hosts: number;
+  pods: number;
+  interval: number;
+}
+
+/** Creates repositories, GatewaySyncs that follow them, and pods; returns the repositories. */
+export async function populate(world: World, size: Size): Promise<GitRepository[]> {
+  const { repositories, resources, pods, interval } = size;
+  const made = await step(`Creating ${repositories} repositories`, () => createRepositories(world.server, size));
+  const spec = { polling: { interval: `${interval}s` } };
+  await step(`Creating ${resources} resources and ${pods} pods`, async () => {
+    await inParallel(resources, (index) =>
+      createResource(world, `resource-${index}`, made[index % made.length]?.url ?? '', spec),
+    );
+    await inParallel(pods, (index) => createPod(world, `pod-${index}`, `resource-${index % resources}`));
+  });
+  return made;
+}
+
+/** Creates repositories with one file and two tags. They are copies of one, because git takes longer to create each. */
+async function createRepositories(server: GitServer, { repositories, hosts }: Size): Promise<GitRepository[]> {
+  const first = await server.createRepository('repository-0');
+  await first.commit({ files: { 'files/a': '1' } });
+  await first.tag('v1');
+  await first.tag('v2');
+  const made: GitRepository[] = [];
+  for (let index = 0; index < repositories; index += 1) {
+    const repository = index === 0 ? first : await server.createRepository(`repository-${index}`);
+    if (index > 0) await cp(first.path, repository.path, { recursive: true });
+    made.push({ ...repository, url: repository.url.replace('127.0.0.1', `127.0.0.${1 + (index % hosts)}`) });
+  }
+  return made;
+}
+
+/** About as many variables as in a real container, because the controller's memory depends on the size of pods. */
+const env = Array.from({ length: 20 }, (_, index) => ({
+  name: `SETTING_${index}`,
+  value: `a value of setting ${index}`,
+}));
+
+/** Creates a ready pod with a sidecar that follows a GatewaySync. No agent runs. */
+async function createPod({ client }: World, name: string, resource: string): Promise<void> {
+  await client.create(corePath('pods', NAMESPACE), {
+    metadata: {
+      name,
+      labels: { [AGENT_LABEL]: 'true' },
+      annotations: { [POD_ANNOTATIONS.inject]: 'true', [POD_ANNOTATIONS.crName]: resource },
+    },
+    spec: {
+      ...gatewayPodSpec,
+      initContainers: [{ name: AGENT_CONTAINER, image: 'agent:1', env, restartPolicy: 'Always' }],
+      containers: gatewayPodSpec.containers.map((container) => ({ ...container, env })),
+    },
+  });
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  await client.mergePatch(`${corePath('pods', NAMESPACE, name)}/status`, { status });
+}
