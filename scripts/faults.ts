@@ -3,8 +3,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { gatewaySyncPath, syncReportPath } from '../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from './demo/build-bundles.ts';
-import { piecesOf } from './faults/pieces.ts';
-import { planOf } from './faults/plan.ts';
+import { piecesOf } from './faults/plan.ts';
 import { runFaults } from './faults/run.ts';
 import type { World } from './faults/world/world.ts';
 
@@ -30,21 +29,10 @@ async function keepLogs({ directory, plane }: World): Promise<void> {
   await rm(values.keep, { recursive: true, force: true });
   await cp(path.join(directory, 'logs'), path.resolve(values.keep), { recursive: true });
   await cp(path.join(directory, 'audit.log'), path.resolve(values.keep, 'audit.log')).catch(() => {});
-  for (const [name, at] of [
-    ['resources', gatewaySyncPath()],
-    ['reports', syncReportPath()],
-  ] as const) {
+  for (const [name, at] of Object.entries({ resources: gatewaySyncPath(), reports: syncReportPath() })) {
     const objects = await plane.ask<object>({ path: at }).catch(String);
     await writeFile(path.resolve(values.keep, `${name}.json`), JSON.stringify(objects, null, 2));
   }
-}
-
-/** Counts the faults of each kind in the plan of a seed. */
-function countFaults(seed: number, faults: number): string {
-  const kinds = Object.groupBy(planOf(seed, faults), ({ fault }) => fault.kind);
-  return Object.entries(kinds)
-    .map(([kind, steps]) => `${steps.length} × ${kind}`)
-    .join(', ');
 }
 
 // Started programs end with this process; disks are unmounted as it exits.
@@ -56,10 +44,8 @@ for (const { seed, faults } of piecesOf({ seed: first, faults: Number(values.fau
   if (Date.now() >= deadline) break;
   say(`seed ${seed}, ${faults} faults`);
   try {
-    const { peaksKb, samples } = await runFaults({ seed, faults, say, onFailure: keepLogs });
-    const [name, kilobytes] = Object.entries(peaksKb).sort(([, a], [, b]) => b - a)[0] ?? ['', 0];
-    say(`seed ${seed}: every promise held in ${samples} checks during ${faults} faults (${countFaults(seed, faults)})`);
-    say(`seed ${seed}: most memory: ${Math.round(kilobytes / 1024)} MiB, ${name}`);
+    const samples = await runFaults({ seed, faults, say, onFailure: keepLogs });
+    say(`seed ${seed}: every promise held in ${samples} checks during ${faults} faults`);
   } catch (error) {
     say(`seed ${seed}: ${(error as Error).message}`);
     say(`to replay: npm run test:faults -- --seed ${seed} --faults ${faults}`);

@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { breakages } from './breakage/all.ts';
+import type { Breakage } from './breakage/breakage.ts';
+import { gateways } from './breakage/gateways.ts';
+import { objects } from './breakage/objects.ts';
+import { programs } from './breakage/programs.ts';
+import { apiServer, git } from './breakage/servers.ts';
 import { admittedWaves, oneBadGateway } from './invariants/admitted-waves.ts';
 import { healthyPrograms } from './invariants/healthy-programs.ts';
 import { noSecrets } from './invariants/no-secrets.ts';
@@ -8,7 +12,7 @@ import { type Invariant, takeSample } from './invariants/sample.ts';
 import { storedDeliveries, takenDeliveries } from './invariants/stored-deliveries.ts';
 import { trueClaims } from './invariants/true-claims.ts';
 import { foreignFiles, wholeFiles } from './invariants/whole-files.ts';
-import { planOf, type Step } from './plan.ts';
+import { type FaultKind, planOf, type Step } from './plan.ts';
 import { Random } from './random.ts';
 import { settle } from './settle.ts';
 import { doWork } from './work.ts';
@@ -25,44 +29,28 @@ export interface RunOptions {
   onFailure?: (world: World) => Promise<void>;
 }
 
-/** Result of a run. */
-export interface RunResult {
-  /** Peak memory of each program, in kB. */
-  peaksKb: Record<string, number>;
-  samples: number;
-}
+const breakages: Record<FaultKind, Breakage> = { ...programs, ...apiServer, ...git, ...gateways, ...objects };
 
 /** Number of faults after which everything must settle. */
 const ROUND = 15;
 const SAMPLE_MS = 400;
 
-/** Applies the faults of a seed's plan while sampling the world. Throws an error with all violations. */
-export async function runFaults({ seed, faults, say, onFailure }: RunOptions): Promise<RunResult> {
+/** Applies the faults of a seed's plan while sampling the world, and returns the number of samples. Throws an error with all violations. */
+export async function runFaults({ seed, faults, say, onFailure }: RunOptions): Promise<number> {
   const world = await startWorld(new Random(seed));
-  const sampler = new Sampler(world);
+  let samples = 0;
   try {
     await settle(world);
     say('all gateways have the first commit');
     const steps = planOf(seed, faults);
     for (let from = 0; from < steps.length; from += ROUND) {
-      sampler.start();
-      await breakThings(world, { steps: steps.slice(from, from + ROUND), say, sampler });
-      const started = Date.now();
-      await settle(world);
-      await sampler.stop();
-      await checkHistory(world);
-      const answers = Object.entries(world.senders.answers).map(([answer, count]) => `${count} ${answer}`);
-      say(
-        `all settled after ${((Date.now() - started) / 1000).toFixed(1)} s; deliveries so far: ${answers.join(', ')}`,
-      );
+      samples += await runRound(world, { steps: steps.slice(from, from + ROUND), say });
     }
-    const peaksKb = Object.fromEntries(world.programs().map(({ name, peakKb }) => [name, peakKb]));
-    return { peaksKb, samples: sampler.samples };
+    return samples;
   } catch (error) {
     await onFailure?.(world);
     throw error;
   } finally {
-    await sampler.stop().catch(() => {});
     await world.stop();
   }
 }
@@ -70,11 +58,29 @@ export async function runFaults({ seed, faults, say, onFailure }: RunOptions): P
 interface Round {
   steps: Step[];
   say: (line: string) => void;
-  sampler: Sampler;
+}
+
+/** Applies some faults, and waits until everything has settled; returns the number of samples. */
+async function runRound(world: World, { steps, say }: Round): Promise<number> {
+  const sampler = startSampling(world);
+  try {
+    await breakThings(world, { steps, say }, sampler);
+    const started = Date.now();
+    await settle(world);
+    const samples = await sampler.stop();
+    await checkHistory(world);
+    const seconds = ((Date.now() - started) / 1000).toFixed(1);
+    const answers = Object.entries(world.senders.answers).map(([answer, count]) => `${count} ${answer}`);
+    say(`all settled after ${seconds} s; deliveries so far: ${answers.join(', ')}`);
+    return samples;
+  } catch (error) {
+    await sampler.stop().catch(() => {});
+    throw error;
+  }
 }
 
 /** Applies faults, which overlap; the work on one resource runs in order, regardless of delays by faults. */
-async function breakThings(world: World, { steps, say, sampler }: Round): Promise<void> {
+async function breakThings(world: World, { steps, say }: Round, sampler: Sampler): Promise<void> {
   const lanes = new Map<number, Promise<void>>();
   const healing: Promise<void>[] = [];
   for (const { number, gapMs, work, fault } of steps) {
@@ -116,10 +122,16 @@ function throwIf(wrong: string[]): void {
   if (wrong.length > 0) throw new Error([...new Set(wrong)].slice(0, 20).join('\n'));
 }
 
-/** Samples the world repeatedly. */
-class Sampler {
-  readonly #world: World;
-  readonly #invariants: Invariant[] = [
+interface Sampler {
+  /** Throws an error with the violations in samples so far. */
+  check(): void;
+  /** Ends it, does the same, and returns the number of samples. */
+  stop(): Promise<number>;
+}
+
+/** Samples the world repeatedly, until something is wrong. */
+function startSampling(world: World): Sampler {
+  const invariants: Invariant[] = [
     wholeFiles,
     foreignFiles,
     trueClaims,
@@ -128,42 +140,24 @@ class Sampler {
     healthyPrograms,
     takenDeliveries,
   ];
-  #running: Promise<void> | undefined;
-  #isOn = false;
-  #wrong: string[] = [];
-  samples = 0;
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
-  start(): void {
-    this.#isOn = true;
-    this.#running ??= later(
-      this.#run().finally(() => {
-        this.#running = undefined;
-      }),
-    );
-  }
-
-  /** Throws an error with the violations in samples so far. */
-  check(): void {
-    throwIf(this.#wrong);
-  }
-
-  async stop(): Promise<void> {
-    this.#isOn = false;
-    await this.#running;
-    this.check();
-  }
-
-  async #run(): Promise<void> {
-    while (this.#isOn) {
-      const sample = await takeSample(this.#world);
-      for (const invariant of this.#invariants) this.#wrong.push(...(await invariant(this.#world, sample)));
-      this.samples += 1;
-      if (this.#wrong.length > 0) return;
-      await sleep(SAMPLE_MS);
+  const wrong: string[] = [];
+  let samples = 0;
+  let isOn = true;
+  const run = async () => {
+    for (; isOn && wrong.length === 0; await sleep(SAMPLE_MS)) {
+      const sample = await takeSample(world);
+      for (const invariant of invariants) wrong.push(...(await invariant(world, sample)));
+      samples += 1;
     }
-  }
+  };
+  const running = later(run());
+  return {
+    check: () => throwIf(wrong),
+    stop: async () => {
+      isOn = false;
+      await running;
+      throwIf(wrong);
+      return samples;
+    },
+  };
 }

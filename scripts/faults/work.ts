@@ -21,14 +21,11 @@ export async function doWork(world: World, { kind, target, choice }: PlannedWork
 type Work = (world: World, resource: Resource, choice: number) => Promise<void>;
 
 const work: Record<WorkKind, Work> = {
-  push: (world, resource, choice) => push(world, resource, choice),
-  'force-push': (world, resource, choice) => push(world, resource, choice, { isForced: true }),
-  'push what breaks gateways': (world, resource, choice) =>
-    push(world, resource, choice, { effect: hasWaves(world, resource) ? 'breaks' : 'changes' }),
-  'push what changes nothing': (world, resource, choice) =>
-    push(world, resource, choice, { effect: 'changes nothing' }),
-  'push what is invalid': (world, resource, choice) =>
-    push(world, resource, choice, { effect: hasWaves(world, resource) ? 'is invalid' : 'changes' }),
+  push: (...given) => push(...given),
+  'force-push': (...given) => push(...given, { isForced: true }),
+  'push what breaks gateways': (...given) => push(...given, { effect: 'breaks' }),
+  'push what changes nothing': (...given) => push(...given, { effect: 'changes nothing' }),
+  'push what is invalid': (...given) => push(...given, { effect: 'is invalid' }),
   release: async (world, resource, choice) => {
     const ref = await newTag(resource);
     const intent = resource.intents.begin(ref, Date.now());
@@ -43,29 +40,22 @@ const work: Record<WorkKind, Work> = {
   },
   'request by hand': async (world, resource) => {
     const ref = await newTag(resource);
-    await edit(world, resource, ref, {
-      fieldManager: 'kubectl-annotate',
-      body: { metadata: { annotations: { [REQUEST_ANNOTATIONS.requestedRef]: ref } } },
-    });
+    const body = { metadata: { annotations: { [REQUEST_ANNOTATIONS.requestedRef]: ref } } };
+    await edit(world, resource, { ref, fieldManager: 'kubectl-annotate', body });
   },
   'edit the ref': async (world, resource) => {
     const { tags } = resource.known;
     const ref = resource.ref === 'main' ? ([...tags.keys()].at(-1) ?? (await newTag(resource))) : 'main';
     resource.ref = ref;
     const tip = resource.known.tips.length - 1;
-    await edit(world, resource, ref, { fieldManager: 'kubectl-edit', body: { spec: { git: { ref } } } });
+    await edit(world, resource, { ref, fieldManager: 'kubectl-edit', body: { spec: { git: { ref } } } });
     resource.mainWasAskedFor(tip);
   },
   'edit the mappings': async ({ plane }, resource, choice) => {
     resource.mapping = { hasExtra: choice % 2 === 0, excludes: choice % 3 === 0 };
     const body = [{ op: 'replace', path: '/spec/sync', value: syncSpecOf(resource.mapping) }];
-    await plane.ask({
-      method: 'PATCH',
-      path: resource.path,
-      query: { fieldManager: 'mappings' },
-      body,
-      contentType: 'application/json-patch+json',
-    });
+    const patch = { method: 'PATCH', contentType: 'application/json-patch+json', body } as const;
+    await plane.ask({ ...patch, path: resource.path, query: { fieldManager: 'mappings' } });
   },
   pause: ({ plane }, { path }) => plane.merge(path, { spec: { paused: true } }),
   resume: ({ plane }, { path }) => plane.merge(path, { spec: { paused: false } }),
@@ -73,9 +63,8 @@ const work: Record<WorkKind, Work> = {
   'rotate the webhook secret': ({ senders }) => senders.rotate(),
   'rotate the git token': ({ plane, hosts, gateways }) =>
     hosts.rotateToken(async () => {
-      await plane.merge(corePath('secrets', GIT_SECRET.namespace, GIT_SECRET.name), {
-        stringData: { token: hosts.token },
-      });
+      const secret = corePath('secrets', GIT_SECRET.namespace, GIT_SECRET.name);
+      await plane.merge(secret, { stringData: { token: hosts.token() } });
       for (const gateway of gateways) await gateway.updateToken?.();
     }),
 };
@@ -110,9 +99,11 @@ async function push(
   world: World,
   resource: Resource,
   choice: number,
-  how: { isForced?: boolean; effect?: Effect } = {},
+  { isForced = false, effect = 'changes' }: { isForced?: boolean; effect?: Effect } = {},
 ): Promise<void> {
-  const after = await resource.known.commit(how);
+  const isBad = effect === 'breaks' || effect === 'is invalid';
+  const allowed = isBad && !hasWaves(world, resource) ? 'changes' : effect;
+  const after = await resource.known.commit({ isForced, effect: allowed });
   const tip = resource.known.tips.length - 1;
   const answer = await post(world, resource, choice, 'push', { ref: 'refs/heads/main', after });
   if (answer === 'stored') resource.mainWasAskedFor(tip);
@@ -130,12 +121,13 @@ async function newTag({ known }: Resource): Promise<string> {
 }
 
 interface Edit {
+  ref: string;
   fieldManager: string;
   body: object;
 }
 
 /** Retries an edit until it succeeds, as users do. */
-async function edit({ plane }: World, resource: Resource, ref: string, { fieldManager, body }: Edit): Promise<void> {
+async function edit({ plane }: World, resource: Resource, { ref, fieldManager, body }: Edit): Promise<void> {
   const intent = resource.intents.begin(ref, Date.now());
   await plane.merge(resource.path, body, fieldManager);
   intent.stored(Date.now());

@@ -3,15 +3,27 @@ import path from 'node:path';
 import { gatewaySyncPath, groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { World } from '../world/world.ts';
 
+/** Objects whose text is checked. */
+const OBJECTS = [
+  gatewaySyncPath(),
+  syncReportPath(),
+  groupPath('events.k8s.io/v1', 'events'),
+  groupPath('rbac.authorization.k8s.io/v1', 'rolebindings'),
+  groupPath('apps/v1', 'controllerrevisions'),
+  groupPath('coordination.k8s.io/v1', 'leases'),
+];
+
 /** Checks that logs, and objects other than Secrets, contain no secrets. */
 export async function noSecrets(world: World): Promise<string[]> {
   const secrets = await secretsOf(world);
-  const wrong: string[] = [];
-  for (const [place, text] of [...(await logs(world)), ...(await objectTexts(world))]) {
+  const texts = new Map<string, string>();
+  const logs = path.join(world.directory, 'logs');
+  for (const name of await readdir(logs)) texts.set(name, await readFile(path.join(logs, name), 'utf8'));
+  for (const path of OBJECTS) texts.set(path, JSON.stringify(await world.plane.ask({ path })));
+  return [...texts].flatMap(([place, text]) => {
     const found = secrets.find(({ value }) => text.includes(value));
-    if (found) wrong.push(`${place} holds ${found.what}`);
-  }
-  return wrong;
+    return found ? [`${place} holds ${found.what}`] : [];
+  });
 }
 
 async function secretsOf({ directory, senders, hosts, plane }: World) {
@@ -33,26 +45,4 @@ async function secretsOf({ directory, senders, hosts, plane }: World) {
     }
   }
   return [...named, ...encoded, ...tokens];
-}
-
-async function logs({ directory }: World): Promise<[string, string][]> {
-  const place = path.join(directory, 'logs');
-  const names = await readdir(place);
-  return await Promise.all(
-    names.map(async (name) => [name, await readFile(path.join(place, name), 'utf8')] as [string, string]),
-  );
-}
-
-async function objectTexts({ plane }: World): Promise<[string, string][]> {
-  const paths = [
-    gatewaySyncPath(),
-    syncReportPath(),
-    groupPath('events.k8s.io/v1', 'events'),
-    groupPath('rbac.authorization.k8s.io/v1', 'rolebindings'),
-    groupPath('apps/v1', 'controllerrevisions'),
-    groupPath('coordination.k8s.io/v1', 'leases'),
-  ];
-  return await Promise.all(
-    paths.map(async (path) => [path, JSON.stringify(await plane.ask({ path }))] as [string, string]),
-  );
 }

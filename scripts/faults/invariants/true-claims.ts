@@ -3,25 +3,21 @@ import { deliveredOf, type Tree } from '../world/files.ts';
 import type { Gateway } from '../world/gateway.ts';
 import { conditionOf, type Resource } from '../world/resource.ts';
 import type { World } from '../world/world.ts';
-import { gatewaysOf, type Invariant, takeSample } from './sample.ts';
+import { gatewaysOf, type Invariant, type Sample, takeSample } from './sample.ts';
 
 /** Checks that `Ready` and `AllGatewaysSynced` match the disks. */
-export const trueClaims: Invariant = async (world, { unchanged, files }) => {
-  const wrong = await differing(world, unchanged, files);
+export const trueClaims: Invariant = async (world, sample) => {
+  const wrong = await differing(world, sample);
   if (wrong.length === 0) return [];
   // A file may be replaced while it is read, so a difference must be seen twice.
   const again = await takeSample(world);
-  const same = [...unchanged].filter(
+  const same = [...sample.unchanged].filter(
     ([resource, { metadata }]) => again.unchanged.get(resource)?.metadata.resourceVersion === metadata.resourceVersion,
   );
-  return await differing(world, new Map(same), again.files);
+  return await differing(world, { unchanged: new Map(same), files: again.files });
 };
 
-async function differing(
-  world: World,
-  unchanged: Map<Resource, GatewaySync>,
-  files: Map<Gateway, ReturnType<Gateway['look']>>,
-): Promise<string[]> {
+async function differing(world: World, { unchanged, files }: Sample): Promise<string[]> {
   const wrong: string[] = [];
   for (const [resource, object] of unchanged) {
     if (!claimsAll(object)) continue;

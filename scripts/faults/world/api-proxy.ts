@@ -1,139 +1,122 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Agent, createServer, type Server, request as send } from 'node:https';
+import { Agent, createServer, request as send } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerDetails } from '../../testbed/call-api.ts';
 import type { Certificates } from '../../testbed/certificates.ts';
 
 /** A fault of the network to the API server. */
-export type ProxyFault =
+export interface ProxyFault {
   /** Every call is delayed (ms). */
-  | { delayMs: number }
+  delayMs?: number;
   /** Every other call is answered with this status. */
-  | { status: 429 | 500 | 503 }
+  status?: 429 | 500 | 503;
   /** Connections are closed when they are opened. */
-  | { isUnreachable: true }
+  isUnreachable?: true;
   /** No data passes in either direction: calls wait, and open watches are silent. */
-  | { isFrozen: true }
+  isFrozen?: true;
   /** Writes are executed, but their responses are lost. */
-  | { losesAnswers: true };
+  losesAnswers?: true;
+}
 
 /** A proxy between one program and the API server: a network that can be broken. */
-export class ApiProxy {
-  readonly #server: Server;
-  readonly #upstream: string;
-  readonly #agent: Agent;
+export interface ApiProxy {
+  url: string;
   /** The CA that clients of the proxy must trust. */
-  readonly caFile: string;
-  readonly #streams = new Map<ServerResponse, IncomingMessage>();
-  #fault: ProxyFault | undefined;
-  #calls = 0;
-  #thaw: () => void = () => {};
-  #thawed: Promise<void> = Promise.resolve();
-
-  private constructor(server: Server, agent: Agent, { url, caFile }: Pick<ServerDetails, 'url' | 'caFile'>) {
-    this.#server = server;
-    this.#upstream = url;
-    this.#agent = agent;
-    this.caFile = caFile;
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      void this.#answer(request, response).catch(() => response.destroy());
-    });
-  }
-
-  static async start({ url, caFile }: ServerDetails, certificates: Certificates): Promise<ApiProxy> {
-    const files = [certificates.certFile, certificates.keyFile, caFile];
-    const [cert, key, ca] = await Promise.all(files.map((file) => readFile(file)));
-    const server = createServer({ cert, key });
-    // As long as an API server's: a connection that is closed while a request is sent would be one more fault.
-    Object.assign(server, { keepAliveTimeout: 180_000, requestTimeout: 0 });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const agent = new Agent({ ca: [ca as Buffer], keepAlive: true });
-    return new ApiProxy(server, agent, { url, caFile: certificates.caFile });
-  }
-
-  get url(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
+  caFile: string;
   /** Applies a fault; returns a function that ends it, unless another fault has begun in the meantime. */
-  breakBy(fault: ProxyFault): () => void {
-    this.#heal();
-    this.#fault = fault;
-    if ('isFrozen' in fault) this.#freeze();
-    if ('isUnreachable' in fault) this.cut();
-    return () => {
-      if (this.#fault === fault) this.#heal();
-    };
-  }
-
+  breakBy(fault: ProxyFault): () => void;
   /** Closes all connections. */
-  cut(): void {
-    this.#server.closeAllConnections();
-  }
+  cut(): void;
+  stop(): void;
+}
 
-  stop(): void {
-    this.#heal();
-    this.#server.close();
-    this.cut();
-    this.#agent.destroy();
-  }
+export async function startProxy(upstream: ServerDetails, certificates: Certificates): Promise<ApiProxy> {
+  const files = [certificates.certFile, certificates.keyFile, upstream.caFile];
+  const [cert, key, ca] = await Promise.all(files.map((file) => readFile(file)));
+  const agent = new Agent({ ca: [ca as Buffer], keepAlive: true });
+  const streams = new Map<ServerResponse, IncomingMessage>();
+  let fault: ProxyFault | undefined;
+  let calls = 0;
+  let thawed = Promise.withResolvers<void>();
+  thawed.resolve();
 
-  #freeze(): void {
-    this.#thawed = new Promise((resolve) => {
-      this.#thaw = resolve;
-    });
-    for (const [response, answer] of this.#streams) {
-      answer.unpipe(response);
-      answer.pause();
-    }
-  }
+  const server = createServer({ cert, key }, (request, response) => {
+    void answer(request, response).catch(() => response.destroy());
+  });
+  // As long as an API server's: a connection that is closed while a request is sent would be one more fault.
+  Object.assign(server, { keepAliveTimeout: 180_000, requestTimeout: 0 });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
 
-  #heal(): void {
-    const wasFrozen = this.#fault !== undefined && 'isFrozen' in this.#fault;
-    this.#fault = undefined;
-    this.#thaw();
-    if (wasFrozen) for (const [response, answer] of this.#streams) answer.pipe(response);
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const fault = this.#fault;
-    this.#calls += 1;
-    if (fault && 'isUnreachable' in fault) return void request.socket.destroy();
-    if (fault && 'status' in fault && this.#calls % 2 === 0) return refuse(response, fault.status);
-    if (fault && 'delayMs' in fault) await sleep(fault.delayMs);
-    await this.#thawed;
-    if (response.destroyed) return;
-    const losesAnswer = fault !== undefined && 'losesAnswers' in fault && request.method !== 'GET';
-    this.#forward(request, response, losesAnswer);
-  }
-
-  #forward(request: IncomingMessage, response: ServerResponse, losesAnswer: boolean): void {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const { isUnreachable, status, delayMs, losesAnswers } = fault ?? {};
+    calls += 1;
+    if (isUnreachable) return void request.socket.destroy();
+    if (status && calls % 2 === 0) return refuse(response, status);
+    if (delayMs) await sleep(delayMs);
+    await thawed.promise;
+    if (!response.destroyed) forward(request, response, losesAnswers === true && request.method !== 'GET');
+  };
+  const forward = (request: IncomingMessage, response: ServerResponse, losesAnswer: boolean) => {
     const { method, url = '/', headers } = request;
-    const target = new URL(url, this.#upstream);
-    const outgoing = send(target, { method, headers: { ...headers, host: target.host }, agent: this.#agent });
+    const target = new URL(url, upstream.url);
+    const outgoing = send(target, { method, headers: { ...headers, host: target.host }, agent });
     outgoing.on('error', () => response.destroy());
-    outgoing.on('response', (answer) => {
+    outgoing.on('response', (received) => {
       if (losesAnswer) {
-        answer.resume();
+        received.resume();
         return void response.destroy();
       }
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.writeHead(received.statusCode ?? 502, received.headers);
       response.flushHeaders();
-      answer.on('error', () => response.destroy());
-      this.#streams.set(response, answer);
-      if (this.#fault && 'isFrozen' in this.#fault) answer.pause();
-      else answer.pipe(response);
+      received.on('error', () => response.destroy());
+      streams.set(response, received);
+      if (fault?.isFrozen) received.pause();
+      else received.pipe(response);
     });
     response.on('close', () => {
-      this.#streams.delete(response);
+      streams.delete(response);
       if (!response.writableFinished) outgoing.destroy();
     });
     request.pipe(outgoing);
-  }
+  };
+  const freeze = () => {
+    thawed = Promise.withResolvers<void>();
+    for (const [response, received] of streams) {
+      received.unpipe(response);
+      received.pause();
+    }
+  };
+  const heal = () => {
+    const wasFrozen = fault?.isFrozen;
+    fault = undefined;
+    thawed.resolve();
+    if (wasFrozen) for (const [response, received] of streams) received.pipe(response);
+  };
+  const cut = () => server.closeAllConnections();
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    caFile: certificates.caFile,
+    breakBy: (given) => {
+      heal();
+      fault = given;
+      if (given.isFrozen) freeze();
+      if (given.isUnreachable) cut();
+      return () => {
+        if (fault === given) heal();
+      };
+    },
+    cut,
+    stop: () => {
+      heal();
+      server.close();
+      cut();
+      agent.destroy();
+    },
+  };
 }
 
 /** Responds as the API server does to a call that it rejects early. */

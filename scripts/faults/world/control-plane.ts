@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiCall, CallError, callApi } from '../../testbed/call-api.ts';
-import { type ApiServer, startApiServer } from '../../testbed/control-plane.ts';
+import { startApiServer } from '../../testbed/control-plane.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
 
 /** Logs who wrote a status, a Lease, or a RoleBinding, and when. */
@@ -21,63 +21,55 @@ const auditPolicy = {
   ],
 };
 
-/** The API server and etcd, and operations of an administrator on them. */
-export class ControlPlane {
-  readonly server: ApiServer;
-  readonly auditLog: string;
-  #isRestarting = false;
+export type ControlPlane = Awaited<ReturnType<typeof startPlane>>;
 
-  private constructor(server: ApiServer, auditLog: string) {
-    this.server = server;
-    this.auditLog = auditLog;
-  }
-
-  static async start(directory: string): Promise<ControlPlane> {
-    const policy = path.join(directory, 'audit-policy.json');
-    const auditLog = path.join(directory, 'audit.log');
-    await writeFile(policy, JSON.stringify(auditPolicy));
-    const server = await startApiServer({
-      apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`],
-    });
-    await installCrds(server);
-    return new ControlPlane(server, auditLog);
-  }
+/** Starts the API server and etcd, with operations of an administrator on them. */
+export async function startPlane(directory: string) {
+  const policy = path.join(directory, 'audit-policy.json');
+  const auditLog = path.join(directory, 'audit.log');
+  await writeFile(policy, JSON.stringify(auditPolicy));
+  const apiServerArgs = [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`];
+  const server = await startApiServer({ apiServerArgs });
+  await installCrds(server);
+  let isRestarting = false;
 
   /** Calls as administrator, without a proxy, and retries while the API server is unavailable. Throws `CallError`. */
-  async ask<T>(call: ApiCall): Promise<T> {
+  const ask = async <T>(call: ApiCall): Promise<T> => {
     for (const deadline = Date.now() + 120_000; ; await sleep(200)) {
       try {
-        return await callApi<T>(this.server, call);
+        return await callApi<T>(server, call);
       } catch (error) {
         const isAnswer = error instanceof CallError && error.status < 500 && error.status !== 429;
         if (isAnswer || Date.now() > deadline) throw error;
       }
     }
-  }
-
-  /**
-   * Changes fields as one of several tools: the API server keeps one time for all fields of a field manager, so two edits
-   * of the same tool can't be distinguished once the status is wiped.
-   */
-  async merge(path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> {
-    const query = { fieldManager };
-    await this.ask({ method: 'PATCH', path, query, body, contentType: 'application/merge-patch+json' });
-  }
-
-  /** Deletes an object if it exists. */
-  async delete(path: string): Promise<void> {
-    await this.ask({ method: 'DELETE', path }).catch((error) => {
-      if (!(error instanceof CallError && error.status === 404)) throw error;
-    });
-  }
-
-  /** Kills the API server, and starts it again after a delay. */
-  async restart(downMs: number): Promise<void> {
-    if (this.#isRestarting) return;
-    this.#isRestarting = true;
-    await this.server.stopApiServer();
-    await sleep(downMs);
-    await this.server.startApiServer();
-    this.#isRestarting = false;
-  }
+  };
+  return {
+    server,
+    auditLog,
+    ask,
+    /**
+     * Changes fields as one of several tools: the API server keeps one time for all fields of a field manager, so two
+     * edits of the same tool can't be distinguished once the status is wiped.
+     */
+    merge: async (path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> => {
+      const query = { fieldManager };
+      await ask({ method: 'PATCH', path, query, body, contentType: 'application/merge-patch+json' });
+    },
+    /** Deletes an object if it exists. */
+    delete: async (path: string): Promise<void> => {
+      await ask({ method: 'DELETE', path }).catch((error) => {
+        if (!(error instanceof CallError && error.status === 404)) throw error;
+      });
+    },
+    /** Kills the API server, and starts it again after a delay. */
+    restart: async (downMs: number): Promise<void> => {
+      if (isRestarting) return;
+      isRestarting = true;
+      await server.stopApiServer();
+      await sleep(downMs);
+      await server.startApiServer();
+      isRestarting = false;
+    },
+  };
 }

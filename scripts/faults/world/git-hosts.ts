@@ -4,65 +4,44 @@ import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
 import type { Random } from '../random.ts';
 import { KnownRepository } from './files.ts';
 
-/** A server with a public repository for two resources, and a server with a private repository. */
-export class GitHosts {
-  readonly servers: readonly GitServer[];
-  readonly lines: KnownRepository;
-  readonly fleet: KnownRepository;
-  readonly pumps: KnownRepository;
+export type GitHosts = Awaited<ReturnType<typeof startGitHosts>>;
+
+/** Starts a server with a public repository for two resources, and a server with a private repository. */
+export async function startGitHosts(random: Random) {
   /** All tokens ever used, to search for them in logs. */
-  readonly tokens: string[];
-  #rotation = Promise.resolve();
-
-  private constructor(servers: GitServer[], [lines, fleet, pumps]: KnownRepository[], tokens: string[]) {
-    this.servers = servers;
-    this.lines = lines as KnownRepository;
-    this.fleet = fleet as KnownRepository;
-    this.pumps = pumps as KnownRepository;
-    this.tokens = tokens;
-  }
-
-  static async start(random: Random): Promise<GitHosts> {
-    const tokens = [newToken()];
-    const open = await startGitServer();
-    const closed = await startGitServer({ tls: true, credentials: { password: tokens[0] as string } });
-    const make = async (server: GitServer, name: string) => {
-      const known = new KnownRepository(await server.createRepository(name), random);
-      await known.commit();
-      return known;
-    };
-    const repositories = [await make(open, 'lines'), await make(open, 'fleet'), await make(closed, 'pumps')];
-    return new GitHosts([open, closed], repositories, tokens);
-  }
-
-  nameOf(server: GitServer): 'public' | 'private' {
-    return server === this.servers[0] ? 'public' : 'private';
-  }
-
-  get token(): string {
-    return this.tokens.at(-1) as string;
-  }
-
-  get caFile(): string {
-    return this.servers[1]?.caFile as string;
-  }
-
-  /**
-   * Makes the private server accept only a new token, and then stores the token. Rotations run in sequence: if two
-   * of them overlapped, the older token could be stored last.
-   */
-  rotateToken(store: () => Promise<void>): Promise<void> {
-    this.#rotation = this.#rotation.then(() => {
-      this.tokens.push(newToken());
-      (this.servers[1] as GitServer).credentials = { password: this.token };
-      return store();
-    });
-    return this.#rotation;
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.stop()));
-  }
+  const tokens = [newToken()];
+  const token = () => tokens.at(-1) as string;
+  const open = await startGitServer();
+  const closed = await startGitServer({ tls: true, credentials: { password: token() } });
+  const make = async (server: GitServer, name: string) => {
+    const known = new KnownRepository(await server.createRepository(name), random);
+    await known.commit();
+    return known;
+  };
+  let rotation = Promise.resolve();
+  return {
+    servers: [open, closed],
+    lines: await make(open, 'lines'),
+    fleet: await make(open, 'fleet'),
+    pumps: await make(closed, 'pumps'),
+    caFile: closed.caFile as string,
+    tokens,
+    token,
+    nameOf: (server: GitServer) => (server === open ? 'public' : 'private'),
+    /**
+     * Makes the private server accept only a new token, and then stores the token. Rotations run in sequence: if two
+     * of them overlapped, the older token could be stored last.
+     */
+    rotateToken: (store: () => Promise<void>): Promise<void> => {
+      rotation = rotation.then(() => {
+        tokens.push(newToken());
+        closed.credentials = { password: token() };
+        return store();
+      });
+      return rotation;
+    },
+    stop: async () => void (await Promise.all([open.stop(), closed.stop()])),
+  };
 }
 
 /** Closes connections in the middle of responses; returns a function that ends it. */

@@ -31,7 +31,7 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
   const logs = path.join(directory, 'logs');
   gateway.agent = await ManagedProgram.make(name, { program: 'agent', proxy, logs, environment });
   const tokenFile = environment.GIT_TOKEN_FILE;
-  if (tokenFile) gateway.updateToken = () => writeFile(tokenFile, hosts.token, { mode: 0o600 });
+  if (tokenFile) gateway.updateToken = () => writeFile(tokenFile, hosts.token(), { mode: 0o600 });
 }
 
 /** Pods are refused while no controller responds, so this retries like a Deployment. */

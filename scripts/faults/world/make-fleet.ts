@@ -32,7 +32,7 @@ const verify = { requests: [{ path: '/' }], for: '1s', interval: '1s', failureTh
 /** Creates GatewaySyncs, each with its gateways: polled and not, public and private, with waves and without. */
 export async function makeFleet(world: World): Promise<void> {
   const { hosts, plane } = world;
-  const secret = { token: hosts.token, ca: await readFile(hosts.caFile, 'utf8') };
+  const secret = { token: hosts.token(), ca: await readFile(hosts.caFile, 'utf8') };
   await applyObject(plane.server, {
     apiVersion: 'v1',
     kind: 'Secret',

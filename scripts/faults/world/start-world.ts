@@ -6,10 +6,10 @@ import { createCertificates } from '../../testbed/certificates.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { makeTemporaryDirectory } from '../../testbed/temporary-directory.ts';
 import type { Random } from '../random.ts';
-import { ApiProxy } from './api-proxy.ts';
-import { ControlPlane } from './control-plane.ts';
+import { startProxy } from './api-proxy.ts';
+import { startPlane } from './control-plane.ts';
 import { startFrontDoor } from './front-door.ts';
-import { GitHosts } from './git-hosts.ts';
+import { startGitHosts } from './git-hosts.ts';
 import { makeFleet } from './make-fleet.ts';
 import { ManagedProgram } from './managed-program.ts';
 import { installRights, LEASE, OPERATOR } from './rights.ts';
@@ -37,9 +37,9 @@ async function build(
   { stop, onStop }: Pick<World, 'stop' | 'onStop'>,
 ): Promise<World> {
   const certificates = await createCertificates(directory);
-  const plane = await ControlPlane.start(directory);
+  const plane = await startPlane(directory);
   onStop(() => plane.server.stop());
-  const hosts = await GitHosts.start(random);
+  const hosts = await startGitHosts(random);
   onStop(() => hosts.stop());
   for (const namespace of [OPERATOR, 'plant-a', 'plant-b']) await applyNamespace(plane.server, namespace);
   // Two replicas of each program.
@@ -47,10 +47,8 @@ async function build(
   const receiverPorts = [await freePort(), await freePort()];
   const secretFile = path.join(directory, 'webhook', 'secret');
   await mkdir(path.dirname(secretFile));
-  const senders = new Senders(
-    secretFile,
-    receiverPorts.map((port) => `http://127.0.0.1:${port}`),
-  );
+  const urls = receiverPorts.map((port) => `http://127.0.0.1:${port}`);
+  const senders = new Senders(secretFile, urls);
   await senders.writeSecret();
   const world: World = {
     directory,
@@ -63,46 +61,32 @@ async function build(
     controllers: [],
     programs: () => [...world.receivers, ...world.controllers, ...world.gateways.flatMap(({ agent }) => agent ?? [])],
     makeProxy: async () => {
-      const proxy = await ApiProxy.start(plane.server, certificates);
+      const proxy = await startProxy(plane.server, certificates);
       onStop(() => proxy.stop());
       return proxy;
     },
     onStop,
     stop,
   };
-  await startControllers(world, webhookPorts);
-  await startReceivers(world, receiverPorts, secretFile);
+  const door = await freePort();
+  const frontDoor = startFrontDoor(door, webhookPorts);
+  onStop(() => frontDoor.close());
+  await installRights(plane.server, door);
+  for (const [index, port] of webhookPorts.entries()) {
+    const MEMORY_PATH = path.join(directory, `memory-${index}`);
+    await mkdir(MEMORY_PATH);
+    const webhook = { WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: `${OPERATOR}-webhook` };
+    const replica = { name: `controller-${index}`, program: 'controller', account: OPERATOR } as const;
+    world.controllers.push(await startReplica(world, replica, { LEASE_NAME: LEASE, MEMORY_PATH, ...webhook }));
+  }
+  for (const [index, port] of receiverPorts.entries()) {
+    const environment = { RECEIVER_PORT: String(port), WEBHOOK_HMAC_SECRET_FILE: secretFile };
+    const replica = { name: `receiver-${index}`, program: 'receiver', account: `${OPERATOR}-receiver` } as const;
+    world.receivers.push(await startReplica(world, replica, environment));
+  }
   onStop(() => Promise.all(world.programs().map((program) => program.kill())));
   await makeFleet(world);
   return world;
-}
-
-async function startControllers(world: World, ports: number[]): Promise<void> {
-  const door = await freePort();
-  const frontDoor = startFrontDoor(door, ports);
-  world.onStop(() => frontDoor.close());
-  await installRights(world.plane.server, door);
-  for (const [index, port] of ports.entries()) {
-    const memory = path.join(world.directory, `memory-${index}`);
-    await mkdir(memory);
-    const environment = {
-      LEASE_NAME: LEASE,
-      WEBHOOK_PORT: String(port),
-      WEBHOOK_SELF_SIGNED: `${OPERATOR}-webhook`,
-      MEMORY_PATH: memory,
-    };
-    const name = `controller-${index}`;
-    world.controllers.push(await startReplica(world, { name, program: 'controller', account: OPERATOR, environment }));
-  }
-}
-
-async function startReceivers(world: World, ports: number[], secretFile: string): Promise<void> {
-  for (const [index, port] of ports.entries()) {
-    const environment = { RECEIVER_PORT: String(port), WEBHOOK_HMAC_SECRET_FILE: secretFile };
-    const name = `receiver-${index}`;
-    const account = `${OPERATOR}-receiver`;
-    world.receivers.push(await startReplica(world, { name, program: 'receiver', account, environment }));
-  }
 }
 
 interface Replica {
@@ -110,27 +94,29 @@ interface Replica {
   program: 'controller' | 'receiver';
   /** Its ServiceAccount. */
   account: string;
-  environment: Record<string, string>;
 }
 
 /** Starts a replica whose token is bound to a pod, as in a cluster: the audit log names it. */
-async function startReplica({ plane, directory, makeProxy }: World, replica: Replica): Promise<ManagedProgram> {
-  const { name, program, account, environment } = replica;
-  const pod = {
-    metadata: { name, namespace: OPERATOR },
-    spec: { serviceAccountName: account, containers: [{ name: 'program', image: 'program:1' }] },
-  };
-  await plane.ask({ method: 'POST', path: corePath('pods', OPERATOR), body: pod });
+async function startReplica(
+  { plane, directory, makeProxy }: World,
+  { name, program, account }: Replica,
+  environment: Record<string, string>,
+): Promise<ManagedProgram> {
+  const spec = { serviceAccountName: account, containers: [{ name: 'program', image: 'program:1' }] };
+  const body = { metadata: { name, namespace: OPERATOR }, spec };
+  await plane.ask({ method: 'POST', path: corePath('pods', OPERATOR), body });
   const proxy = await makeProxy();
-  const KUBECONFIG = await plane.server.kubeconfigFor(
-    { namespace: OPERATOR, serviceAccount: account, pod: name },
-    proxy,
-  );
+  const bound = { namespace: OPERATOR, serviceAccount: account, pod: name };
   const managed = await ManagedProgram.make(name, {
     program,
     proxy,
     logs: path.join(directory, 'logs'),
-    environment: { KUBECONFIG, POD_NAME: name, POD_NAMESPACE: OPERATOR, ...environment },
+    environment: {
+      KUBECONFIG: await plane.server.kubeconfigFor(bound, proxy),
+      POD_NAME: name,
+      POD_NAMESPACE: OPERATOR,
+      ...environment,
+    },
   });
   managed.start();
   return managed;

@@ -1,5 +1,7 @@
+import type { GitServer } from '../../testbed/git-server.ts';
 import type { PlannedFault } from '../plan.ts';
 import type { ApiProxy, ProxyFault } from '../world/api-proxy.ts';
+import { cutAnswersShort } from '../world/git-hosts.ts';
 import type { World } from '../world/world.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
 
@@ -52,4 +54,38 @@ async function disturb(
   const { name, proxies } = hit(world, planned);
   const heals = proxies.map((proxy) => proxy.breakBy(fault));
   return { did: describe(name), heal: () => heals.forEach((heal) => void heal()) };
+}
+
+/** Git servers that are down, silent, or slow, or that cut off their responses. */
+export const git = {
+  'git is down': (world, planned) => {
+    const status = pick([500, 502, 503, 429], planned.choice);
+    return disturbGit(world, planned, { status }, (host) => `made the ${host} git server answer ${status}`);
+  },
+  'git does not answer': (world, planned) =>
+    disturbGit(world, planned, { hang: true }, (host) => `made the ${host} git server hang`),
+  'git is slow': (world, planned) => {
+    const delay = 100 + (planned.choice % 1_500);
+    return disturbGit(world, planned, { delay }, (host) => `delayed the ${host} git server by ${delay} ms`);
+  },
+  'git cuts answers short': async ({ hosts }, { target, choice }) => {
+    const bytes = choice % 20_000;
+    const server = pick(hosts.servers, target);
+    const did = `cut responses of the ${hosts.nameOf(server)} git server after ${bytes} bytes`;
+    return { did, heal: cutAnswersShort(server, bytes) };
+  },
+} satisfies Breakages;
+
+async function disturbGit(
+  { hosts }: World,
+  { target }: PlannedFault,
+  fault: NonNullable<GitServer['fault']>,
+  describe: (host: string) => string,
+): Promise<Broken> {
+  const server = pick(hosts.servers, target);
+  server.fault = fault;
+  const heal = () => {
+    if (server.fault === fault) server.fault = undefined;
+  };
+  return { did: describe(hosts.nameOf(server)), heal };
 }
