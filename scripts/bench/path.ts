@@ -1,10 +1,9 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildBundles } from '../demo/build-bundles.ts';
-import { GatewaySyncFollower } from '../demo/follow-gateway-sync.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, sampleFiles } from '../demo/objects.ts';
-import { startGateway, startOperator } from '../demo/start-system.ts';
-import { postPush, watchDelivery } from '../demo/watch-delivery.ts';
+import { startGateway, startOperator } from '../demo/start-stage.ts';
+import { GatewaySyncFollower, postPush, watchDelivery } from '../demo/watch-delivery.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
 import { applyNamespace, applyObject } from '../testbed/apply-object.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';

@@ -2,8 +2,7 @@ import path from 'node:path';
 import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { dim, headline, say, showPlugin, showTable, timeline } from './console.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, POD, RESOURCE, sampleFiles } from './objects.ts';
-import { type Stage, startStage, stayUp } from './start-stage.ts';
-import { type Gateway, startGateway } from './start-system.ts';
+import { type Gateway, type Stage, startGateway, startStage, stayUp } from './start-stage.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
 const POLL_SECONDS = 5;

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Breakage } from './breakage/breakage.ts';
 import { gateways } from './breakage/gateways.ts';
-import { objects } from './breakage/objects.ts';
-import { programs } from './breakage/programs.ts';
+import { objects, programs } from './breakage/programs.ts';
 import { apiServer, git } from './breakage/servers.ts';
 import { admittedWaves, oneBadGateway } from './invariants/admitted-waves.ts';
 import { healthyPrograms } from './invariants/healthy-programs.ts';

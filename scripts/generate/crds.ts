@@ -1,72 +1,53 @@
 import { stringify } from 'yaml';
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { CelRule } from '../../shared/api/fields.ts';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { UNOBSERVED } from '../../shared/domain/is-observed.ts';
-import { type SchemaNode, toStructuralSchema } from './json-schema.ts';
+import { toStructuralSchema } from './json-schema.ts';
 
-interface PrinterColumn {
-  name: string;
-  type: 'string' | 'integer' | 'date';
-  jsonPath: string;
-  description?: string;
-  priority?: number;
-}
+type Column = [name: string, jsonPath: string, options?: { type?: string; description?: string; priority?: number }];
 
-interface CrdParts {
-  names: ResourceNames;
-  description: string;
-  properties: Record<string, SchemaNode>;
-  required?: string[];
-  rules?: CelRule[];
-  columns: PrinterColumn[];
-  statusSubresource: boolean;
-}
+const date = { type: 'date' };
+/** Only with `--output wide`. */
+const wide = { priority: 1 };
 
-const gatewaySyncColumns: PrinterColumn[] = [
-  {
-    name: 'Ref',
-    type: 'string',
-    // The first one that is set.
-    jsonPath: ".status['target.ref','pendingRef']",
-    description: 'The ref that is followed, or will be',
-  },
-  {
-    name: 'Gateways',
-    type: 'string',
-    jsonPath: '.status.gateways.summary',
-    description: 'Gateways on the resolved commit',
-  },
-  { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-  { name: 'Status', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
-  {
-    name: 'Rollout',
-    type: 'string',
-    jsonPath: '.status.rollout.summary',
-    description: 'Progress of the newest commit through the waves',
-  },
-  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-  { name: 'Commit', type: 'string', jsonPath: '.status.lastSyncCommitShort', priority: 1 },
-  { name: 'Profiles', type: 'integer', jsonPath: '.status.profileCount', priority: 1 },
-  { name: 'Last Sync', type: 'date', jsonPath: '.status.lastSyncTime', priority: 1 },
+const gatewaySyncColumns: Column[] = [
+  // The first one that is set.
+  ['Ref', ".status['target.ref','pendingRef']", { description: 'The ref that is followed, or will be' }],
+  ['Gateways', '.status.gateways.summary', { description: 'Gateways on the resolved commit' }],
+  ['Ready', '.status.conditions[?(@.type=="Ready")].status'],
+  ['Status', '.status.conditions[?(@.type=="Ready")].reason'],
+  ['Rollout', '.status.rollout.summary', { description: 'Progress of the newest commit through the waves' }],
+  ['Age', '.metadata.creationTimestamp', date],
+  ['Commit', '.status.lastSyncCommitShort', wide],
+  ['Profiles', '.status.profileCount', { type: 'integer', ...wide }],
+  ['Last Sync', '.status.lastSyncTime', { ...date, ...wide }],
 ];
 
-const syncReportColumns: PrinterColumn[] = [
-  { name: 'GatewaySync', type: 'string', jsonPath: '.status.crName' },
-  { name: 'Gateway', type: 'string', jsonPath: '.status.gateway' },
-  { name: 'Profile', type: 'string', jsonPath: '.status.profile' },
-  { name: 'State', type: 'string', jsonPath: '.status.state' },
-  { name: 'Ref', type: 'string', jsonPath: '.status.ref' },
-  { name: 'Synced', type: 'date', jsonPath: '.status.time' },
-  { name: 'Commit', type: 'string', jsonPath: '.status.commit', priority: 1 },
-  { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
+const syncReportColumns: Column[] = [
+  ['GatewaySync', '.status.crName'],
+  ['Gateway', '.status.gateway'],
+  ['Profile', '.status.profile'],
+  ['State', '.status.state'],
+  ['Ref', '.status.ref'],
+  ['Synced', '.status.time', date],
+  ['Commit', '.status.commit', wide],
+  ['Message', '.status.message', wide],
 ];
 
-function customResourceDefinition(parts: CrdParts) {
-  const { names } = parts;
+interface Version {
+  columns: Column[];
+  schema: object;
+  subresources?: object;
+}
+
+function customResourceDefinition(given: ResourceNames, { columns, schema, subresources }: Version) {
+  const { shortName, ...names } = given;
+  const additionalPrinterColumns = columns.map(([name, jsonPath, { type = 'string', ...options } = {}]) => {
+    return { name, type, jsonPath, ...options };
+  });
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -79,7 +60,7 @@ function customResourceDefinition(parts: CrdParts) {
         listKind: `${names.kind}List`,
         plural: names.plural,
         singular: names.singular,
-        shortNames: [names.shortName],
+        shortNames: [shortName],
         categories: ['sync'],
       },
       versions: [
@@ -87,56 +68,45 @@ function customResourceDefinition(parts: CrdParts) {
           name: VERSION,
           served: true,
           storage: true,
-          additionalPrinterColumns: parts.columns,
-          schema: {
-            openAPIV3Schema: {
-              type: 'object',
-              description: parts.description,
-              required: parts.required,
-              ...(parts.rules && { 'x-kubernetes-validations': parts.rules }),
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                ...parts.properties,
-              },
-            },
-          },
-          ...(parts.statusSubresource ? { subresources: { status: {} } } : {}),
+          additionalPrinterColumns,
+          schema: { openAPIV3Schema: { type: 'object', ...schema } },
+          subresources,
         },
       ],
     },
   };
 }
 
+const identity = { apiVersion: { type: 'string' }, kind: { type: 'string' } };
+
 const definitions = {
-  [GATEWAY_SYNC.plural]: customResourceDefinition({
-    names: GATEWAY_SYNC,
-    description: 'A GatewaySync keeps the files of gateway pods in sync with a git repository.',
-    required: ['metadata', 'spec'],
-    rules: [
-      {
-        rule: '!has(self.spec.webhook) || !has(self.spec.webhook.from) || self.spec.webhook.from != self.metadata.name',
-        message: 'spec.webhook.from must be another GatewaySync; remove it to use requests for this one',
-      },
-    ],
-    properties: {
-      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: BOUNDS.name } } },
-      spec: toStructuralSchema(gatewaySyncSpecSchema),
-      status: { ...toStructuralSchema(gatewaySyncStatusSchema), default: { observedGeneration: UNOBSERVED } },
-    },
+  [GATEWAY_SYNC.plural]: customResourceDefinition(GATEWAY_SYNC, {
     columns: gatewaySyncColumns,
-    statusSubresource: true,
-  }),
-  [SYNC_REPORT.plural]: customResourceDefinition({
-    names: SYNC_REPORT,
-    description:
-      'A SyncReport contains the result of the last sync by the agent of the pod with the same name. Only agents write it.',
-    properties: {
-      metadata: { type: 'object' },
-      status: toStructuralSchema(syncReportStatusSchema),
+    schema: {
+      description: 'A GatewaySync keeps the files of gateway pods in sync with a git repository.',
+      required: ['metadata', 'spec'],
+      'x-kubernetes-validations': [
+        {
+          rule: '!has(self.spec.webhook) || !has(self.spec.webhook.from) || self.spec.webhook.from != self.metadata.name',
+          message: 'spec.webhook.from must be another GatewaySync; remove it to use requests for this one',
+        },
+      ],
+      properties: {
+        ...identity,
+        metadata: { type: 'object', properties: { name: { type: 'string', maxLength: BOUNDS.name } } },
+        spec: toStructuralSchema(gatewaySyncSpecSchema),
+        status: { ...toStructuralSchema(gatewaySyncStatusSchema), default: { observedGeneration: UNOBSERVED } },
+      },
     },
+    subresources: { status: {} },
+  }),
+  [SYNC_REPORT.plural]: customResourceDefinition(SYNC_REPORT, {
     columns: syncReportColumns,
-    statusSubresource: false,
+    schema: {
+      description:
+        'A SyncReport contains the result of the last sync by the agent of the pod with the same name. Only agents write it.',
+      properties: { ...identity, metadata: { type: 'object' }, status: toStructuralSchema(syncReportStatusSchema) },
+    },
   }),
 };
 

@@ -1,7 +1,6 @@
 import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { listFiles } from './list-files.ts';
-import { parseProgram } from './programs.ts';
+import { PROGRAMS, type Program } from './programs.ts';
 import { readEntryPoint } from './read-entry-point.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
@@ -25,6 +24,23 @@ async function assembleRoot(programName: string | undefined, root: string | unde
   await chmod(root, 0o755);
   const entryPoint = await readEntryPoint(program);
   process.stdout.write(`${JSON.stringify(entryPoint.slice(entryPoint.indexOf('node')))}\n`);
+}
+
+/** Reads the name of a program from a command line. Throws an error that lists the names. */
+function parseProgram(text: string | undefined): Program {
+  const program = PROGRAMS.find((name) => name === text);
+  if (!program) throw new Error(`${text ?? 'nothing'} isn't a program: use one of ${PROGRAMS.join(', ')}.`);
+  return program;
+}
+
+/** Lists the files that an image adds to its base image: their sources in the checkout, and their absolute paths. */
+function listFiles(program: Program) {
+  const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs', 'render-worker.mjs'] : [`${program}.mjs`];
+  const files = bundles.flatMap((bundle) => [bundle, `${bundle}.map`, `${bundle}.LEGAL.txt`]);
+  return [
+    ...files.map((file) => ({ from: `dist/${file}`, to: `/app/${file}` })),
+    { from: 'LICENSE', to: '/app/LICENSE' },
+  ];
 }
 
 await assembleRoot(process.argv[2], process.argv[3]);

@@ -4,8 +4,7 @@ import type { Readable } from 'node:stream';
 import { Slots } from '../../shared/domain/slots.ts';
 import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts';
 import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
-import { sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';
-import { readUses } from './usage.ts';
+import { readUses, sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const linesReporter = path.join(import.meta.dirname, 'lines-reporter.ts');

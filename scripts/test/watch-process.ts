@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { after } from 'node:test';
-import { useOf } from './usage.ts';
+import { useOf } from './tally.ts';
 
 // Loaded by each process that runs tests.
 

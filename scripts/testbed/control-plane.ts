@@ -7,9 +7,9 @@ import {
   apiServerArguments,
   controllerManagerArguments,
   controlPlaneFiles,
+  createCredentials,
   etcdArguments,
-} from './control-plane-arguments.ts';
-import { createCredentials } from './control-plane-credentials.ts';
+} from './control-plane-files.ts';
 import { type Binaries, findBinaries } from './find-binaries.ts';
 import { freePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded, tailOf } from './guarded-process.ts';

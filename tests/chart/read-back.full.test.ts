@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { before, suite, type TestContext, test } from 'node:test';
-import { renderInstallManifest } from '../../scripts/release/install-manifest.ts';
-import { readCrds } from '../../scripts/release/release-files.ts';
+import { readCrds, renderInstallManifest } from '../../scripts/release/release-files.ts';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { differences } from '../support/differences.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import type { Ink } from '../../../cli/terminal/ink.ts';
 import { Screen } from '../../../cli/terminal/screen.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { ink, isTerminal } from '../console.ts';
-import type { GatewaySyncFollower } from '../follow-gateway-sync.ts';
+import type { GatewaySyncFollower } from '../watch-delivery.ts';
 import { podObjects } from './objects.ts';
 
 /** A rollout at one moment. */

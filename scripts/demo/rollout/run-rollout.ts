@@ -9,8 +9,7 @@ import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resourc
 import { step } from '../../testbed/step.ts';
 import { bold, dim, headline, ink, say, showPlugin, showTable } from '../console.ts';
 import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
-import { type Stage, startStage, stayUp } from '../start-stage.ts';
-import { type Cluster, type Gateway, startGateway } from '../start-system.ts';
+import { type Cluster, type Gateway, type Stage, startGateway, startStage, stayUp } from '../start-stage.ts';
 import { postPush } from '../watch-delivery.ts';
 import { drawAnimation, type Scene } from './animation.ts';
 import { drawFrame, type Frame, followRollout } from './follow-rollout.ts';

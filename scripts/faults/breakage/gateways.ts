@@ -2,7 +2,7 @@ import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { blobOf } from '../world/files.ts';
 import type { Gateway } from '../world/gateway.ts';
-import { TOO_MUCH } from '../world/small-disk.ts';
+import { TOO_MUCH } from '../world/make-fleet.ts';
 import { type Breakages, pick } from './breakage.ts';
 
 let files = 0;

@@ -1,7 +1,6 @@
-import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { ControlPlane } from '../world/control-plane.ts';
-import { givePod } from '../world/give-pod.ts';
-import { podPath } from '../world/make-fleet.ts';
+import { givePod, podPath } from '../world/make-fleet.ts';
 import type { ManagedProgram } from '../world/managed-program.ts';
 import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
@@ -51,3 +50,30 @@ async function leader(plane: ControlPlane, controllers: ManagedProgram[]): Promi
   const holder = lease?.spec?.holderIdentity ?? '';
   return controllers.find(({ name }) => holder.startsWith(`${name}_`)) ?? pick(controllers, 0);
 }
+
+/** Changes by a user with too many permissions to the objects of the programs. */
+export const objects = {
+  'wipe a status': async ({ plane, resources }, { target }) => {
+    const resource = pick(resources, target);
+    await plane.merge(`${resource.path}/status`, { status: null });
+    resource.intents.forgetOrder();
+    return { did: `wiped the status of ${resource.name}` };
+  },
+  'delete the lease': async ({ plane }) => {
+    await plane.delete(groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, LEASE));
+    return { did: 'deleted the Lease' };
+  },
+  'delete RoleBindings': async ({ plane, resources }, { target }) => {
+    const { namespace } = pick(resources, target);
+    const bindings = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
+    await plane.ask({ method: 'DELETE', path: bindings });
+    return { did: `deleted the RoleBindings in ${namespace}` };
+  },
+  // A running agent checks only every five minutes whether its report exists.
+  'delete a report': async ({ plane, gateways }, { target }) => {
+    const { agent, namespace, name } = pick(gateways, target);
+    await agent?.kill();
+    await plane.delete(syncReportPath(namespace, name));
+    return { did: `killed the agent of ${name} and deleted its report`, heal: () => agent?.start() };
+  },
+} satisfies Breakages;

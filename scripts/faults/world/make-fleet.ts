@@ -1,14 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { applyObject } from '../../testbed/apply-object.ts';
+import { CallError } from '../../testbed/call-api.ts';
+import type { Account } from '../../testbed/cluster-access.ts';
+import { gatewayPodSpec } from '../../testbed/gateway-pod-spec.ts';
+import { type InjectedPod, sidecarEnvironment } from '../../testbed/play-kubelet.ts';
+import { runCommand } from '../../testbed/run-command.ts';
 import { Gateway } from './gateway.ts';
-import { givePod } from './give-pod.ts';
+import { ManagedProgram } from './managed-program.ts';
 import { Resource } from './resource.ts';
-import { mountSmallDisk } from './small-disk.ts';
 import type { World } from './world.ts';
 
 /** The Secret with the credentials for the private server. */
@@ -32,34 +37,20 @@ const verify = { requests: [{ path: '/' }], for: '1s', interval: '1s', failureTh
 /** Creates GatewaySyncs, each with its gateways: polled and not, public and private, with waves and without. */
 export async function makeFleet(world: World): Promise<void> {
   const { hosts, plane } = world;
-  const secret = { token: hosts.token(), ca: await readFile(hosts.caFile, 'utf8') };
-  await applyObject(plane.server, {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: GIT_SECRET,
-    stringData: secret,
-  });
+  const stringData = { token: hosts.token(), ca: await readFile(hosts.caFile, 'utf8') };
+  await applyObject(plane.server, { apiVersion: 'v1', kind: 'Secret', metadata: GIT_SECRET, stringData });
   const { name } = GIT_SECRET;
   const git = { auth: { token: { secretRef: { name, key: 'token' } } }, caSecretRef: { name, key: 'ca' } };
   const silent = { polling: { enabled: false } };
   const polled = { polling: { enabled: true, interval: '5s' } };
+  const waves = { ...silent, rollout, gateway: { verify } };
   const planned = [
-    { resource: new Resource({ namespace: 'plant-a', name: 'lines', known: hosts.lines, spec: silent }), count: 3 },
-    {
-      resource: new Resource({ namespace: 'plant-a', name: 'pumps', known: hosts.pumps, spec: polled, git }),
-      count: 2,
-    },
-    {
-      resource: new Resource({
-        namespace: 'plant-b',
-        name: 'fleet',
-        known: hosts.fleet,
-        spec: { ...silent, rollout, gateway: { verify } },
-      }),
-      count: 3,
-    },
+    { count: 3, options: { namespace: 'plant-a', name: 'lines', known: hosts.lines, spec: silent } },
+    { count: 2, options: { namespace: 'plant-a', name: 'pumps', known: hosts.pumps, spec: polled, git } },
+    { count: 3, options: { namespace: 'plant-b', name: 'fleet', known: hosts.fleet, spec: waves } },
   ];
-  for (const { resource, count } of planned) {
+  for (const { count, options } of planned) {
+    const resource = new Resource(options);
     world.resources.push(resource);
     await applyObject(plane.server, resource.manifest());
     for (let index = 0; index < count; index += 1) await makeGateway(world, resource, index);
@@ -91,5 +82,63 @@ async function startGatewayServer(world: World, gateway: Gateway): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
+/** Size of a small disk, and content that doesn't fit on it. */
+const MIB = 3;
+export const TOO_MUCH = Buffer.alloc((MIB + 1) * 1024 * 1024);
+
+/** Mounts a small disk at a directory if this machine allows it; returns a function that unmounts it, or undefined. */
+async function mountSmallDisk(directory: string): Promise<(() => Promise<void>) | undefined> {
+  try {
+    await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${MIB}m`, 'tmpfs', directory]);
+  } catch {
+    return undefined;
+  }
+  const giveBack = () => void spawnSync('umount', ['--lazy', directory]);
+  process.once('exit', giveBack);
+  return async () => {
+    process.off('exit', giveBack);
+    giveBack();
+  };
+}
+
 /** Returns the path of a gateway's pod. */
 export const podPath = ({ namespace, name }: Gateway): string => corePath('pods', namespace, name);
+
+let pods = 0;
+
+/** Creates a gateway's pod, which is injected, and prepares the agent of that pod without starting it. */
+export async function givePod(world: World, gateway: Gateway): Promise<void> {
+  const { plane, directory, hosts } = world;
+  const { name, data, port } = gateway;
+  const pod = await createPod(world, gateway);
+  await plane.merge(`${podPath(gateway)}/status`, {
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+  });
+  const proxy = gateway.agent?.proxy ?? (await world.makeProxy());
+  pods += 1;
+  const root = path.join(directory, 'pods', `${name}-${pods}`);
+  const { server } = plane;
+  const cluster = { ...server, kubeconfigFor: (account: Account) => server.kubeconfigFor(account, proxy) };
+  const environment = await sidecarEnvironment(cluster, pod, root);
+  environment.DATA_PATH = data;
+  environment.LOG_LEVEL = 'debug';
+  if (port !== undefined) environment.GATEWAY_PORT = String(port);
+  const logs = path.join(directory, 'logs');
+  gateway.agent = await ManagedProgram.make(name, { program: 'agent', proxy, logs, environment });
+  const tokenFile = environment.GIT_TOKEN_FILE;
+  if (tokenFile) gateway.updateToken = () => writeFile(tokenFile, hosts.token(), { mode: 0o600 });
+}
+
+/** Pods are refused while no controller responds, so this retries like a Deployment. */
+async function createPod({ plane }: World, gateway: Gateway): Promise<InjectedPod> {
+  const { namespace, name, resource } = gateway;
+  const annotations = { 'sync.io/inject': 'true', 'sync.io/cr-name': resource, 'sync.io/gateway-name': name };
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, annotations }, spec: gatewayPodSpec };
+  try {
+    return await plane.ask<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
+  } catch (error) {
+    // The response to an earlier attempt was lost.
+    if (!(error instanceof CallError && error.status === 409)) throw error;
+    return await plane.ask<InjectedPod>({ path: podPath(gateway) });
+  }
+}

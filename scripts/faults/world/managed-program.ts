@@ -72,7 +72,8 @@ export class ManagedProgram {
 
   /** Kills it at once. */
   async kill(): Promise<void> {
-    await this.#stop(0);
+    this.#process?.child.kill('SIGKILL');
+    await this.terminate();
   }
 
   /** Kills it for good, because its pod is gone. An earlier fault may still be about to start it again. */
@@ -83,14 +84,9 @@ export class ManagedProgram {
 
   /** Shuts it down with SIGTERM, as a kubelet does first. */
   async terminate(): Promise<void> {
-    await this.#stop(GRACE_MS);
-  }
-
-  async #stop(graceMs: number): Promise<void> {
     this.#isWanted = false;
     this.measure();
-    if (graceMs === 0) this.#process?.child.kill('SIGKILL');
-    await this.#process?.stop(graceMs);
+    await this.#process?.stop(GRACE_MS);
   }
 
   /** Freezes it; returns a function that continues it. */
