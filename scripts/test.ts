@@ -86,24 +86,13 @@ function provideBinaries(names: string[]): Map<string, Promise<unknown>> {
 /** Turns off request queues for many callers, which take a tenth of the API server's CPU time. */
 const withoutTurns = { apiServerArgs: ['--enable-priority-and-fairness=false'] };
 
-/** The control plane that groups share. */
-class SharedCluster {
-  #controlPlane: Promise<ControlPlane> | undefined;
-
-  start(): Promise<ControlPlane> {
-    this.#controlPlane ??= step('Starting a Kubernetes control plane with the CRDs', async () => {
-      const controlPlane = await startControlPlane(withoutTurns);
-      await installCrds(controlPlane);
-      return controlPlane;
-    });
-    return this.#controlPlane;
-  }
-
-  async stop(): Promise<void> {
-    const controlPlane = await this.#controlPlane?.catch(() => undefined);
-    await controlPlane?.stop();
-  }
-}
+/** Starts the control plane that groups share. */
+const startCluster = (): Promise<ControlPlane> =>
+  step('Starting a Kubernetes control plane with the CRDs', async () => {
+    const controlPlane = await startControlPlane(withoutTurns);
+    await installCrds(controlPlane);
+    return controlPlane;
+  });
 
 /** Test files of a group. */
 interface Batch {
@@ -115,7 +104,7 @@ type RunBatch = (batch: Batch, options: Pick<RunOptions, 'concurrency' | 'print'
 
 /** Runs all groups, even if some fail. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
-  const cluster = new SharedCluster();
+  let cluster: Promise<ControlPlane> | undefined;
   const provided = provideBinaries([...selected.keys()]);
   const prepare = async (group: string): Promise<NodeJS.ProcessEnv> => {
     const binaries = groups.get(group) ?? [];
@@ -123,7 +112,8 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
     // Files written in a cgroup with limited memory would count against it.
     const { DISK_TMPDIR: TMPDIR } = group === 'limits' ? process.env : {};
     await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
-    return { TEST_CLUSTER: JSON.stringify(await cluster.start()), ...(TMPDIR && { TMPDIR }) };
+    cluster ??= startCluster();
+    return { TEST_CLUSTER: JSON.stringify(await cluster), ...(TMPDIR && { TMPDIR }) };
   };
   const run: RunBatch = async ({ group, files }, options) => {
     const runTests = group === 'unit' ? runSharedTests : runNodeTests;
@@ -134,7 +124,8 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
   try {
     return await runBatches(batches, run);
   } finally {
-    await cluster.stop();
+    const controlPlane = await cluster?.catch(() => undefined);
+    await controlPlane?.stop();
   }
 }
 

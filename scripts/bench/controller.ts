@@ -5,7 +5,7 @@ import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
 import { populate, type Size } from './controller/populate.ts';
 import { type Mirror, mirrorResources, timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
-import { type Memory, readCpuSeconds, readMemory, readMetric } from './support/measure.ts';
+import { readCpuSeconds, readMemory, readMetric } from './support/measure.ts';
 import { readOptions } from './support/read-options.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
 import { inWorld, NAMESPACE, type World } from './support/world.ts';
@@ -58,17 +58,8 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
   );
 }
 
-interface ColdStart {
-  controller: RunningProgram;
-  /** Time until every resource has its commit. */
-  seconds: number;
-  /** Git queries before the first poll could be due. */
-  queries: number;
-  writes: number;
-  memory: Memory;
-}
-
-async function startFromCold(world: World, mirror: Mirror, interval: number): Promise<ColdStart> {
+/** Starts a controller, and waits until every resource has its commit. */
+async function startFromCold(world: World, mirror: Mirror, interval: number) {
   const { requests } = world.server;
   requests.length = 0;
   const started = performance.now();
@@ -78,6 +69,7 @@ async function startFromCold(world: World, mirror: Mirror, interval: number): Pr
   return {
     controller,
     seconds: (performance.now() - started) / 1000,
+    // Before the first poll could be due.
     queries: requests.filter(({ command, at }) => command === 'ls-refs' && at < startedAt + interval * 950).length,
     writes: await readWrites(controller.metricsPort),
     memory: await readMemory(controller.pid),

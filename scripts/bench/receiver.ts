@@ -110,19 +110,11 @@ interface Load {
   secret: string;
 }
 
-/** The responses to a load. */
-interface LoadResult {
-  /** Responses in the median second. */
-  perSecond: number;
-  /** Number of responses by their status. */
-  statuses: Map<string, number>;
-  /** Percentiles of the times to a response, in milliseconds. */
-  p50: number;
-  p99: number;
-}
-
-/** Sends deliveries over 50 connections, each as soon as the connection's previous one has a response. */
-async function sendDeliveries(port: number, { seconds, resources, secret }: Load): Promise<LoadResult> {
+/**
+ * Sends deliveries over 50 connections, each as soon as the connection's previous one has a response. Returns the responses
+ * in the median second, their number by status, and percentiles of the times to a response (ms).
+ */
+async function sendDeliveries(port: number, { seconds, resources, secret }: Load) {
   let connections = 0;
   const {
     requests,

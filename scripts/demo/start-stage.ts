@@ -26,13 +26,6 @@ export interface Cluster extends ServerAccess {
   client: KubernetesClient;
 }
 
-/** A receiver and a controller that run on this machine. */
-interface Operator {
-  /** URL for deliveries to the demo's GatewaySync. */
-  webhookUrl: string;
-  stop(): Promise<void>;
-}
-
 /** An injected pod, and the agent that runs in place of its sidecar. */
 export interface Gateway {
   pod: InjectedPod;
@@ -52,7 +45,7 @@ export interface Stage {
 }
 
 /** Content of a demo: the first commit, and the GatewaySync for the URL of the repository. */
-export interface Play {
+interface Play {
   files: Record<string, string>;
   gatewaySync: (repo: string) => ApiObject;
 }
@@ -98,7 +91,7 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
 }
 
 /** Starts the receiver, which verifies deliveries with `secret`, and the controller with its admission webhook. */
-export async function startOperator(cluster: ServerAccess, secret: string): Promise<Operator> {
+export async function startOperator(cluster: ServerAccess, secret: string) {
   const [webhookPort, admissionPort] = await Promise.all([freePort(), freePort()]);
   const { kubeconfig, dir } = cluster;
   await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
@@ -115,6 +108,7 @@ export async function startOperator(cluster: ServerAccess, secret: string): Prom
     startProgram('controller', { logs: dir, environment: { KUBECONFIG: kubeconfig, ...controller } }),
   ]);
   return {
+    /** URL for deliveries to the demo's GatewaySync. */
     webhookUrl: `http://127.0.0.1:${webhookPort}/webhook/${NAMESPACE}/${RESOURCE}`,
     stop: async () => void (await Promise.all(programs.map((program) => program.stop()))),
   };

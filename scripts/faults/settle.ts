@@ -53,11 +53,10 @@ async function whyNot(world: World, resource: Resource, object: GatewaySync): Pr
   if (status.observedGeneration !== metadata.generation) return say('an edit has not been seen');
   const unseen = unseenIntent(object);
   if (unseen) return say(unseen);
-  const possible = resource.possibleCommits();
-  if (!possible.includes(status.lastSyncCommit ?? '')) {
-    return say(
-      `follows ${status.target?.ref} (${status.lastSyncCommit}), not ${resource.intents.possible().join(' or ')} (${possible.join(', ')})`,
-    );
+  const commits = resource.possibleCommits();
+  if (!commits.includes(status.lastSyncCommit ?? '')) {
+    const refs = resource.intents.possible().join(' or ');
+    return say(`follows ${status.target?.ref} (${status.lastSyncCommit}), not ${refs} (${commits.join(', ')})`);
   }
   if (ready?.status !== 'True')
     return say(`not ready: ${ready?.reason}: ${ready?.message} ${status.rollout?.message ?? ''}`);

@@ -4,13 +4,6 @@ import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.t
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { type SchemaNode, toStructuralSchema } from './json-schema.ts';
 
-interface Row {
-  path: string;
-  type: string;
-  required: boolean;
-  node: SchemaNode;
-}
-
 function typeOf(node: SchemaNode): string {
   if (node['x-kubernetes-int-or-string']) return 'quantity';
   if (node.items) return `${typeOf(node.items)}[]`;
@@ -19,13 +12,16 @@ function typeOf(node: SchemaNode): string {
   return node.type ?? 'any';
 }
 
-function* rowsOf(node: SchemaNode, path: string): Generator<Row> {
-  for (const [key, child] of Object.entries(node.properties ?? {})) {
-    const childPath = path ? `${path}.${key}` : key;
-    yield { path: childPath, type: typeOf(child), required: node.required?.includes(key) ?? false, node: child };
-    yield* rowsOf(child, childPath);
-    if (child.items) yield* rowsOf(child.items, `${childPath}[]`);
-    if (child.additionalProperties) yield* rowsOf(child.additionalProperties, `${childPath}.<name>`);
+function* rowsOf(parent: SchemaNode, prefix = ''): Generator<string> {
+  for (const [key, node] of Object.entries(parent.properties ?? {})) {
+    const path = `${prefix}${key}`;
+    const fallback = node.default === undefined || typeof node.default === 'object' ? '' : `\`${node.default}\``;
+    const need = parent.required?.includes(key) ? 'required' : fallback;
+    const cells = [`\`${path}\``, typeOf(node), need, node.description ?? '', boundsOf(node)];
+    yield `| ${cells.map(escapeCell).join(' | ')} |`;
+    yield* rowsOf(node, `${path}.`);
+    if (node.items) yield* rowsOf(node.items, `${path}[].`);
+    if (node.additionalProperties) yield* rowsOf(node.additionalProperties, `${path}.<name>.`);
   }
 }
 
@@ -46,14 +42,8 @@ function boundsOf(node: SchemaNode): string {
 
 const escapeCell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 
-function tableOf(schema: SchemaNode): string {
-  const rows = [...rowsOf(schema, '')].map(({ path, type, required, node }) => {
-    const fallback = node.default === undefined || typeof node.default === 'object' ? '' : `\`${node.default}\``;
-    const cells = [`\`${path}\``, type, required ? 'required' : fallback, node.description ?? '', boundsOf(node)];
-    return `| ${cells.map(escapeCell).join(' | ')} |`;
-  });
-  return ['| field | type | default | meaning | limits |', '|---|---|---|---|---|', ...rows].join('\n');
-}
+const tableOf = (schema: SchemaNode): string =>
+  ['| field | type | default | meaning | limits |', '|---|---|---|---|---|', ...rowsOf(schema)].join('\n');
 
 /** Generates the reference of both kinds as Markdown. */
 export function generateApiReference(): Record<string, string> {

@@ -1,18 +1,12 @@
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from 'yaml';
+import { isMap, isScalar, type Node, type Pair, parse, parseDocument, type YAMLMap } from 'yaml';
 import { docsAt } from '../../shared/docs-site.ts';
 import { REPOSITORY } from '../site/addresses.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
 const chart = path.join(checkout, 'chart');
 const REFERENCE = 'oci://ghcr.io/stoker-operator/charts/stoker-operator';
-
-interface Row {
-  key: string;
-  fallback: string;
-  meaning: string;
-}
 
 /** Returns the text of `# -- text` above a value. A value without it is a group. */
 function describedIn(comment: string | null | undefined): string | undefined {
@@ -21,18 +15,16 @@ function describedIn(comment: string | null | undefined): string | undefined {
   return start === -1 ? undefined : lines.slice(start).join(' ').slice(3);
 }
 
-function* rowsOf(map: YAMLMap, prefix: string, firstComment?: string | null): Generator<Row> {
-  for (const [index, pair] of (map.items as Pair[]).entries()) {
+/** Returns the rows of the table for the values in a map. */
+function* rowsOf(map: YAMLMap, prefix: string, firstComment?: string | null): Generator<string> {
+  for (const [index, pair] of (map.items as Pair<unknown, Node>[]).entries()) {
     if (!isScalar(pair.key)) continue;
     const key = `${prefix}${pair.key.value}`;
     const meaning = describedIn(pair.key.commentBefore ?? (index === 0 ? firstComment : undefined));
-    if (meaning !== undefined) yield { key, fallback: JSON.stringify(toPlain(pair.value)), meaning };
+    if (meaning !== undefined)
+      yield `| \`${key}\` | \`${escapeCell(JSON.stringify(pair.value))}\` | ${escapeCell(meaning)} |`;
     else if (isMap(pair.value)) yield* rowsOf(pair.value, `${key}.`, pair.value.commentBefore);
   }
-}
-
-function toPlain(node: unknown): unknown {
-  return node && typeof node === 'object' && 'toJSON' in node ? (node as { toJSON(): unknown }).toJSON() : node;
 }
 
 const escapeCell = (text: string) => text.replaceAll('|', '\\|');
@@ -48,10 +40,7 @@ async function addressOf(name: string): Promise<string> {
 export async function generateChartReadme(): Promise<Record<string, string>> {
   const document = parseDocument(await readFile(path.join(chart, 'values.yaml'), 'utf8'));
   if (!isMap(document.contents)) throw new Error('values.yaml must be a map');
-  const rows = [...rowsOf(document.contents, '', document.commentBefore)];
-  const lines = rows.map(
-    ({ key, fallback, meaning }) => `| \`${key}\` | \`${escapeCell(fallback)}\` | ${escapeCell(meaning)} |`,
-  );
+  const rows = rowsOf(document.contents, '', document.commentBefore);
   const pages = ['installation', 'hardening', 'monitoring', 'upgrading', 'gitops'];
   const [installation, hardening, monitoring, upgrading, gitops] = await Promise.all(
     pages.map((page) => addressOf(`${page}.md`)),
@@ -64,7 +53,7 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
     `It needs Kubernetes 1.30 or newer. With [cert-manager](https://cert-manager.io), omit \`certManager.enabled=false\`; without it, the controller creates the certificate of its admission webhook. [Installation](${installation}) explains the choices, and [Argo CD and Flux](${gitops}) shows how to install it from git. Then see [hardening](${hardening}), [monitoring](${monitoring}), and [upgrading](${upgrading}).`,
     '## Values',
     'The chart rejects values that are not in this table (`values.schema.json`).',
-    ['| value | default | meaning |', '|---|---|---|', ...lines].join('\n'),
+    ['| value | default | meaning |', '|---|---|---|', ...rows].join('\n'),
     '## Custom resource definitions',
     `Upgrading the release upgrades its CRDs. Uninstalling it keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${upgrading}#crds) for CRDs that already exist, and for installing them separately.`,
   ];

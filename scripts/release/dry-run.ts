@@ -16,7 +16,8 @@ const tag = `v${version}`;
 export async function dryRun(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  await packChart(directory);
+  const { helm } = await findBinaries('helm');
+  await runCommand(helm, ['package', path.join(root, 'chart'), '--destination', directory]);
   await packPlugin(directory);
   await completeRelease(directory);
   const missing = await missingFiles(directory);
@@ -31,11 +32,6 @@ export async function dryRun(directory: string): Promise<void> {
 ${missing.map((file) => `            ${file} (not made here)\n`).join('')}
 The files are in ${path.relative(process.cwd(), directory)}. Images aren't built, and nothing is signed or published.`);
   if (changelog) console.log(`Before you push the tag: ${changelog}`);
-}
-
-async function packChart(directory: string): Promise<void> {
-  const { helm } = await findBinaries('helm');
-  await runCommand(helm, ['package', path.join(root, 'chart'), '--destination', directory]);
 }
 
 /** Packs the plugin for this platform, and as an npm package. */

@@ -5,14 +5,8 @@ import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
-/** A copy of the last commit with its packages, in which programs can be changed. */
-export interface Checkout {
-  directory: string;
-  remove(): Promise<void>;
-}
-
-/** Copies the last commit. */
-export async function copyCheckout(): Promise<Checkout> {
+/** Copies the last commit with its packages, so that programs can be changed there. */
+export async function copyCheckout() {
   const temporary = await makeTemporaryDirectory('checkout-');
   const directory = path.join(temporary.path, 'project');
   await runCommand('git', ['clone', '--quiet', '--shared', root, directory]);

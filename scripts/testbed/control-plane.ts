@@ -149,11 +149,10 @@ class Processes {
   async until(condition: () => Promise<boolean>, name: string): Promise<void> {
     const deadline = Date.now() + readyWithinMs;
     while (!(await condition())) {
-      for (const [other, { hasExited }] of this.#running) {
-        if (hasExited()) throw new Error(`${other} ended. The end of its log:\n${await tailOf(this.#log(other))}`);
-      }
-      if (Date.now() > deadline) {
-        throw new Error(`${name}: not ready within ${readyWithinMs} ms. Its log:\n${await tailOf(this.#log(name))}`);
+      const [ended] = [...this.#running].find(([, { hasExited }]) => hasExited()) ?? [];
+      if (ended ?? Date.now() > deadline) {
+        const problem = ended ? `${ended} ended` : `${name}: not ready within ${readyWithinMs} ms`;
+        throw new Error(`${problem}. The end of its log:\n${await tailOf(this.#log(ended ?? name))}`);
       }
       await sleep(50);
     }

@@ -29,19 +29,16 @@ export async function downloadBinaries(
     (name) => sites.releases[name]?.url,
   );
   const unpublished = names.filter((name) => !fromEnvtest.includes(name) && !sites.releases[name]);
-  const downloads = [
-    ...(fromEnvtest.length > 0 ? [downloadEnvtest(fromEnvtest, fileOf, sites)] : []),
-    ...[...byUrl.values()].map(async (together) => {
-      const release = sites.releases[together[0] as BinaryName] as Release;
-      const hash = 'hash' in release ? release.hash : await publishedHash(release);
-      await unpackArchive(together, fileOf, { url: release.url, hash });
-    }),
-  ];
+  const downloads = [...byUrl.values()].map(async (together) => {
+    const release = sites.releases[together[0] as BinaryName] as Release;
+    const hash = 'hash' in release ? release.hash : await publishedHash(release);
+    await unpackArchive(together, fileOf, { url: release.url, hash });
+  });
+  if (fromEnvtest.length > 0) downloads.unshift(downloadEnvtest(fromEnvtest, fileOf, sites));
   const results = await Promise.allSettled(downloads);
-  return [
-    ...results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : [])),
-    ...(unpublished.length > 0 ? [`${unpublished.join(', ')}: not published for ${platform}-${arch}`] : []),
-  ];
+  const problems = results.flatMap((result) => (result.status === 'rejected' ? (result.reason as Error).message : []));
+  if (unpublished.length > 0) problems.push(`${unpublished.join(', ')}: not published for ${platform}-${arch}`);
+  return problems;
 }
 
 async function downloadEnvtest(names: BinaryName[], fileOf: (name: BinaryName) => string, sites: DownloadSites) {

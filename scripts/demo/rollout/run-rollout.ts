@@ -71,7 +71,7 @@ async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): P
   return gateway;
 }
 
-/** The good commit, with what was seen, and its effect according to the previews. */
+/** The good commit, its rollout, and its effect according to the previews. */
 interface Good {
   commit: string;
   frames: Frame[];
@@ -110,7 +110,7 @@ async function showPlan({ cluster, follower }: Running, commit: string): Promise
   return effect;
 }
 
-/** The bad commit, with what was seen, and the gateways on which it failed. */
+/** The bad commit, its rollout, and the gateways on which it failed. */
 interface Bad {
   commit: string;
   frames: Frame[];

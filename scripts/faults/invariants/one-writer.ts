@@ -10,9 +10,7 @@ interface AuditEvent {
   requestObject?: { spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number } };
 }
 
-/** A controller's write of a status or a Lease. Times are from the API server, and sort as text. */
-type Write = StatusWrite | LeaseWrite;
-
+/** A controller's write of a status. Times are from the API server, and sort as text. */
 interface StatusWrite {
   kind: 'status';
   pod: string;
@@ -21,15 +19,16 @@ interface StatusWrite {
   to: string;
 }
 
+/** Its write of the Lease, which was released if there is no holder, and expires at `validTo` plus the clock skew. */
 interface LeaseWrite {
   kind: 'lease';
-  /** Undefined if the Lease was released. */
   holder: string | undefined;
-  /** Time at which it expires unless it is renewed, plus the clock skew. */
   validTo: string;
   from: string;
   to: string;
 }
+
+type Write = StatusWrite | LeaseWrite;
 
 /** Maximum difference between the clocks of a controller and the audit log, network latency included (ms). */
 const SKEW_MS = 2_000;

@@ -34,7 +34,7 @@ export class Gateway {
   readonly isSmall: boolean;
   readonly #seen = new Map<string, DiskFile>();
 
-  constructor(given: { name: string; namespace: string; resource: string; data: string; isSmall: boolean }) {
+  constructor(given: Pick<Gateway, 'name' | 'namespace' | 'resource' | 'data' | 'isSmall'>) {
     this.name = given.name;
     this.namespace = given.namespace;
     this.resource = given.resource;
@@ -61,20 +61,12 @@ export class Gateway {
 
   /** Returns whether its files make it unhealthy. */
   isBad(): boolean {
-    try {
-      return readFileSync(path.join(this.data, 'config/health'), 'utf8') === BAD;
-    } catch {
-      return false;
-    }
+    return attempt(() => readFileSync(path.join(this.data, 'config/health'), 'utf8')) === BAD;
   }
 
   /** Returns the stamp of a file; undefined if it is gone. */
   stampOf(name: string): string | undefined {
-    try {
-      return stampOf(path.join(this.data, name));
-    } catch {
-      return undefined;
-    }
+    return attempt(() => stampOf(path.join(this.data, name)));
   }
 
   /** Lists all files except the agent's own and those that disappear during the scan. Reads only files that changed. */
@@ -85,12 +77,13 @@ export class Gateway {
   }
 
   #walk(directory: string, found: Map<string, DiskFile>): void {
-    for (const entry of list(path.join(this.data, directory))) {
+    const place = path.join(this.data, directory);
+    for (const entry of attempt(() => readdirSync(place, { withFileTypes: true })) ?? []) {
       const name = directory ? `${directory}/${entry.name}` : entry.name;
       if (name === AGENT_DIRECTORY) continue;
       if (entry.isDirectory()) this.#walk(name, found);
       else if (entry.isFile()) {
-        const file = this.#read(name);
+        const file = attempt(() => this.#read(name));
         if (file) found.set(name, file);
       }
     }
@@ -98,28 +91,25 @@ export class Gateway {
 
   #read(name: string): DiskFile | undefined {
     const file = path.join(this.data, name);
-    try {
-      const stamp = stampOf(file);
-      const before = this.#seen.get(name);
-      if (before?.stamp === stamp) return before;
-      const content = readFileSync(file);
-      // Replaced in the meantime: the next sample reads the new file.
-      if (stampOf(file) !== stamp) return undefined;
-      const isExecutable = (statSync(file).mode & 0o100) !== 0;
-      const seen = { stamp, blob: blobOf(content), isExecutable };
-      this.#seen.set(name, seen);
-      return seen;
-    } catch {
-      return undefined;
-    }
+    const stamp = stampOf(file);
+    const before = this.#seen.get(name);
+    if (before?.stamp === stamp) return before;
+    const content = readFileSync(file);
+    // Replaced in the meantime: the next sample reads the new file.
+    if (stampOf(file) !== stamp) return undefined;
+    const isExecutable = (statSync(file).mode & 0o100) !== 0;
+    const seen = { stamp, blob: blobOf(content), isExecutable };
+    this.#seen.set(name, seen);
+    return seen;
   }
 }
 
-function list(directory: string) {
+/** Returns what a function reads from the disk; undefined if it was deleted in the meantime. */
+function attempt<T>(read: () => T): T | undefined {
   try {
-    return readdirSync(directory, { withFileTypes: true });
+    return read();
   } catch {
-    return [];
+    return undefined;
   }
 }
 

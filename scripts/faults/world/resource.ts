@@ -43,12 +43,8 @@ export class Resource {
     // A silent server would block a fetch for five minutes.
     const git = { repo: this.known.repository.url, ref: this.ref, timeout: '1m', ...this.#options.git };
     const spec = { git, sync: syncSpecOf(this.mapping), ...this.#options.spec };
-    return {
-      apiVersion: API_VERSION,
-      kind: GATEWAY_SYNC.kind,
-      metadata: { name: this.name, namespace: this.namespace },
-      spec,
-    };
+    const metadata = { name: this.name, namespace: this.namespace };
+    return { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, metadata, spec };
   }
 
   /** Returns the commits of which one must be followed once everything has settled. */
