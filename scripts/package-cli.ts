@@ -18,10 +18,8 @@ async function makeNpmPackage(): Promise<string> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   const own = JSON.parse(await readFile(path.join(root, 'cli/package.json'), 'utf8')) as object;
-  await writeFile(
-    path.join(directory, 'package.json'),
-    `${JSON.stringify({ ...own, version: manifest.version }, null, 2)}\n`,
-  );
+  const published = JSON.stringify({ ...own, version: manifest.version }, null, 2);
+  await writeFile(path.join(directory, 'package.json'), `${published}\n`);
   for (const file of ['kubectl-stoker.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(directory, file));
   await copyFile(path.join(root, 'LICENSE'), path.join(directory, 'LICENSE'));
   await cp(path.join(root, 'cli/completion'), path.join(directory, 'completion'), { recursive: true });
@@ -59,13 +57,6 @@ async function makeArchive(executable: string): Promise<string> {
   return archive;
 }
 
-/** Makes the manifest for Krew from the archives in a directory. */
-async function makeKrewManifest(archives: string): Promise<string> {
-  const file = path.join(dist, 'stoker.yaml');
-  await writeFile(file, await krewManifest(archives));
-  return file;
-}
-
 function run(command: string, ...args: string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
@@ -77,5 +68,6 @@ const directory = await makeNpmPackage();
 const node = values['official-node'] ? await fetchNode(dist, officialNode(platform)) : process.execPath;
 const executable = await makeExecutable(node);
 const archive = await makeArchive(executable);
-const krew = await makeKrewManifest(path.dirname(archive));
+const krew = path.join(dist, 'stoker.yaml');
+await writeFile(krew, await krewManifest(path.dirname(archive)));
 for (const made of [directory, executable, archive, krew]) console.log(path.relative(root, made));

@@ -11,16 +11,6 @@ interface Intent {
   isStored: boolean;
 }
 
-/** Records the result of a request or an edit in progress. */
-export interface OpenIntent {
-  /** The response confirmed that it is stored. */
-  stored(at: number): void;
-  /** Any other response: it may be stored all the same. */
-  unknown(at: number): void;
-  /** It certainly changed nothing. */
-  refused(): void;
-}
-
 /** The refs that gateways of one resource may follow in the end: the newest stored one, or any that may be newer. */
 export class Intents {
   #intents: Intent[];
@@ -32,14 +22,15 @@ export class Intents {
   }
 
   /** Records that a ref is being requested. Until the result is known, it may take effect at any time. */
-  begin(ref: string, startedAt: number): OpenIntent {
+  begin(ref: string, startedAt: number) {
     const intent: Intent = { ref, startedAt, endedAt: Number.POSITIVE_INFINITY, isStored: false };
     this.#intents.push(intent);
     return {
-      stored: (at) => Object.assign(intent, { endedAt: at, isStored: true }),
-      unknown: (at) => {
-        intent.endedAt = at;
-      },
+      /** The response confirmed that it is stored. */
+      stored: (at: number) => void Object.assign(intent, { endedAt: at, isStored: true }),
+      /** Any other response: it may be stored all the same. */
+      unknown: (at: number) => void Object.assign(intent, { endedAt: at }),
+      /** It certainly changed nothing. */
       refused: () => {
         this.#intents = this.#intents.filter((other) => other !== intent);
       },

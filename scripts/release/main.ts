@@ -10,15 +10,11 @@ import { completeRelease, missingFiles } from './release-files.ts';
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { 'dry-run': { type: 'boolean' } } });
 const [directory] = positionals;
+const missing = directory && !values['dry-run'] ? await missingFiles(directory) : [];
 if (values['dry-run']) await dryRun(path.resolve(directory ?? path.join(import.meta.dirname, '../../dist/release')));
-else if (directory) await complete(path.resolve(directory));
-else fail('specify the directory with the files of the workflow, or --dry-run');
-
-async function complete(directory: string): Promise<void> {
-  const missing = await missingFiles(directory);
-  if (missing.length > 0) fail(`${directory} lacks ${missing.join(', ')}; another job of the workflow makes them`);
-  else await completeRelease(directory);
-}
+else if (!directory) fail('specify the directory with the files of the workflow, or --dry-run');
+else if (missing.length > 0) fail(`${directory} lacks ${missing.join(', ')}; another job of the workflow makes them`);
+else await completeRelease(path.resolve(directory));
 
 function fail(message: string): void {
   console.error(message);

@@ -21,7 +21,13 @@ interface Volume {
   name: string;
   downwardAPI?: object;
   secret?: { secretName: string };
-  projected?: { sources: { secret?: { name: string; items: { key: string; path: string }[] } }[] };
+  projected?: { sources: { secret?: SecretFiles }[] };
+}
+
+/** The keys of a Secret that are files; all of them if omitted. */
+interface SecretFiles {
+  name: string;
+  items?: { key: string; path: string }[];
 }
 
 /**
@@ -69,31 +75,20 @@ async function fillVolume(
   { pod, volume }: { pod: InjectedPod; volume: Volume | undefined },
   directory: string,
 ): Promise<void> {
+  const { namespace, labels = {} } = pod.metadata;
   if (volume?.downwardAPI) {
-    const labels = Object.entries(pod.metadata.labels ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-    await writeFile(path.join(directory, 'labels'), labels.join('\n'));
+    const lines = Object.entries(labels).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+    await writeFile(path.join(directory, 'labels'), lines.join('\n'));
   }
-  for (const { secret } of volume?.projected?.sources ?? []) {
-    if (!secret) continue;
-    const values = await readSecret(cluster, pod.metadata.namespace, secret.name);
-    const files = secret.items.map(({ key, path: file }): [string, string] => [file, values[key] ?? '']);
-    await writeFiles(directory, files);
-  }
-  if (volume?.secret) {
-    const values = await readSecret(cluster, pod.metadata.namespace, volume.secret.secretName);
-    await writeFiles(directory, Object.entries(values));
-  }
-}
-
-async function readSecret(cluster: ServerAccess, namespace: string, name: string): Promise<Record<string, string>> {
-  const call = { path: corePath('secrets', namespace, name) };
-  const { data = {} } = await callApi<{ data?: Record<string, string> }>(cluster, call);
-  return data;
-}
-
-async function writeFiles(directory: string, files: [file: string, base64: string][]): Promise<void> {
-  for (const [file, base64] of files) {
-    await mkdir(path.dirname(path.join(directory, file)), { recursive: true });
-    await writeFile(path.join(directory, file), Buffer.from(base64, 'base64'), { mode: 0o600 });
+  const secrets: SecretFiles[] = (volume?.projected?.sources ?? []).flatMap(({ secret }) => secret ?? []);
+  if (volume?.secret) secrets.push({ name: volume.secret.secretName });
+  for (const { name, items } of secrets) {
+    const call = { path: corePath('secrets', namespace, name) };
+    const { data = {} } = await callApi<{ data?: Record<string, string> }>(cluster, call);
+    for (const { key, path: file } of items ?? Object.keys(data).map((key) => ({ key, path: key }))) {
+      const target = path.join(directory, file);
+      await mkdir(path.dirname(target), { recursive: true });
+      await writeFile(target, Buffer.from(data[key] ?? '', 'base64'), { mode: 0o600 });
+    }
   }
 }

@@ -21,19 +21,10 @@ export interface ProxyFault {
   losesAnswers?: true;
 }
 
-/** A proxy between one program and the API server: a network that can be broken. */
-export interface ApiProxy {
-  url: string;
-  /** The CA that clients of the proxy must trust. */
-  caFile: string;
-  /** Applies a fault; returns a function that ends it, unless another fault has begun in the meantime. */
-  breakBy(fault: ProxyFault): () => void;
-  /** Closes all connections. */
-  cut(): void;
-  stop(): void;
-}
+export type ApiProxy = Awaited<ReturnType<typeof startProxy>>;
 
-export async function startProxy(upstream: ServerDetails, certificates: Certificates): Promise<ApiProxy> {
+/** Starts a proxy between one program and the API server: a network that can be broken. */
+export async function startProxy(upstream: ServerDetails, certificates: Certificates) {
   const files = [certificates.certFile, certificates.keyFile, upstream.caFile];
   const [cert, key, ca] = await Promise.all(files.map((file) => readFile(file)));
   const agent = new Agent({ ca: [ca as Buffer], keepAlive: true });
@@ -96,11 +87,14 @@ export async function startProxy(upstream: ServerDetails, certificates: Certific
     thawed.resolve();
     if (wasFrozen) for (const [response, received] of streams) received.pipe(response);
   };
+  /** Closes all connections. */
   const cut = () => server.closeAllConnections();
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The CA that clients of the proxy must trust. */
     caFile: certificates.caFile,
-    breakBy: (given) => {
+    /** Applies a fault; returns a function that ends it, unless another fault has begun in the meantime. */
+    breakBy: (given: ProxyFault) => {
       heal();
       fault = given;
       if (given.isFrozen) freeze();

@@ -38,53 +38,45 @@ const approvals = by('sync_controller_rollout_waiting', 'reason', ', reason="App
 const AT_WORK = ', state!~"paused|dryRun"';
 const inTrouble = thresholds('green', [1, 'red']);
 
+const tile: typeof stat = (description, query, options) => stat(description, query, { ...options, width: 3 });
+
 const fleet: Row = {
-  GatewaySyncs: stat('GatewaySyncs in the selected namespaces.', { expr: orZero(`count(${ready})`) }, { width: 3 }),
-  'Not ready': stat(
+  GatewaySyncs: tile('GatewaySyncs in the selected namespaces.', { expr: orZero(`count(${ready})`) }),
+  'Not ready': tile(
     'GatewaySyncs whose condition Ready is False or Unknown, except paused ones.',
     { expr: orZero(`count(${notReady})`) },
-    { thresholds: inTrouble, width: 3 },
+    { thresholds: inTrouble },
   ),
-  Gateways: stat(
-    'Gateway pods of all GatewaySyncs in the selected namespaces.',
-    { expr: orZero(`sum(${gateways()})`) },
-    { width: 3 },
-  ),
-  'Gateways synced': stat(
+  Gateways: tile('Gateway pods of all GatewaySyncs in the selected namespaces.', {
+    expr: orZero(`sum(${gateways()})`),
+  }),
+  'Gateways synced': tile(
     'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
     {
       expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(AT_WORK)})`,
       unit: 'percentunit',
     },
-    { thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']), noValue: 'No gateway', width: 3 },
+    { thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']), noValue: 'No gateway' },
   ),
-  'Pods without sidecar': stat(
+  'Pods without sidecar': tile(
     'Pods that request the sidecar but were created without it, in all namespaces.',
     { expr: 'max(sync_controller_pods_missing_sidecar and on (job, instance) sync_controller_leader == 1)' },
-    { thresholds: inTrouble, width: 3 },
+    { thresholds: inTrouble },
   ),
-  Leaders: stat(
+  Leaders: tile(
     'Controller replicas that hold the Lease. Each installation has one leader.',
     { expr: 'sum(sync_controller_leader)' },
-    {
-      mappings: mappings({ '0': { text: 'None', color: 'red' } }),
-      thresholds: thresholds('red', [1, 'green']),
-      width: 3,
-    },
+    { mappings: mappings({ '0': { text: 'None', color: 'red' } }), thresholds: thresholds('red', [1, 'green']) },
   ),
-  'Open receivers': stat(
+  'Open receivers': tile(
     'Receivers without a secret or token. Any client that can reach them can request a sync.',
     { expr: 'sum(sync_receiver_unauthenticated)' },
-    { thresholds: inTrouble, noValue: 'No receiver', width: 3 },
+    { thresholds: inTrouble, noValue: 'No receiver' },
   ),
-  'Webhook certificate expires in': stat(
+  'Webhook certificate expires in': tile(
     'Time until the serving certificate of the admission endpoint expires.',
     { expr: 'min(sync_controller_admission_certificate_expiry_timestamp_seconds > 0) - time()', unit: 's' },
-    {
-      thresholds: thresholds('red', [7 * 86_400, 'yellow'], [14 * 86_400, 'green']),
-      noValue: 'No webhook',
-      width: 3,
-    },
+    { thresholds: thresholds('red', [7 * 86_400, 'yellow'], [14 * 86_400, 'green']), noValue: 'No webhook' },
   ),
 };
 
