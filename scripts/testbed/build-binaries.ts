@@ -47,7 +47,8 @@ async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] 
 /** Creates a Go module that requires the tool: `go install` refuses modules with `replace` lines, as Kubernetes has. */
 async function prepareModule(directory: string, source: Source): Promise<void> {
   await mkdir(directory, { recursive: true });
-  const replacements = source.replaces ? await replacementsOf(directory, source, source.replaces) : [];
+  const replacing = source.module === 'kubernetes' ? 'k8s.io/kubernetes' : source.replaces && source.package;
+  const replacements = replacing ? await replacementsOf(directory, source, replacing) : [];
   const lines = [`module testbed/${source.module}`, 'go 1.24', ...replacements, ''];
   await writeFile(path.join(directory, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
 }

@@ -22,8 +22,8 @@ export interface Source {
   moduleVersion?: string;
   stamps: Record<string, string>;
   tags?: string[];
-  /** Its module, if that replaces others. Go considers that only for the main module. */
-  replaces?: string;
+  /** Its module replaces others. Go considers that only for the main module. */
+  replaces?: true;
   /** It needs a C compiler. */
   cgo?: true;
   /** Directories of its module that it reads at run time: they are copied next to the binary. */
@@ -66,7 +66,6 @@ const kubernetesCommand = (name: string): Source => ({
   module: 'kubernetes',
   package: `k8s.io/kubernetes/cmd/${name}`,
   version: kubernetesVersion,
-  replaces: 'k8s.io/kubernetes',
   stamps: kubernetesStamps,
 });
 
@@ -90,7 +89,7 @@ export const sources: Record<BinaryName, Source> = {
     version: giteaVersion,
     stamps: { 'main.Version': giteaVersion },
     tags: ['sqlite', 'sqlite_unlock_notify'],
-    replaces: 'code.gitea.io/gitea',
+    replaces: true,
     cgo: true,
     data: ['options', 'public', 'templates'],
   },
