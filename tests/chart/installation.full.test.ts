@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { parse as parseYaml } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
-import { renderInstallManifest } from '../../scripts/release/install-manifest.ts';
+import { renderInstallManifest } from '../../scripts/release/release-files.ts';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
