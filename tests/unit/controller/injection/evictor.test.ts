@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { suite, test } from 'node:test';
+import type { V1Eviction } from '@kubernetes/client-node';
 import { Evictor } from '../../../../controller/injection/evictor.ts';
 import type { Injection } from '../../../../controller/injection/inject-sidecar.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
@@ -11,6 +12,8 @@ import { clientWith } from '../../../support/client-with.ts';
 
 interface Given {
   name: string;
+  /** If omitted, one made from the name. */
+  uid?: string;
   owner?: { kind: string; uid: string; controller?: boolean } | undefined;
   hasSidecar?: boolean;
   isDeleting?: boolean;
@@ -18,16 +21,25 @@ interface Given {
 
 const patched: Injection = { kind: 'patched', patch: [], crName: 'app', profile: 'default', warnings: [] };
 
-/** An API server with these pods, and the evictions that it received. */
-function arrange({ injection = patched, refusal = 0 }: { injection?: Injection; refusal?: number } = {}) {
+interface Server {
+  injection?: Injection;
+  refusal?: number;
+  /** Whether a new pod takes the name of each pod after the evictor has read it, as in a StatefulSet. */
+  isReplaced?: boolean;
+}
+
+const uidOf = ({ name, uid = `uid-${name}` }: Given) => uid;
+
+/** An API server with these pods, and the evictions that it made. */
+function arrange({ injection = patched, refusal = 0, isReplaced = false }: Server = {}) {
   const pods: Given[] = [];
   const evicted: string[] = [];
   const clock = { now: 0 };
-  const objectOf = ({ name, owner, hasSidecar, isDeleting }: Given) => ({
+  const objectOf = ({ owner, hasSidecar, isDeleting, ...pod }: Given) => ({
     metadata: {
-      name,
+      name: pod.name,
       namespace: 'ns',
-      uid: `uid-${name}`,
+      uid: uidOf(pod),
       ...(isDeleting && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       ownerReferences: owner ? [{ controller: true, name: 'owner', ...owner }] : [],
     },
@@ -38,13 +50,20 @@ function arrange({ injection = patched, refusal = 0 }: { injection?: Injection; 
     const items = pods.filter((pod) => (name ? pod.name === name : pod.hasSidecar)).map(objectOf);
     return Readable.from([Buffer.from(JSON.stringify({ metadata: {}, items }))]);
   };
-  const create = async (path: string) => {
+  const create = async (path: string, { deleteOptions }: V1Eviction) => {
     if (refusal > 0) throw new ApiError(refusal, '{}');
-    evicted.push(path.split('/').at(-2) ?? '');
+    const name = path.split('/').at(-2) ?? '';
+    const uid = deleteOptions?.preconditions?.uid;
+    if (uid && !pods.some((pod) => pod.name === name && uidOf(pod) === uid)) throw new ApiError(409, '{}');
+    evicted.push(name);
+  };
+  const review = () => {
+    if (isReplaced) for (const pod of pods) pod.uid = 'new';
+    return injection;
   };
   const evictor = new Evictor({
     client: clientWith({ stream, create }),
-    review: () => injection,
+    review,
     onEvicted: () => {},
     log: createLogger('test', { level: 'silent' }),
     now: () => clock.now,
@@ -82,6 +101,7 @@ suite('a pod without the sidecar is evicted', () => {
     ['a new one would stay as it is', { name: 'a', owner: set('x') }, { injection: { kind: 'unchanged' } }],
     ['a budget keeps it', { name: 'a', owner: set('x') }, { refusal: 429 }],
     ['it is gone', { name: 'a', owner: set('x') }, { refusal: 404 }],
+    ['a new one has taken its name', { name: 'a', owner: set('x') }, { isReplaced: true }],
   ];
   for (const [why, pod, more] of kept)
     test(`but not if ${why}`, async () => {
