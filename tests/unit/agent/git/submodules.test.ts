@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { suite, test } from 'node:test';
 import type { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { accessTo, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, mapped } from '../support/sandbox.ts';
 import { rawCommits } from './support/write-object.ts';
@@ -57,10 +60,15 @@ suite('submodules', () => {
     slow,
     async (t) => {
       const server = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
-      const other = await gitServerFor(t, { credentials: { password: 'secret' } });
+      // It would accept the credentials, and only the CAs of the installation include its own.
+      const other = await gitServerFor(t, { tls: true, credentials: { password: 'secret' } });
       const root = await server.createRepository('org/root');
       const foreign = await other.createRepository('org/lib');
-      const sandbox = await createSandbox(t, { files: await accessTo(t, server) });
+      const extraCaFile = path.join(await temporaryDirectory(t, 'cas-'), 'ca.crt');
+      const certificates = [server, other].map(({ caFile = '' }) => readFile(caFile, 'utf8'));
+      await writeFile(extraCaFile, (await Promise.all(certificates)).join('\n'));
+      const { tokenFile } = await accessTo(t, server);
+      const sandbox = await createSandbox(t, { files: { tokenFile, extraCaFile } });
       for (const [url, reason, words] of [
         ['../missing.git', 'RepositoryNotFound', /\.gitmodules.*githubApp\.repositories/],
         [foreign.url, 'AuthenticationFailed', /\.gitmodules.*no credentials are sent/],
