@@ -37,7 +37,8 @@ function standStill(ms: number): void {
 }
 
 suite('a write of the leader', () => {
-  test('is abandoned before its lease expires', async (t) => {
+  // The write's own timeout is later.
+  test('is abandoned before its lease expires', { timeout: 15_000 }, async (t) => {
     const { link, client, write } = await arrange(t, () => 300);
     await client.get('/version');
     link.hold();
