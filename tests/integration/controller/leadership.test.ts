@@ -198,7 +198,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
     await spare.waitForLog(/became leader/);
     await untilCommit({ namespace, name: 'app' }, commit);
-    assert.match(leader.output, /the lease was lost/);
+    await leader.waitForLog(/the lease was lost/);
     link.cut();
   });
 
