@@ -44,14 +44,15 @@ const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: s
   lastTransitionTime: '2026-01-01T00:00:00Z',
   observedGeneration: 1,
 });
-const well: GatewaySyncStatus = {
+/** The ref is resolved, and gateways failed. */
+const followed: GatewaySyncStatus = {
   observedGeneration: 2,
   lastSyncCommit: 'b'.repeat(40),
   refResolutionStatus: 'Resolved',
-  conditions: [condition('RefResolved', 'True', 'Resolved'), condition('Ready', 'True', 'Synced')],
+  conditions: [condition('RefResolved', 'True', 'Resolved'), condition('Ready', 'False', 'GatewaysFailed')],
 };
 const erring: GatewaySyncStatus = {
-  ...well,
+  ...followed,
   refResolutionStatus: 'Error',
   conditions: [
     condition('RefResolved', 'False', 'GitUnreachable'),
@@ -112,11 +113,21 @@ type SshKey = NonNullable<NonNullable<SpecInput['git']['auth']>['sshKey']>;
 const ssh = (sshKey: SshKey) => ({ git: { repo: 'git@git.test:a', ref: 'main', auth: { sshKey } } });
 const secretRef = { name: 'ssh', key: 'key' };
 const posting = { git: { repo: 'https://git.test/a', ref: 'main', commitStatus: {} } };
-const earlierSpec = { ...well, observedGeneration: 1 };
+const earlierSpec = { ...followed, observedGeneration: 1 };
 const noPods = { counts: { total: 0 } };
 const oneOfTwo = { synced: 1, summary: '1/2 synced' };
 const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' } as const;
 const hostKeyFailure = 'HostKeyVerificationFailed';
+const unreachable = { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable' };
+const isPaused = { Ready: 'Unknown Paused', RefResolved: 'Unknown Paused' };
+const refusedPods = { Ready: 'False GatewaysRefused', AllGatewaysSynced: 'Unknown GatewaysRefused' };
+const hostKey = (state: string) => ({ SSHHostKeyVerification: state });
+/** The conditions of a rollout that keeps its resource from being ready. */
+const rolledOut = (status: 'False' | 'Unknown', reason: string, ready = `Rollout${reason}`) => ({
+  RolledOut: `${status} ${reason}`,
+  Ready: `${status} ${ready}`,
+});
+const stopped = { ...rolledOut('False', 'Stopped'), Stalled: 'True RolloutStopped' };
 
 suite('the conditions of a resource', () => {
   /** Conditions that aren't those of a healthy resource, and a fact that the message of the first one has to contain. */
@@ -140,76 +151,63 @@ suite('the conditions of a resource', () => {
     ],
     [
       'while the host is queried about something new',
-      { resolution: asking(true), status: well },
+      { resolution: asking(true), status: followed },
       { Ready: 'Unknown Resolving' },
     ],
-    ['while the host is queried again, if all was healthy', { resolution: asking(false), status: well }, {}],
+    [
+      'while the host is queried again, after failures of gateways',
+      { resolution: asking(false), status: followed },
+      {},
+    ],
     [
       'while the host is queried again after a failure',
       { resolution: asking(false), status: erring },
-      {
-        RefResolved: 'False GitUnreachable',
-        Ready: 'False GitUnreachable',
-        Stalled: 'True GitUnreachable',
-        SSHHostKeyVerification: `False ${hostKeyFailure}`,
-      },
+      { ...unreachable, Stalled: 'True GitUnreachable', ...hostKey(`False ${hostKeyFailure}`) },
     ],
     [
       'while the host is queried about something new after a failure',
       { resolution: asking(true), status: erring },
-      {
-        RefResolved: 'False GitUnreachable',
-        Ready: 'Unknown Resolving',
-        SSHHostKeyVerification: `False ${hostKeyFailure}`,
-      },
+      { ...unreachable, Ready: 'Unknown Resolving', ...hostKey(`False ${hostKeyFailure}`) },
     ],
-    [
-      'paused before anything was resolved',
-      { resolution: paused, spec: { paused: true } },
-      { Ready: 'Unknown Paused', RefResolved: 'Unknown Paused' },
-    ],
+    ['paused before anything was resolved', { resolution: paused, spec: { paused: true } }, isPaused],
     [
       'paused with an order',
       { resolution: paused, spec: { paused: true }, orders: { rollback: 'previous' }, rollout: { phase: 'Complete' } },
-      { Ready: 'Unknown Paused', RefResolved: 'Unknown Paused', RolledOut: 'True Complete' },
+      { ...isPaused, RolledOut: 'True Complete' },
       'sync.io/rollback: previous takes effect when',
     ],
     [
       'paused with a commit',
-      { resolution: paused, spec: { paused: true }, status: well },
+      { resolution: paused, spec: { paused: true }, status: followed },
       { RefResolved: 'True Paused', Ready: 'Unknown Paused' },
     ],
     [
       "paused with a commit that wasn't that of its spec",
       { resolution: paused, spec: { paused: true }, status: erring },
-      { RefResolved: 'Unknown Paused', Ready: 'Unknown Paused' },
+      isPaused,
     ],
-    [
-      'when the host is unavailable',
-      { resolution: failed() },
-      { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable' },
-    ],
+    ['when the host is unavailable', { resolution: failed() }, unreachable],
     [
       'when the host is unavailable, with a commit',
-      { resolution: failed(), status: well },
-      { RefResolved: 'True GitUnreachable', Ready: 'False GitUnreachable' },
+      { resolution: failed(), status: followed },
+      { ...unreachable, RefResolved: 'True GitUnreachable' },
       `keep ${'b'.repeat(40)}; the last query for a newer commit failed: the host is unreachable`,
     ],
     [
       'when the host is unavailable, with a commit of an earlier spec',
       { resolution: failed(), status: earlierSpec },
-      { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable' },
+      unreachable,
     ],
     [
       'when the host is unavailable, with a known commit of this spec',
       { resolution: failed({ known: resolvedTo() }), status: earlierSpec },
-      { RefResolved: 'True GitUnreachable', Ready: 'False GitUnreachable' },
+      { ...unreachable, RefResolved: 'True GitUnreachable' },
       `keep ${commit}`,
     ],
     [
       'when only a user can help',
       { resolution: failed({ transient: false }) },
-      { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable', Stalled: 'True GitUnreachable' },
+      { ...unreachable, Stalled: 'True GitUnreachable' },
     ],
     [
       'of a profile that is wrong',
@@ -218,18 +216,8 @@ suite('the conditions of a resource', () => {
       'one; two',
     ],
     ['without pods', noPods, { AllGatewaysSynced: 'Unknown NoGateways', Ready: 'True NoGateways' }],
-    [
-      'with pods that only name the resource',
-      { ...noPods, unaskedPods: ['x', 'y'] },
-      { Ready: 'False GatewaysRefused', AllGatewaysSynced: 'Unknown GatewaysRefused' },
-      'x, y',
-    ],
-    [
-      'with pods that are denied',
-      { ...noPods, refusal: 'name a profile' },
-      { Ready: 'False GatewaysRefused', AllGatewaysSynced: 'Unknown GatewaysRefused' },
-      'name a profile',
-    ],
+    ['with pods that only name the resource', { ...noPods, unaskedPods: ['x', 'y'] }, refusedPods, 'x, y'],
+    ['with pods that are denied', { ...noPods, refusal: 'name a profile' }, refusedPods, 'name a profile'],
     ["with a pod that was denied next to one that wasn't", { refusal: 'name a profile' }, {}],
     [
       'without the pods that a workload wants',
@@ -294,23 +282,19 @@ suite('the conditions of a resource', () => {
     [
       'over ssh with known hosts',
       { spec: ssh({ secretRef, knownHosts: { secretRef: { name: 'k', key: 'h' } } }) },
-      { SSHHostKeyVerification: 'True KnownHosts' },
+      hostKey('True KnownHosts'),
     ],
-    [
-      'over ssh without known hosts',
-      { spec: ssh({ secretRef }) },
-      { SSHHostKeyVerification: 'False KnownHostsMissing' },
-    ],
+    ['over ssh without known hosts', { spec: ssh({ secretRef }) }, hostKey('False KnownHostsMissing')],
     [
       'over ssh without a check',
       { spec: ssh({ secretRef, insecureIgnoreHostKey: true }) },
-      { SSHHostKeyVerification: 'False InsecureIgnoreHostKey' },
+      hostKey('False InsecureIgnoreHostKey'),
     ],
     ...([hostKeyFailure, 'KnownHostsMissing'] as const).map((reason): (typeof cases)[number] => [
       `over ssh, with the failure ${reason}`,
       { resolution: failed({ reason, message: 'bad key', transient: false }) },
       {
-        SSHHostKeyVerification: `False ${reason}`,
+        ...hostKey(`False ${reason}`),
         RefResolved: `False ${reason}`,
         Ready: `False ${reason}`,
         Stalled: `True ${reason}`,
@@ -318,62 +302,40 @@ suite('the conditions of a resource', () => {
       'bad key',
     ]),
     ['of a rollout that is complete', { rollout: { phase: 'Complete' } }, { RolledOut: 'True Complete' }, 'words'],
-    [
-      "of a rollout that hasn't begun",
-      { spec: { rollout: {} }, isHeldBack: true },
-      { RolledOut: 'Unknown Waiting', Ready: 'Unknown RolloutWaiting' },
-    ],
+    ["of a rollout that hasn't begun", { spec: { rollout: {} }, isHeldBack: true }, rolledOut('Unknown', 'Waiting')],
     [
       "of a rollout that hasn't begun, with a wrong window",
       { spec: { rollout: {} }, isHeldBack: true, rolloutProblems: ['one'] },
-      { RolledOut: 'False InvalidRollout', Ready: 'False InvalidRollout' },
+      rolledOut('False', 'InvalidRollout', 'InvalidRollout'),
     ],
-    [
-      'of a rollout in progress',
-      { rollout: { phase: 'Progressing' } },
-      { RolledOut: 'Unknown Progressing', Ready: 'Unknown RolloutProgressing' },
-      'words',
-    ],
+    ['of a rollout in progress', { rollout: { phase: 'Progressing' } }, rolledOut('Unknown', 'Progressing'), 'words'],
     [
       'of a rollout after which another commit waits',
       { rollout: { phase: 'Complete', nextCommit: 'c' } },
-      { RolledOut: 'Unknown Waiting', Ready: 'Unknown RolloutWaiting' },
+      rolledOut('Unknown', 'Waiting'),
     ],
-    [
-      'of a rollout that stopped',
-      { rollout: { phase: 'Stopped' } },
-      { RolledOut: 'False Stopped', Ready: 'False RolloutStopped', Stalled: 'True RolloutStopped' },
-    ],
+    ['of a rollout that stopped', { rollout: { phase: 'Stopped' } }, stopped],
     [
       'of a rollout whose gateways preview the commit',
       { rollout: { phase: 'Previewing' } },
-      { RolledOut: 'Unknown Previewing', Ready: 'Unknown RolloutPreviewing' },
+      rolledOut('Unknown', 'Previewing'),
     ],
     [
       'of a rollout that the preview stopped',
       { rollout: { phase: 'Stopped', previewFailure: 'why' } },
-      { RolledOut: 'False PreviewFailed', Ready: 'False PreviewFailed', Stalled: 'True PreviewFailed' },
+      { ...rolledOut('False', 'PreviewFailed', 'PreviewFailed'), Stalled: 'True PreviewFailed' },
     ],
-    [
-      'of a rollout that was rolled back',
-      { rollout: { phase: 'RolledBack' } },
-      { RolledOut: 'False RolledBack', Ready: 'False RolloutRolledBack' },
-    ],
+    ['of a rollout that was rolled back', { rollout: { phase: 'RolledBack' } }, rolledOut('False', 'RolledBack')],
     [
       'of a rollout with wrong rules',
       { rollout: { phase: 'Complete' }, rolloutProblems: ['one', 'two'] },
-      { RolledOut: 'False InvalidRollout', Ready: 'False InvalidRollout' },
+      rolledOut('False', 'InvalidRollout', 'InvalidRollout'),
       'one; two',
     ],
     [
       'of a rollout that stopped, without pods',
       { rollout: { phase: 'Stopped' }, ...noPods },
-      {
-        RolledOut: 'False Stopped',
-        AllGatewaysSynced: 'Unknown NoGateways',
-        Ready: 'False RolloutStopped',
-        Stalled: 'True RolloutStopped',
-      },
+      { ...stopped, AllGatewaysSynced: 'Unknown NoGateways' },
     ],
   ];
   for (const [name, given, codes, fact = ''] of cases)
@@ -411,22 +373,8 @@ suite('conditions are merged', () => {
       Stalled: { status: 'False', reason: 'Progressing', message: 'n', observedGeneration: 5 },
     };
     assert.deepEqual(mergeConditions(before, verdicts, at), [
-      {
-        type: 'Ready',
-        status: 'True',
-        reason: 'NoGateways',
-        message: 'm',
-        lastTransitionTime: '2026-01-01T00:00:00Z',
-        observedGeneration: 7,
-      },
-      {
-        type: 'Stalled',
-        status: 'False',
-        reason: 'Progressing',
-        message: 'n',
-        lastTransitionTime: '2026-02-02T10:00:00Z',
-        observedGeneration: 5,
-      },
+      { type: 'Ready', ...verdicts.Ready, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 7 },
+      { type: 'Stalled', ...verdicts.Stalled, lastTransitionTime: '2026-02-02T10:00:00Z' },
     ]);
     const [changed] = mergeConditions(before, { Ready: { status: 'False', reason: 'Synced', message: 'm' } }, at);
     assert.equal(changed?.lastTransitionTime, '2026-02-02T10:00:00Z');
