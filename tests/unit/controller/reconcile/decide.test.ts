@@ -7,7 +7,7 @@ import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-stat
 import { omit } from '../../../../shared/domain/objects.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
-import { decideFor as decideLater } from '../support/requested-resource.ts';
+import { decideFor as decideLater, resourceOf } from '../support/requested-resource.ts';
 
 const commit = 'a'.repeat(40);
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -26,31 +26,17 @@ const pod = {
 
 /** A resource at rest on a commit, with or without polling. */
 function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatewaySync {
-  return {
-    namespace: 'ns',
-    name: 'app',
-    uid: 'uid',
-    generation: 1,
-    resourceVersion: '1',
-    createdAt: 0,
-    deleting: false,
-    spec: gatewaySpecOf({ polling: { enabled: polling } }),
+  const resolved = { type: 'RefResolved', status: 'True' as const, reason: 'Resolved', message: '' };
+  const resource = resourceOf({
     status: {
       observedGeneration: 1,
       observedRef: 'main',
       target: { ref: 'main', source: 'Spec' },
       lastSyncCommit: commit,
-      conditions: [
-        {
-          type: 'RefResolved',
-          status: 'True',
-          reason: 'Resolved',
-          message: '',
-          lastTransitionTime: '2026-01-01T00:00:00Z',
-        },
-      ],
+      conditions: [{ ...resolved, lastTransitionTime: '2026-01-01T00:00:00Z' }],
     },
-  };
+  });
+  return { ...resource, spec: gatewaySpecOf({ polling: { enabled: polling } }) };
 }
 
 /** The status and reason of a condition. */
@@ -66,48 +52,44 @@ const decideFor = (
   at: number = now,
 ) => decideLater(gatewaySync, { query, now: at, ...rest });
 
-const refs: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
-const unreachable: QueryResult = {
-  kind: 'error',
+const lastGood = new Map([['refs/heads/main', commit]]);
+const refs: QueryResult = { kind: 'refs', refs: lastGood };
+const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+/** A request that waits. */
+const asked = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00.000Z', applied: false, writtenAt: now };
+const querying = { kind: 'querying', forMs: 60_000 } as const;
+const unreachable = {
+  kind: 'error' as const,
   error: new TransientError('the host is unreachable', { code: 'git.unreachable', reason: 'GitUnreachable' }),
   lastGood: undefined,
   retryAfterMs: 5_000,
 };
+/** A spec with a rollout, and its revision. */
+const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
 
 suite('a git server that is unavailable', () => {
-  test('is queried again by the next poll', () => {
-    assert.equal(decideFor(observed(), unreachable).retryAfterMs, undefined);
-  });
-
-  test("is queried again if a request or a push waits for it, or the ref isn't resolved yet", () => {
-    const asked = { at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
-    const request = { ...observed(), request: { ...asked, ref: 'v1', id: '1' } };
-    const push = { ...observed(), push: { ...asked, ref: 'refs/heads/main' } };
-    const unresolved = { ...observed(), status: {} };
-    for (const waiting of [request, push, unresolved])
-      assert.equal(decideFor(waiting, unreachable).retryAfterMs, 5_000);
-    assert.equal(decideFor(request, refs).retryAfterMs, undefined, 'it has answered');
-  });
-
-  test('is queried again even without polling', () => {
-    assert.equal(decideFor(observed({ polling: false }), unreachable).retryAfterMs, 5_000);
-  });
-
-  test('is queried later if the resource has caused too many queries', () => {
-    const limited = { kind: 'querying' as const, forMs: 0, retryAfterMs: 4_000 };
-    assert.equal(decideFor(observed(), limited).retryAfterMs, 4_000);
-  });
+  const request = { ...observed(), request: asked };
+  const push = { ...observed(), push: { ...asked, ref: 'refs/heads/main' } };
+  for (const [when, waiting, answer, expected] of [
+    ['by the next poll', observed(), unreachable, undefined],
+    ['again, even without polling', observed({ polling: false }), unreachable, 5_000],
+    ['again if a request waits for it', request, unreachable, 5_000],
+    ['again if a push waits for it', push, unreachable, 5_000],
+    ["again if the ref isn't resolved yet", { ...observed(), status: {} }, unreachable, 5_000],
+    ['for a request only until it answers', request, refs, undefined],
+    ['later if the resource has caused too many queries', observed(), { ...querying, retryAfterMs: 4_000 }, 4_000],
+  ] as const)
+    test(`is queried ${when}`, () => assert.equal(decideFor(waiting, answer).retryAfterMs, expected));
 });
 
 suite('while the git server is queried', () => {
   const asking = (forMs: number) => ({ kind: 'querying' as const, forMs });
-  const request = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
-  const asked = () => ({ ...observed(), request });
+  const requested = () => ({ ...observed(), request: asked });
   const fresh = () => ({ ...observed(), status: {} });
 
   test('a quick response is awaited, so that one write is enough', () => {
     for (const [gatewaySync, patience] of [
-      [asked(), 1_000],
+      [requested(), 1_000],
       [fresh(), 5_000],
       [{ ...observed(), status: { observedGeneration: -1 } }, 5_000],
     ] as const) {
@@ -123,25 +105,19 @@ suite('while the git server is queried', () => {
   });
 
   test('a request waits, and Ready is Unknown', () => {
-    const { status } = decideFor(asked(), asking(1_000));
-    assert.equal(status.lastRequest?.outcome, 'Pending');
-    assert.equal(status.refResolutionStatus, 'Resolving');
+    const { status } = decideFor(requested(), asking(1_000));
+    const { lastRequest, refResolutionStatus, lastSyncCommit } = status;
+    assert.deepEqual([lastRequest?.outcome, refResolutionStatus, lastSyncCommit], ['Pending', 'Resolving', commit]);
     assert.equal(stateIn(status, 'Ready'), 'Unknown Resolving');
     assert.equal(stateIn(status, 'RefResolved'), 'True Resolved');
-    assert.equal(status.lastSyncCommit, commit);
-    const again = decideFor({ ...asked(), status }, asking(2_000));
+    const again = decideFor({ ...requested(), status }, asking(2_000));
     assert.deepEqual([again.holdForMs, again.status], [0, status], 'nothing more is written');
   });
 
   test('a new resource shows its gateways', () => {
     const { status } = decideFor(fresh(), asking(5_000), { pods: [pod], missing: [{ ...pod, name: 'gateway-1' }] });
-    assert.deepEqual(
-      status.discoveredGateways?.map(({ podName, syncStatus }) => [podName, syncStatus]),
-      [
-        ['gateway-0', 'Pending'],
-        ['gateway-1', 'MissingSidecar'],
-      ],
-    );
+    const shown = status.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`);
+    assert.deepEqual(shown, ['gateway-0 Pending', 'gateway-1 MissingSidecar']);
     assert.equal(status.gateways?.total, 2);
     assert.equal(stateIn(status, 'SidecarInjected'), 'False MissingSidecar');
     assert.equal(stateIn(status, 'AllGatewaysSynced'), 'False MissingSidecar');
@@ -174,9 +150,8 @@ suite('while the git server is queried', () => {
 });
 
 suite("a ref that the git server doesn't show yet", () => {
-  const request = { ref: 'v1', id: '1', at: new Date(now).toISOString(), applied: false, writtenAt: now };
   const decideAfter = (seconds: number, fields: object = {}, status = observed().status) => {
-    const gatewaySync = { ...observed(), request: { ...request, ...fields }, status };
+    const gatewaySync = { ...observed(), request: { ...asked, ...fields }, status };
     return decideFor(gatewaySync, refs, {}, now + seconds * 1_000);
   };
 
@@ -206,19 +181,15 @@ suite("a ref that the git server doesn't show yet", () => {
 });
 
 test('a fleet that is scaled to zero is ready, while a rollout waits for a gateway', () => {
-  const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const first = decideFor({ ...observed(), spec }, refs).status.rollout;
   assert.ok(first);
   const rollout = { ...first, admission: first.admission.map((entry) => ({ ...entry, gateways: 1 })) };
-  const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const { status } = decideFor({ ...observed(), spec, status: { ...observed().status, rollout } }, newer);
   assert.equal(stateIn(status, 'Ready'), 'True NoGateways');
   assert.equal(stateIn(status, 'RolledOut'), 'Unknown Progressing');
 });
 
 suite("while the revision of spec.sync can't be stored, so that no rollout begins,", () => {
-  const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
-  const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' } as const;
   /** All gateways have the commit and the revision of the status, and a decision results in these conditions. */
   const conditionsAt = (
@@ -256,46 +227,32 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     });
   }
 
-  const edited = { spec: { ...spec, revision: 's' }, generation: 2 };
-  for (const [what, looked, answer] of [
-    ['the git host is unavailable', edited, unreachable],
-    ['the git host is asked', edited, { kind: 'querying', forMs: 60_000 }],
-    ['the resource is paused', { ...edited, spec: { ...edited.spec, paused: true } }, refs],
-  ] as const) {
-    for (const isKept of [true, false]) {
-      test(`no edit is complete that is in no rollout: ${what}, its revision is ${isKept ? 'stored' : 'not stored'}`, () => {
-        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: isKept });
-        assert.match(rolledOut, /^Unknown Waiting: .*spec\.sync/);
-        assert.doesNotMatch(ready, /^True/);
-      });
-    }
-  }
-
   const { git } = spec;
-  for (const [what, edit] of [
-    ['ref', { ref: 'v2' }],
-    ['repository', { repo: 'https://git.test/other.git' }],
+  for (const [field, edit] of [
+    ['sync', { revision: 's' }],
+    ['git', { git: { ...git, ref: 'v2' } }],
+    ['git', { git: { ...git, repo: 'https://git.test/other.git' } }],
   ] as const) {
-    const editedGit = { spec: { ...spec, git: { ...git, ...edit } }, generation: 2 };
-    for (const [why, answer, paused] of [
+    for (const [why, answer, paused = false] of [
       ['the git host is unavailable', unreachable],
-      ['the git host is asked', { kind: 'querying', forMs: 60_000 }],
-      ['the git host does not have it', { kind: 'refs', refs: new Map() }],
+      ['the git host is asked', querying],
+      ["the git host doesn't have the ref", { kind: 'refs', refs: new Map() }],
       ['the resource is paused', undefined, true],
-    ] as const) {
-      test(`no other ${what} is complete that is in no rollout: ${why}`, () => {
-        const looked = { ...editedGit, spec: { ...editedGit.spec, paused: paused ?? false } };
-        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: true });
-        assert.match(rolledOut, /^Unknown Waiting: .*spec\.git/);
-        assert.doesNotMatch(ready, /^True/);
+    ] as const)
+      test(`no edit is complete that is in no rollout: ${JSON.stringify(edit)}, and ${why}`, () => {
+        const looked = { spec: { ...spec, ...edit, paused }, generation: 2 };
+        for (const isKept of [true, false]) {
+          const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: isKept });
+          assert.ok(rolledOut.startsWith('Unknown Waiting: ') && rolledOut.includes(`spec.${field}`), rolledOut);
+          assert.doesNotMatch(ready, /^True/);
+        }
       });
-    }
   }
 
   test('a resource stays complete after an edit without effect, and until something newer is known', () => {
     const polling = { spec: { ...spec, polling: { ...spec.polling, enabled: false } }, generation: 2 };
     for (const [looked, answer] of [
-      [polling, { kind: 'querying', forMs: 60_000 }],
+      [polling, querying],
       [{ ...polling, spec: { ...polling.spec, paused: true } }, undefined],
       [{}, unreachable],
     ] as const)
@@ -347,7 +304,7 @@ suite('the status of a resource', () => {
     const desired = { profileCount: 1, pendingRef: 'main' };
     for (const [answer, refResolutionStatus, observedGeneration] of [
       [unreachable, 'Error', 4],
-      [{ kind: 'querying', forMs: 0 }, 'Resolving', undefined],
+      [querying, 'Resolving', undefined],
       [undefined, 'NotResolved', 4],
     ] as const)
       assert.deepEqual(plain(decided({}, answer)), {
@@ -360,16 +317,13 @@ suite('the status of a resource', () => {
   });
 
   test('follows the last response of a git server that is now unavailable', () => {
-    const lastGood = 'refs' in refs ? refs.refs : undefined;
-    const status = decided({}, { ...unreachable, lastGood } as QueryResult);
+    const status = decided({}, { ...unreachable, lastGood });
     assert.deepEqual(plain(status), { ...known, observedGeneration: 4, refResolutionStatus: 'Error' });
   });
 
   test('rolls out the last response of a git server that is now unavailable, even after an edit', () => {
-    const lastGood = 'refs' in refs ? refs.refs : undefined;
-    const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
     const begun = (answer: QueryResult) => decided({}, answer, { spec }).rollout;
-    const { phase, commit: begunCommit } = begun({ ...unreachable, lastGood } as QueryResult) ?? {};
+    const { phase, commit: begunCommit } = begun({ ...unreachable, lastGood }) ?? {};
     assert.deepEqual([phase, begunCommit], ['Complete', commit]);
     assert.equal(begun(unreachable), undefined, 'nothing is known');
   });
@@ -399,7 +353,6 @@ suite('the status of a resource', () => {
   });
 
   test('names the author of a command only if that is certain', () => {
-    const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
     const { rollout } = decideFor({ ...observed(), spec }, refs).status;
     assert.ok(rollout);
     const orders = { approve: `${commit}/r` };
