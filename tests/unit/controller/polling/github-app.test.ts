@@ -11,21 +11,41 @@ const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
 
-/** The key is the content of the Secret, in base64. */
-function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
-  return tokenOf(secret, { status: 201, body: { token: 'token', expires_at: expiresAt } });
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: object | string;
 }
 
-/** Returns a token, or the result of this response of the API. */
-function tokenOf(secret: string, answer: { status: number; headers?: Record<string, string>; body?: object }) {
-  const client = clientWith({ get: async () => ({ data: { key: secret } }) });
-  const { status, headers = {}, body = {} } = answer;
-  const postJson = async () => ({ status, headers, body: Buffer.from(JSON.stringify(body)) });
-  const http = { postJson };
-  const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
-  const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp } };
-  return new GithubApps(client, http).token({ namespace: 'default', git });
+/** Apps with this Secret, in base64, whose server responds with `answer` each time. */
+function appsWith(answer: (call: number) => Answer, secret = key) {
+  const client = clientWith({
+    get: async (path: string) => ({
+      data: path.endsWith('/app') ? { key: secret } : { ca: Buffer.from('a CA').toString('base64') },
+    }),
+  });
+  const calls: { url: string; body: object; options: Parameters<GitHttp['postJson']>[2] }[] = [];
+  const postJson: GitHttp['postJson'] = async (url, body, options) => {
+    calls.push({ url: url.href, body, options });
+    const { status, headers = {}, body: given = {} } = answer(calls.length);
+    return { status, headers, body: Buffer.from(typeof given === 'string' ? given : JSON.stringify(given)) };
+  };
+  return { apps: new GithubApps(client, { postJson }), calls };
 }
+
+const githubApp = { appId: 17, installationId: 23, privateKeySecretRef: { name: 'app', key: 'key' } };
+/** Parameters of a request for the token of a repository. */
+const requestOf = (repo = 'https://github.com/plant/config', more: object = {}) => ({
+  namespace: 'ns',
+  git: { repo, auth: { githubApp: { ...githubApp, ...more } } },
+});
+/** A response with a token that has the number of the call. */
+const good = (call: number, expiresAt = '2126-01-01T00:00:00Z') => ({
+  status: 201,
+  body: { token: `t${call}`, expires_at: expiresAt },
+});
+const tokenOf = (answer: Answer) => appsWith(() => answer).apps.token(requestOf());
+const tokenWith = (secret: string) => appsWith(good, secret).apps.token(requestOf());
 
 suite('a token of a GitHub App', () => {
   for (const [what, given, ms] of [
@@ -33,7 +53,7 @@ suite('a token of a GitHub App', () => {
     ['an hour, although the response says more', () => '+275760-09-13T00:00:00.000Z', HOUR_MS],
   ] as const)
     test(`is valid ${what}`, async () => {
-      const lifetime = (await tokenWith(key, given())).expiresAt - Date.now();
+      const lifetime = (await tokenOf(good(1, given()))).expiresAt - Date.now();
       assert.ok(lifetime > ms - 30_000 && lifetime <= ms, String(lifetime));
     });
 });
@@ -49,7 +69,7 @@ suite('after a refusal, GitHub', () => {
     [usedUp, 60_000],
   ] as const)
     test(`isn't queried for the requested time: ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
-      await assert.rejects(tokenOf(key, { status: 403, headers: headersOf() }), (error) => {
+      await assert.rejects(tokenOf({ status: 403, headers: headersOf() }), (error) => {
         assert.ok(error instanceof TransientError && error.reason === 'GitRateLimited', String(error));
         const asked = error.retryAfterMs ?? 0;
         return asked > waitMs - 30_000 && asked <= waitMs + 1_000;
@@ -58,7 +78,7 @@ suite('after a refusal, GitHub', () => {
 
   test('counts as having rejected the App if it names no limit', async () => {
     const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute() };
-    await assert.rejects(tokenOf(key, { status: 403, headers }), TerminalError);
+    await assert.rejects(tokenOf({ status: 403, headers }), TerminalError);
   });
 });
 
@@ -96,7 +116,7 @@ suite('the key of a GitHub App', () => {
     ['after other text', `key:\n${pem}`],
   ];
   for (const [what, text] of reformatted)
-    test(`is accepted ${what}`, async () => assert.equal((await tokenWith(base64(text))).token, 'token'));
+    test(`is accepted ${what}`, async () => assert.equal((await tokenWith(base64(text))).token, 't1'));
 
   const encrypted = { cipher: 'aes-256-cbc', passphrase: 'x', format: 'pem' } as const;
   const unusable: [what: string, text: string | Buffer, words: RegExp][] = [
@@ -145,35 +165,13 @@ suite('the key of a GitHub App', () => {
 });
 
 suite('the request to GitHub for a token', () => {
-  const githubApp = { appId: 17, installationId: 23, privateKeySecretRef: { name: 'app', key: 'key' } };
-  const gitOf = (repo: string, more: object = {}) => ({ repo, auth: { githubApp: { ...githubApp, ...more } } });
-  const client = clientWith({
-    get: async (path: string) => ({
-      data: path.endsWith('/app') ? { key } : { ca: Buffer.from('a CA').toString('base64') },
-    }),
-  });
-
-  /** Apps whose server responds with `answer` each time; the token has the number of the call. */
-  function appsWith(answer: (call: number) => { status: number; body?: object | string }) {
-    const calls: { url: string; body: object; options: Parameters<GitHttp['postJson']>[2] }[] = [];
-    const postJson: GitHttp['postJson'] = async (url, body, options) => {
-      calls.push({ url: url.href, body, options });
-      const given = answer(calls.length);
-      const text = typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? {});
-      return { status: given.status, body: Buffer.from(text), headers: {} };
-    };
-    return { apps: new GithubApps(client, { postJson }), calls };
-  }
-  const good = (call: number, minutes = 60) => {
-    const expires = new Date(Date.now() + minutes * 60_000).toISOString();
-    return { status: 201, body: { token: `t${call}`, expires_at: expires } };
-  };
+  const caSecretRef = { name: 'ca', key: 'ca' };
 
   test("names the installation and the repository, and is signed with the App's key", async () => {
     const { apps, calls } = appsWith(good);
     const began = Math.floor(Date.now() / 1000);
-    const git = { ...gitOf('https://github.com/plant/config.git'), caSecretRef: { name: 'ca', key: 'ca' } };
-    await apps.token({ namespace: 'ns', git });
+    const { namespace, git } = requestOf('https://github.com/plant/config.git');
+    await apps.token({ namespace, git: { ...git, caSecretRef } });
     const [{ url, body, options } = assert.fail('nobody was asked')] = calls;
     assert.equal(url, 'https://api.github.com/app/installations/23/access_tokens');
     assert.deepEqual(body, { repositories: ['config'], permissions: { contents: 'read' } });
@@ -190,12 +188,12 @@ suite('the request to GitHub for a token', () => {
 
   test('goes to the server that the resource names', async () => {
     const { apps, calls } = appsWith(good);
-    const git = gitOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3/' });
-    await apps.token({ namespace: 'ns', git });
+    const request = requestOf('https://ghe.test/plant/config', { apiBaseURL: 'https://ghe.test/api/v3/' });
+    await apps.token(request);
     assert.equal(calls[0]?.url, 'https://ghe.test/api/v3/app/installations/23/access_tokens');
-    assert.equal(tokenHostOf({ namespace: 'ns', git }), 'ghe.test');
-    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://github.com/a/b') }), 'api.github.com');
-    assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
+    assert.equal(tokenHostOf(request), 'ghe.test');
+    assert.equal(tokenHostOf(requestOf()), 'api.github.com');
+    assert.equal(tokenHostOf(requestOf('https://x.test/a/b', { apiBaseURL: 'no URL' })), '');
   });
 
   const withoutApi: [repo: string, apiBaseURL?: string][] = [
@@ -210,20 +208,16 @@ suite('the request to GitHub for a token', () => {
   for (const [repo, apiBaseURL] of withoutApi)
     test(`isn't sent for ${repo} if the API is ${apiBaseURL ?? 'not specified'}`, async () => {
       const { apps, calls } = appsWith(good);
-      const asked = apps.token({ namespace: 'ns', git: gitOf(repo, apiBaseURL === undefined ? {} : { apiBaseURL }) });
+      const asked = apps.token(requestOf(repo, apiBaseURL === undefined ? {} : { apiBaseURL }));
       await assert.rejects(asked, { code: 'githubApp.apiUnknown', reason: 'GitHubAPIUnknown' });
       assert.deepEqual(calls, []);
     });
 
-  const spellings = ['', '//', '.GIT', '.git//', '%2egit/'];
   test('names the same repository however its URL is written, and shares its token', async () => {
     const { apps, calls } = appsWith(good);
-    for (const ending of spellings)
-      assert.equal(
-        (await apps.token({ namespace: 'ns', git: gitOf(`https://github.com/plant/config${ending}`) })).token,
-        't1',
-      );
-    await apps.token({ namespace: 'ns', git: gitOf('https://github.com//other//conf%69g2//') });
+    for (const ending of ['', '//', '.GIT', '.git//', '%2egit/'])
+      assert.equal((await apps.token(requestOf(`https://github.com/plant/config${ending}`))).token, 't1');
+    await apps.token(requestOf('https://github.com//other//conf%69g2//'));
     assert.deepEqual(
       calls.map(({ body }) => (body as { repositories: string[] }).repositories),
       [['config'], ['config2']],
@@ -233,15 +227,15 @@ suite('the request to GitHub for a token', () => {
   for (const repo of ['https://github.com/plant/..%2F', 'https://github.com/plant/%ff'])
     test(`isn't sent for ${repo}, which names no repository`, async () => {
       const { apps, calls } = appsWith(good);
-      await assert.rejects(apps.token({ namespace: 'ns', git: gitOf(repo) }), { reason: 'InvalidRepository' });
+      await assert.rejects(apps.token(requestOf(repo)), { reason: 'InvalidRepository' });
       assert.deepEqual(calls, []);
     });
 
   test('names further repositories for submodules, but not to post statuses, which is its only permission then', async () => {
     const { apps, calls } = appsWith(good);
-    const git = gitOf('https://github.com/plant/config', { repositories: ['lib', 'config'] });
-    await apps.token({ namespace: 'ns', git });
-    await apps.token({ namespace: 'ns', git, mayWrite: 'statuses' });
+    const request = requestOf(undefined, { repositories: ['lib', 'config'] });
+    await apps.token(request);
+    await apps.token({ ...request, mayWrite: 'statuses' });
     assert.deepEqual(
       calls.map(({ body }) => body),
       [
@@ -249,7 +243,7 @@ suite('the request to GitHub for a token', () => {
         { repositories: ['config'], permissions: { statuses: 'write' } },
       ],
     );
-    assert.equal(apps.known({ namespace: 'ns', git })?.token, 't1', 'agents never get the other one');
+    assert.equal(apps.known(request)?.token, 't1', 'agents never get the other one');
   });
 
   test("has errors of a connection that don't blame the repository", async () => {
@@ -257,8 +251,10 @@ suite('the request to GitHub for a token', () => {
       code: 'git.unknownName',
       reason: 'GitUnreachable',
     });
-    const apps = new GithubApps(client, { postJson: () => Promise.reject(lost) });
-    const asked = apps.token({ namespace: 'ns', git: gitOf('https://acme.ghe.com/plant/config') });
+    const { apps } = appsWith(() => {
+      throw lost;
+    });
+    const asked = apps.token(requestOf('https://acme.ghe.com/plant/config'));
     await assert.rejects(asked, (error: TransientError) => {
       assert.equal(error.code, 'git.unknownName');
       assert.match(error.message, /https:\/\/api\.acme\.ghe\.com/);
@@ -269,23 +265,20 @@ suite('the request to GitHub for a token', () => {
 
   test('is sent once for all that need the same token, until ten minutes before it expires', async () => {
     const { apps, calls } = appsWith((call) => good(call, call === 1 ? 10 : 11));
-    const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
+    const request = requestOf();
     assert.equal(apps.known(request), undefined);
-    const tokens = await Promise.all([apps.token(request), apps.token(request)]);
-    const texts = tokens.map(({ token }) => token);
-    assert.deepEqual(texts, ['t1', 't1']);
+    for (const { token } of await Promise.all([apps.token(request), apps.token(request)])) assert.equal(token, 't1');
     assert.equal(apps.known(request), undefined, 'it ends too soon');
-    assert.equal((await apps.token(request)).token, 't2');
-    assert.equal((await apps.token(request)).token, 't2');
+    for (let n = 0; n < 2; n += 1) assert.equal((await apps.token(request)).token, 't2');
     assert.equal(apps.known(request)?.token, 't2');
     assert.equal(calls.length, 2);
     apps.forget(request);
     assert.equal(apps.known(request), undefined);
     const others = [
       { ...request, namespace: 'other' },
-      { ...request, git: gitOf('https://github.com/a/c') },
-      { ...request, git: { ...request.git, caSecretRef: { name: 'ca', key: 'ca' } } },
-      { ...request, git: gitOf('https://github.com/a/b', { installationId: 24 }) },
+      requestOf('https://github.com/a/c'),
+      { ...request, git: { ...request.git, caSecretRef } },
+      requestOf(undefined, { installationId: 24 }),
     ];
     for (const other of [request, ...others]) await apps.token(other);
     assert.equal(calls.length, 7, 'nobody else has it');
@@ -293,7 +286,7 @@ suite('the request to GitHub for a token', () => {
 
   test("is repeated after a failure, which isn't cached, but not for a resource that was dropped", async () => {
     const { apps } = appsWith((call) => (call === 1 ? { status: 503 } : good(call)));
-    const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
+    const request = requestOf();
     await assert.rejects(apps.token(request));
     const asked = apps.token(request);
     apps.forget(request);
@@ -304,11 +297,10 @@ suite('the request to GitHub for a token', () => {
   const unavailable = { code: 'githubApp.unavailable', reason: 'GitUnreachable' };
   const refused = { code: 'githubApp.refused', reason: 'AuthenticationFailed' };
   const expires_at = '2126-01-01T00:00:00Z';
-  const answers: [what: string, answer: { status: number; body?: object | string }, error: object | undefined][] = [
+  const answers: [what: string, answer: Answer, error: object | undefined][] = [
     ['too many', { status: 429 }, { code: 'githubApp.rateLimited', reason: 'GitRateLimited' }],
     ['out of order', { status: 500 }, unavailable],
-    ['not found', { status: 404 }, refused],
-    ['the longest below that', { status: 499 }, refused],
+    ['the last below that', { status: 499 }, refused],
     ['another success', { status: 200, body: { token: 't', expires_at } }, refused],
     ['no JSON', { status: 201, body: 'hello' }, refused],
     ['an empty one', { status: 201, body: { token: '', expires_at } }, refused],
@@ -318,8 +310,7 @@ suite('the request to GitHub for a token', () => {
   ];
   for (const [what, answer, error] of answers)
     test(`is answered ${what}`, async () => {
-      const asked = appsWith(() => answer).apps.token({ namespace: 'ns', git: gitOf('https://github.com/a/b') });
-      if (error) await assert.rejects(asked, error);
-      else await asked;
+      if (error) await assert.rejects(tokenOf(answer), error);
+      else await tokenOf(answer);
     });
 });
