@@ -9,34 +9,41 @@ import { omit } from '../../../../shared/domain/objects.ts';
 import { gatewaySpecOf, gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { decideFor } from '../support/requested-resource.ts';
 
+const timeAt = (second: number) => `2026-01-01T00:00:${`${second}`.padStart(2, '0')}Z`;
+const at = (second: number) => Date.parse(timeAt(second));
+
+/** An entry of managedFields. */
+const entry = (manager: string, second: number, fieldsV1: object) => ({
+  manager,
+  operation: 'Update',
+  time: timeAt(second),
+  fieldsV1,
+});
+/** The entry of a client that wrote these annotations. */
+const wrote = (manager: string, second: number, ...names: string[]) => {
+  const annotations = Object.fromEntries(names.map((name) => [`f:sync.io/${name}`, {}]));
+  return entry(manager, second, { 'f:metadata': { 'f:annotations': annotations } });
+};
+
 suite('the time at which a request or a push was stored', () => {
-  const names = { ref: 'f:sync.io/requested-ref', at: 'f:sync.io/requested-at', push: 'f:sync.io/pushed-ref' };
-  const entry = (manager: string, second: number, ...fields: (keyof typeof names)[]) => ({
-    manager,
-    operation: 'Update',
-    time: `2026-01-01T00:00:0${second}Z`,
-    fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(fields.map((field) => [names[field], {}])) } },
-  });
   const annotations = {
     'sync.io/requested-ref': 'v1',
     'sync.io/requested-at': '2026-01-01T00:00:00Z',
     'sync.io/pushed-ref': 'refs/heads/main',
   };
-  const observe = (...managedFields: ReturnType<typeof entry>[]) => {
-    const { request, push } = projectGatewaySync(gatewaySyncOf({ metadata: { annotations, managedFields } }));
-    return { request, push };
-  };
-  const at = (second: number) => Date.parse(`2026-01-01T00:00:0${second}Z`);
+  const observe = (...managedFields: ReturnType<typeof wrote>[]) =>
+    projectGatewaySync(gatewaySyncOf({ metadata: { annotations, managedFields } }));
 
   test('comes from the owner of the annotations', () => {
-    const { request, push } = observe(entry('sync-receiver', 3, 'ref', 'at', 'push'));
+    const { request, push } = observe(wrote('sync-receiver', 3, 'requested-ref', 'requested-at', 'pushed-ref'));
     assert.deepEqual([request?.writtenAt, request?.notBefore, push?.writtenAt], [at(3), undefined, at(3)]);
   });
 
   test('is limited if another client wrote the ref', () => {
-    const { request } = observe(entry('sync-receiver', 3, 'at'), entry('kubectl-annotate', 5, 'ref'));
+    const byHand = wrote('kubectl-annotate', 5, 'requested-ref');
+    const { request } = observe(wrote('sync-receiver', 3, 'requested-at'), byHand);
     assert.deepEqual([request?.writtenAt, request?.notBefore], [at(5), at(5)]);
-    const later = observe(entry('sync-receiver', 7, 'at'), entry('kubectl-annotate', 5, 'ref')).request;
+    const later = observe(wrote('sync-receiver', 7, 'requested-at'), byHand).request;
     assert.deepEqual([later?.writtenAt, later?.notBefore], [at(7), at(5)]);
   });
 
@@ -124,19 +131,13 @@ suite('the cached fields of a resource', () => {
     projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec, status }));
   const polling = { enabled: true, interval: '60s' };
   const defaults = { polling, webhook: { allowedRefs: [], repositories: [] }, paused: false };
-  const small = gatewaySpecOf();
 
   test('are complete for a small one', () => {
     const { gateway, git, ...rest } = omit(project({}).spec, 'sync');
-    const { port, tls } = small.gateway;
+    const { port, tls } = gatewaySpecOf().gateway;
     assert.deepEqual(rest, defaults);
-    assert.deepEqual(
-      [git, gateway],
-      [
-        { repo: 'https://git.test/app.git', ref: 'main' },
-        { port, tls },
-      ],
-    );
+    assert.deepEqual(git, { repo: 'https://git.test/app.git', ref: 'main' });
+    assert.deepEqual(gateway, { port, tls });
     const fields = omit(project({}, { deletionTimestamp: '2026-01-02T00:00:00Z' }, { lastSyncRef: 'x' }), 'spec');
     assert.deepEqual(fields, {
       namespace: 'ns',
@@ -199,16 +200,10 @@ suite('the cached fields of a resource', () => {
 
   const order = `${'c'.repeat(64)}/${'d'.repeat(32)}`;
   const orders = { 'sync.io/approve': order, 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': '' };
-  const owned = (manager: string, ...annotations: string[]) => ({
-    manager,
-    operation: 'Update',
-    time: '2026-01-01T00:00:09Z',
-    fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(annotations.map((name) => [`f:${name}`, {}])) } },
-  });
 
   test('include the commands of users and their authors, if there are rollouts', () => {
     const annotations = { ...orders, [setByAnnotation('sync.io/approve')]: 'anna' };
-    const managedFields = [owned('kubectl-annotate', 'sync.io/approve')];
+    const managedFields = [wrote('kubectl-annotate', 9, 'approve')];
     const observed = project({ rollout: {} }, { annotations, managedFields });
     assert.deepEqual(observed.orders, { approve: order, rollback: 'previous' });
     assert.deepEqual(observed.orderedBy, { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: {} });
@@ -237,12 +232,9 @@ suite('the cached fields of a resource', () => {
   test('stay distinct if only the ends of long annotations differ, and equal no shorter one', () => {
     const names = [...Object.values(REQUEST_ANNOTATIONS), ...Object.values(ROLLOUT_ANNOTATIONS)];
     const observe = (text: string) => {
-      const {
-        request,
-        push,
-        orders: given,
-      } = project({ rollout: {} }, { annotations: Object.fromEntries(names.map((name) => [name, text])) });
-      return [request, push, given].flatMap((texts) => Object.entries(texts ?? {}));
+      const sameText = Object.fromEntries(names.map((name) => [name, text]));
+      const observed = project({ rollout: {} }, { annotations: sameText });
+      return [observed.request, observed.push, observed.orders].flatMap((texts) => Object.entries(texts ?? {}));
     };
     const long = observe(`${'x'.repeat(600)}a`);
     for (const other of [observe(`${'x'.repeat(600)}b`), ...[64, 128, 300, 512].map((n) => observe('x'.repeat(n)))])
@@ -251,54 +243,39 @@ suite('the cached fields of a resource', () => {
   });
 
   test('include the requester, unless another client changed the ref since', () => {
-    const names = ['sync.io/requested-at', 'sync.io/requested-by', 'sync.io/request-id'];
-    const receiver = owned('sync-receiver', ...names);
-    const byHand = { ...owned('kubectl-annotate', 'sync.io/requested-ref'), time: '2026-01-01T00:00:10Z' };
-    const asked = { annotations: { ...annotations, 'sync.io/requested-by': 'github' } };
-    const edited = project({}, { ...asked, managedFields: [receiver, byHand] }).request;
-    assert.deepEqual([edited?.by, edited?.id], ['manual', undefined]);
-    const together = project(
-      {},
-      { ...asked, managedFields: [owned('sync-receiver', 'sync.io/requested-ref', ...names)] },
-    );
-    assert.deepEqual([together.request?.by, together.request?.id?.length], ['github', 128]);
-    const later = { ...receiver, time: '2026-01-01T00:00:11Z' };
-    assert.equal(project({}, { ...asked, managedFields: [later, byHand] }).request?.by, 'github');
+    const names = ['requested-at', 'requested-by', 'request-id'];
+    const byHand = wrote('kubectl-annotate', 10, 'requested-ref');
+    const requesterOf = (...managedFields: ReturnType<typeof wrote>[]) => {
+      const asked = { ...annotations, 'sync.io/requested-by': 'github' };
+      const { request } = project({}, { annotations: asked, managedFields });
+      return [request?.by, request?.id?.length];
+    };
+    assert.deepEqual(requesterOf(wrote('sync-receiver', 9, ...names), byHand), ['manual', undefined]);
+    assert.deepEqual(requesterOf(wrote('sync-receiver', 9, 'requested-ref', ...names)), ['github', 128]);
+    assert.deepEqual(requesterOf(wrote('sync-receiver', 11, ...names), byHand), ['github', 128]);
   });
 
   test('include the repository of a delivery, unless another writer left it', () => {
-    const request = ['sync.io/requested-ref', 'sync.io/requested-repo'] as const;
-    const push = ['sync.io/pushed-ref', 'sync.io/pushed-repo'] as const;
-    const about = (repo: string) => ({ ...annotations, [request[1]]: repo, [push[1]]: repo });
-    const repositoriesOf = (values: Record<string, string>, managedFields: ReturnType<typeof owned>[]) => {
-      const observed = project({}, { annotations: values, managedFields });
-      return [observed.request?.repo, observed.push?.repo];
+    const refs = ['requested-ref', 'pushed-ref'];
+    const repos = ['requested-repo', 'pushed-repo'];
+    const repositoriesOf = (repo: string, ...managedFields: ReturnType<typeof wrote>[]) => {
+      const about = { ...annotations, 'sync.io/requested-repo': repo, 'sync.io/pushed-repo': repo };
+      const { request, push } = project({}, { annotations: about, managedFields });
+      return [request?.repo, push?.repo];
     };
-    const receiver = owned('sync-receiver', ...request, ...push);
-    assert.deepEqual(repositoriesOf(about('org/repo'), [receiver]), ['org/repo', 'org/repo']);
-    assert.deepEqual(repositoriesOf(about('-'), [receiver]), [undefined, undefined]);
-    const long = repositoriesOf(about('x'.repeat(999)), [receiver]);
-    assert.deepEqual(
-      long.map((repo) => repo?.length),
-      [300, 300],
-    );
-    const left = { ...owned('sync-receiver', request[1], push[1]), time: '2026-01-01T00:00:11Z' };
-    const byHand = owned('kubectl-annotate', request[0], push[0]);
-    assert.deepEqual(repositoriesOf(about('org/repo'), [left, byHand]), [undefined, undefined]);
+    const receiver = wrote('sync-receiver', 9, ...refs, ...repos);
+    assert.deepEqual(repositoriesOf('org/repo', receiver), ['org/repo', 'org/repo']);
+    assert.deepEqual(repositoriesOf('-', receiver), [undefined, undefined]);
+    for (const repo of repositoriesOf('x'.repeat(999), receiver)) assert.equal(repo?.length, 300);
+    const byHand = wrote('kubectl-annotate', 9, ...refs);
+    const left = repositoriesOf('org/repo', wrote('sync-receiver', 11, ...repos), byHand);
+    assert.deepEqual(left, [undefined, undefined]);
   });
 
   test('include when its repository and ref were written', () => {
-    const written = (field: string, time: string) => ({
-      manager: field,
-      operation: 'Update',
-      time,
-      fieldsV1: { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } },
-    });
-    const managedFields = [written('ref', '2026-01-01T00:00:03Z'), written('repo', '2026-01-01T00:00:04Z')];
-    const { refWrittenAt, repoWrittenAt } = project({}, { managedFields });
-    assert.deepEqual(
-      [refWrittenAt, repoWrittenAt],
-      [Date.parse('2026-01-01T00:00:03Z'), Date.parse('2026-01-01T00:00:04Z')],
-    );
+    const written = (field: string, second: number) =>
+      entry('kubectl', second, { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } });
+    const { refWrittenAt, repoWrittenAt } = project({}, { managedFields: [written('ref', 3), written('repo', 4)] });
+    assert.deepEqual([refWrittenAt, repoWrittenAt], [at(3), at(4)]);
   });
 });
