@@ -5,15 +5,18 @@ import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { canary, Fleet, fitting, shut, three, two } from './fleet.ts';
 
 const PREVIEW = { previewMs: 30_000 };
+/** The same while no window is open. */
+const SHUT = { ...PREVIEW, ...shut };
+const APPROVED = { ...PREVIEW, approved: 'B/r' };
+const RETRY = { ...PREVIEW, retry: 'B' };
 
 /** A fleet whose agents know previews, with a new commit whose preview has begun. */
 function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
-  const fleet = new Fleet(spec, fits)
-    .changeAll({ previews: true })
-    .set({ ...PREVIEW, ...more })
-    .look();
-  return fleet;
+  const fleet = new Fleet(spec, fits).changeAll({ previews: true });
+  return fleet.set({ ...PREVIEW, ...more }).look();
 }
+
+const gatedCanary: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
 
 /** When the preview of the first new commit begins. */
 const FIRST = '2026-11-22T12:00:02.000Z';
@@ -25,9 +28,12 @@ function lookAfter(fleet: Fleet, ms: number, commit = 'B', more = fleet.more): v
 }
 
 /** A canary wave of two gateways, of which the first one isn't ready, and another gateway. Commit A is complete. */
-function withUnready(): Fleet {
-  const fleet = new Fleet(canary, three).preview('A', [0, 1, 2]).blink(0).set(PREVIEW);
-  fleet.pass(1).look();
+function withUnready(spec = canary, more = {}): Fleet {
+  const fleet = new Fleet(spec, three).preview('A', [0, 1, 2]).blink(0);
+  fleet
+    .set({ ...PREVIEW, ...more })
+    .pass(1)
+    .look();
   return fleet;
 }
 
@@ -145,11 +151,8 @@ suite('before the first wave', () => {
     lookAfter(fleet, 20_000, 'C');
     assert.deepEqual([fleet.rollout.preview?.commit, fleet.rollout.phase], ['C', 'Previewing']);
     stopped('C');
-    for (const [commit, minutes] of [
-      ['D', 1],
-      ['E', 2],
-      ['F', 3],
-    ] as const) {
+    for (const [index, commit] of ['D', 'E', 'F'].entries()) {
+      const minutes = index + 1;
       lookAfter(fleet, minutes * 60_000 - 1, commit);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], [`Previewing canary ${commit} A`, undefined]);
       assert.equal(fleet.wakeInMs, 1);
@@ -163,19 +166,18 @@ suite('before the first wave', () => {
 
   test('a commit is previewed before it waits for a window', () => {
     const fleet = begin(canary, two).preview('B', [0, 1], { failure: 'check' }).look();
-    const waiting = { ...PREVIEW, ...shut };
-    lookAfter(fleet, 20_000, 'C', waiting);
-    fleet.preview('C', [0, 1], {}).look('C', waiting);
+    lookAfter(fleet, 20_000, 'C', SHUT);
+    fleet.preview('C', [0, 1], {}).look('C', SHUT);
     assert.match(fleet.message, /: no window is open; preview: 2 of 2 have reported; /);
-    lookAfter(fleet, 30_000, 'D', waiting);
-    lookAfter(fleet, 120_000, 'D', waiting);
+    lookAfter(fleet, 30_000, 'D', SHUT);
+    lookAfter(fleet, 120_000, 'D', SHUT);
     assert.match(fleet.message, /previewing commit D since \S+: 0 of 2 have reported \(missing: g0 and g1\)/);
   });
 
   test('a commit begins with one write, although gateways have previewed it from a release that failed', () => {
     const fleet = begin(canary, two).preview('B', [0, 1], {}).look().fail(0).look();
-    fleet.pass(1).look('C', { ...PREVIEW, ...shut });
-    fleet.preview('C', [0], {}).look('C', { ...PREVIEW, ...shut });
+    fleet.pass(1).look('C', SHUT);
+    fleet.preview('C', [0], {}).look('C', SHUT);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.reported], ['Stopped', 1]);
     fleet.look('C');
     const { state } = fleet;
@@ -231,19 +233,14 @@ suite('a commit that changes nothing', () => {
     fleet.remove(0).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     // If no replacement appears, the others get it after the approval and the deadline.
-    const approved = { ...PREVIEW, approved: 'B/r' };
-    fleet.look('B', approved);
+    fleet.set(APPROVED).look();
     assert.match(phaseOf(fleet), /^Progressing canary/);
-    fleet.pass(16).look('B', approved);
+    fleet.pass(16).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
   test('for all ready gateways is not complete if an unready one reports a change', () => {
-    const fleet = new Fleet(gated, three)
-      .preview('A', [0, 1, 2])
-      .blink(0)
-      .set({ ...PREVIEW, ...shut });
-    fleet.pass(1).look();
+    const fleet = withUnready(gated, shut);
     fleet.preview('B', [0], { files: 7 }).preview('B', [1, 2]).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
   });
@@ -269,10 +266,8 @@ suite('a commit that changes nothing', () => {
     const fleet = begin({}, [[], [], []]).preview('B', [0, 1]).preview('B', [2], {}).look();
     fleet.report([2], 'failed', { commit: 'B' }).look();
     fleet.well(0, 1).look();
-    assert.deepEqual(
-      [fleet.rollout.summary, fleet.rollout.verified, fleet.rollout.total],
-      ['stopped in rest 0/1', 0, 1],
-    );
+    const { summary, verified, total } = fleet.rollout;
+    assert.deepEqual([summary, verified, total], ['stopped in rest 0/1', 0, 1]);
   });
 
   test('for a gateway whose labels change then counts for it', () => {
@@ -287,7 +282,6 @@ suite('a commit that changes nothing', () => {
 suite('a commit that can only change paused gateways of a wave', () => {
   const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true, soak: '10m' }, { name: 'last' }] };
   const fits = fitting('11', '11', '01');
-  const approved = { approved: 'B/r' };
 
   function rest(fleet: Fleet, isResting: boolean, ...indexes: number[]): void {
     for (const index of indexes) fleet.change(index, { isResting, previews: true });
@@ -298,11 +292,8 @@ suite('a commit that can only change paused gateways of a wave', () => {
     const fleet = new Fleet(spec, fits).preview('A', [0, 1, 2]);
     rest(fleet, true, ...paused);
     fleet.set({ ...PREVIEW, ...more }).look();
-    fleet.preview(
-      'B',
-      [0, 1, 2].filter((index) => !paused.includes(index)),
-    );
-    return fleet;
+    const others = [0, 1, 2].filter((index) => !paused.includes(index));
+    return fleet.preview('B', others);
   }
 
   for (const [what, report] of [
@@ -316,7 +307,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
       fleet.set(PREVIEW).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
-      fleet.set({ ...PREVIEW, ...approved }).look();
+      fleet.set(APPROVED).look();
       assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
       fleet.well(0).look();
       assert.equal(phaseOf(fleet), 'Soaking canary B A');
@@ -365,7 +356,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
       fleet.preview('B', [0]).preview('B', [1, 2, 3, 4], {}).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
       if (isResumed) rest(fleet, false, 1, 2);
-      fleet.set({ ...PREVIEW, ...approved }).look();
+      fleet.set(APPROVED).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
       if (isResumed) continue;
       fleet.well(0).look();
@@ -410,10 +401,8 @@ suite('the first wave with changes', () => {
     isOne(evicted);
     const off = untried().set({ previewMs: 0 }).look();
     isOne(off);
-    const withdrawn = untried({ waves: [{ name: 'canary', approval: true }] })
-      .well(0)
-      .pass(2)
-      .look('C');
+    const withdrawn = untried(gatedCanary).well(0).pass(2);
+    withdrawn.look('C');
     assert.equal(withdrawn.rollout.nextCommit, 'C');
     withdrawn.look('B').look('B');
     isOne(withdrawn);
@@ -432,9 +421,8 @@ suite('the first wave with changes', () => {
   });
 
   test('lets another one go first if that one fails, and maxFailures allows it', () => {
-    const fleet = untried({ ...canary, maxFailures: 1 })
-      .fail(1)
-      .look();
+    const tolerant = { ...canary, maxFailures: 1 };
+    const fleet = untried(tolerant).fail(1).look();
     assert.deepEqual([fleet.rollout.admitted, fleet.rollout.failures], [2, ['g1']]);
   });
 
@@ -482,10 +470,7 @@ suite('the first wave with changes', () => {
     fleet.preview('B', [1]).preview('B', [0, 2], {}).look();
     fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    fleet
-      .remove(0)
-      .set({ ...fleet.more, approved: 'B/r' })
-      .look();
+    fleet.remove(0).set(APPROVED).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
     fleet.pass(15).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing all B A', undefined]);
@@ -511,10 +496,7 @@ suite('a commit that cannot be delivered', () => {
     assert.equal(summary, 'stopped by the preview');
     assert.match(message ?? '', /^commit B can't be delivered: .*previewFailures: Ignore, .*retry-rollout: B$/);
     assert.deepEqual(fleet.letIn, []);
-    fleet
-      .set({ ...PREVIEW, retry: 'B' })
-      .pass(1)
-      .look();
+    fleet.set(RETRY).pass(1).look();
     // The agents forget what the status no longer names, and only then it names it again.
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], ['Previewing canary B A', undefined]);
     assert.equal(fleet.rollout.message, 'waiting for g0 and g2 to start another preview of commit B');
@@ -526,10 +508,7 @@ suite('a commit that cannot be delivered', () => {
 
   test('stops again if it is tried again, and an agent keeps its preview for longer than one takes', () => {
     const fleet = begin(canary, two).preview('B', [0, 1], broken).look();
-    fleet
-      .set({ ...PREVIEW, retry: 'B' })
-      .pass(1)
-      .look();
+    fleet.set(RETRY).pass(1).look();
     fleet.preview('B', [0], {}).look();
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 29_000]);
     fleet.now += 28_000;
@@ -545,7 +524,7 @@ suite('a commit that cannot be delivered', () => {
   ] as const)
     test(`stops while it ${what}, if a gateway reports that late`, () => {
       const fleet = begin(spec, fits).preview('B', [0], first).preview('B', [1], {});
-      if (spec === canary) fleet.more = { ...PREVIEW, ...shut };
+      if (spec === canary) fleet.more = SHUT;
       lookAfter(fleet, 30_000);
       assert.match(phaseOf(fleet), /^Awaiting(Approval|Window) /);
       assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.admittedAt], [2, undefined]);
@@ -574,20 +553,16 @@ suite('a commit that cannot be delivered', () => {
     spec.previewFailures = 'Ignore';
     fleet.look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
-    fleet
-      .set({ ...PREVIEW, retry: 'B' })
-      .pass(1)
-      .look();
+    fleet.set(RETRY).pass(1).look();
     fleet.changeAll({ preview: undefined });
     fleet.look().preview('B', [0, 1], broken).look();
     assert.equal(phaseOf(fleet), 'Progressing canary B A');
   });
 
   test('stops instead of waiting for an approval or a window, unless another commit is in progress', () => {
-    const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
-    const fleet = begin(gated, two, shut).preview('B', [0], broken).preview('B', [1], {}).look();
+    const fleet = begin(gatedCanary, two, shut).preview('B', [0], broken).preview('B', [1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
-    const other = begin(gated, two, { approved: 'B/r' }).preview('B', [0, 1], {}).look().pass(1).look('C');
+    const other = begin(gatedCanary, two, APPROVED).preview('B', [0, 1], {}).look().pass(1).look('C');
     other.preview('C', [0], broken).preview('C', [1], {}).look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(other.message, /approval.*; preview: 2 of 2 have reported; .* can't be delivered to 1;/);
@@ -595,33 +570,29 @@ suite('a commit that cannot be delivered', () => {
 });
 
 suite('a commit that cannot be delivered, after another one that waits or has failed,', () => {
-  const failing = (fleet: Fleet, more = {}) => {
-    lookAfter(fleet, 60_000, 'C', { ...PREVIEW, ...more });
-    fleet.preview('C', [0], { failure: 'check' });
-    fleet.preview('C', [1], {}).look('C', { ...PREVIEW, ...more });
-    return fleet;
+  const failing = (fleet: Fleet, more: object = PREVIEW) => {
+    lookAfter(fleet, 60_000, 'C', more);
+    return fleet.preview('C', [0], { failure: 'check' }).preview('C', [1], {}).look('C', more);
   };
 
   test('stops at once if no gateway is admitted to the other one', () => {
-    const fleet = begin(canary, two)
-      .preview('B', [0, 1], {})
-      .look('B', { ...PREVIEW, ...shut });
+    const fleet = begin(canary, two).preview('B', [0, 1], {}).look('B', SHUT);
     assert.equal(phaseOf(fleet), 'AwaitingWindow canary B A');
-    assert.equal(phaseOf(failing(fleet, shut)), 'Stopped canary C A');
+    assert.equal(phaseOf(failing(fleet, SHUT)), 'Stopped canary C A');
   });
 
   test('stops with the write that ends the rollback of the other one', () => {
-    const fleet = begin({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, two);
+    const fleet = begin({ ...canary, onFailure: 'Rollback' }, two);
     fleet.preview('B', [0, 1], {}).look();
     fleet.fail(0).look();
-    assert.equal(phaseOf(failing(fleet, shut)), 'RollingBack B A');
+    assert.equal(phaseOf(failing(fleet, SHUT)), 'RollingBack B A');
     const back = { rollout: fleet.rollout.number, commit: 'A', revision: 'r', state: 'healthy' as const };
-    fleet.changeAll({ report: back }).look('C', { ...PREVIEW, ...shut });
+    fleet.changeAll({ report: back }).look('C', SHUT);
     assert.equal(phaseOf(fleet), 'Stopped canary C A');
   });
 
   test('waits for its approval with a warning if gateways have the other one', () => {
-    const fleet = begin({ waves: [{ name: 'canary', approval: true }], onFailure: 'Stop' }, two, { approved: 'B/r' });
+    const fleet = begin({ ...gatedCanary, onFailure: 'Stop' }, two, APPROVED);
     fleet.preview('B', [0, 1], {}).look();
     fleet.fail(0).look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
@@ -631,7 +602,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
 });
 
 test('a commit that cannot be delivered asks for no approval after another one stopped before the first wave', () => {
-  const fleet = begin({ waves: [{ name: 'canary', approval: true }] }, two);
+  const fleet = begin(gatedCanary, two);
   for (const commit of ['B', 'C']) {
     fleet.pass(1).look(commit);
     fleet.preview(commit, [0, 1], { failure: 'check' }).look(commit);
@@ -647,11 +618,10 @@ suite('an approval', () => {
     ],
   };
   const fits = fitting('11', '01', '01');
-  const approved = { ...PREVIEW, approved: 'B/r' };
   const digest = (letter: string) => ({ digest: letter.repeat(64) });
 
   test('is of the changes at the end of the preview, and asked for again for another one', () => {
-    const fleet = begin(gated, fits, approved);
+    const fleet = begin(gated, fits, APPROVED);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.handled?.approvedDigests], ['Previewing', undefined]);
     fleet.preview('B', [0, 1], digest('a')).preview('B', [2], digest('b')).look();
     assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
@@ -659,27 +629,23 @@ suite('an approval', () => {
     fleet.well(0).preview('B', [1], digest('c')).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     assert.match(fleet.message, /because gateways reported other changes after the last one; .* \(remove it first\)/);
-    fleet.look('B', PREVIEW).look('B', approved);
+    fleet.look('B', PREVIEW).look('B', APPROVED);
     assert.equal(phaseOf(fleet), 'Progressing all B A');
   });
 
   for (const [what, letter, phase] of [
-    [
-      'is asked for again if a gateway returns to the stable commit and then reports another change',
-      'c',
-      'AwaitingApproval',
-    ],
-    ['covers a gateway that returns to the stable commit and then reports an approved change', 'a', 'Progressing'],
+    ['is asked for again', 'c', 'AwaitingApproval'],
+    ['is enough', 'a', 'Progressing'],
   ] as const)
-    test(what, () => {
-      const fleet = begin(gated, fits, { ...approved, previewMs: 0 })
+    test(`${what} if a gateway returns to the stable commit and then reports the change ${letter}`, () => {
+      const fleet = begin(gated, fits, { ...APPROVED, previewMs: 0 })
         .well(0)
         .look();
       fleet.well(1).preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
       fleet.preview('C', [1], digest('b')).look('C', PREVIEW);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);
-      const next = { ...approved, approved: 'C/r' };
+      const next = { ...APPROVED, approved: 'C/r' };
       fleet.look('C', next);
       assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
       fleet.well(0);
