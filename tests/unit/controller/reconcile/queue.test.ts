@@ -298,13 +298,12 @@ suite('the work queue', () => {
     assert.deepEqual(finished.sort(), ['a', 'b']);
   });
 
-  for (const afterMs of [2 ** 31, Number.POSITIVE_INFINITY, Number.NaN]) {
-    test(`doesn't handle a key at once that is due in ${afterMs} ms`, async () => {
-      const { handled, queue } = makeQueue(async () => ({ afterMs }));
-      queue.begin({ high: ['a'] });
-      await sleep(50);
-      await queue.stop();
-      assert.equal(handled.length, 1);
-    });
-  }
+  test("doesn't handle a key at once that is due in more milliseconds than a timer can wait", async () => {
+    const { handled, queue } = makeQueue(async (key) => ({ afterMs: Number(key) }));
+    const delays = [`${2 ** 31}`, 'Infinity', 'NaN'];
+    queue.begin({ high: delays });
+    await sleep(50);
+    await queue.stop();
+    assert.deepEqual(handled, delays);
+  });
 });
