@@ -98,48 +98,32 @@ test("a pod's profile is the one that its agent got, whatever is edited on the p
 suite('the cached start problem of a pod', () => {
   type Status = NonNullable<Pod['status']>;
   const at = '2026-11-22T12:00:00Z';
-  const container = (fields: object) => ({ name: 'gateway', ...fields });
   const shown = (status: Status) => {
     const { notReadySince, readySince, crashedAt, isUnstarted } = projectPod({ ...gateway, status });
     return { notReadySince, readySince, crashedAt, isUnstarted };
   };
-  const statusOf = (isReady: boolean, ...containerStatuses: ReturnType<typeof container>[]): Status => ({
+  const statusOf = (isReady: boolean, ...containers: object[]): Status => ({
     conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False', lastTransitionTime: at }],
-    ...(containerStatuses.length > 0 && { containerStatuses }),
+    ...(containers.length > 0 && { containerStatuses: containers.map((fields) => ({ name: 'gateway', ...fields })) }),
   });
   const time = Date.parse(at);
   const unknown = { notReadySince: undefined, readySince: undefined, crashedAt: undefined, isUnstarted: false };
+  const unready = { ...unknown, notReadySince: time };
+  const ready = { ...unknown, readySince: time };
   const running = { state: { running: {} } };
   const waits = (reason: string) => ({ state: { waiting: { reason } } });
-  const ended = (exitCode: number) => ({ terminated: { exitCode, finishedAt: at } });
-  const rows: [what: string, status: Status, expected: Partial<ReturnType<typeof shown>>][] = [
-    ['ready', statusOf(true), { readySince: time }],
-    ['not ready, and runs', statusOf(false, container(running)), { notReadySince: time }],
-    ['without a node', statusOf(false), { notReadySince: time, isUnstarted: true }],
-    [
-      'of which one container has no image',
-      statusOf(false, container(running), container(waits('ImagePullBackOff'))),
-      { notReadySince: time, isUnstarted: true },
-    ],
-    [
-      'that crashes again and again',
-      statusOf(false, container({ ...waits('CrashLoopBackOff'), lastState: ended(1) })),
-      { notReadySince: time, crashedAt: time },
-    ],
-    [
-      'that runs after a crash',
-      statusOf(true, container({ ...running, lastState: ended(137) })),
-      { readySince: time, crashedAt: time },
-    ],
-    [
-      'whose container ended without an error, and runs again',
-      statusOf(true, container({ ...running, lastState: ended(0) })),
-      { readySince: time },
-    ],
+  const ended = (exitCode: number) => ({ lastState: { terminated: { exitCode, finishedAt: at } } });
+  const crashLoop = { ...waits('CrashLoopBackOff'), ...ended(1) };
+  const rows: [what: string, status: Status, expected: ReturnType<typeof shown>][] = [
+    ['ready', statusOf(true), ready],
+    ['not ready, and runs', statusOf(false, running), unready],
+    ['without a node', statusOf(false), { ...unready, isUnstarted: true }],
+    ['without one image', statusOf(false, running, waits('ImagePullBackOff')), { ...unready, isUnstarted: true }],
+    ['that crashes again and again', statusOf(false, crashLoop), { ...unready, crashedAt: time }],
+    ['that runs after a crash', statusOf(true, { ...running, ...ended(137) }), { ...ready, crashedAt: time }],
+    ['that runs again after an end without an error', statusOf(true, { ...running, ...ended(0) }), ready],
   ];
-  for (const [what, status, expected] of rows) {
-    test(what, () => assert.deepEqual(shown(status), { ...unknown, ...expected }));
-  }
+  for (const [what, status, expected] of rows) test(what, () => assert.deepEqual(shown(status), expected));
 });
 
 suite('the cached fields', () => {

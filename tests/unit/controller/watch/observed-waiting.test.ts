@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type StartingStatus, waitingOf } from '../../../../controller/watch/observed-waiting.ts';
 
-const waits = (reason: string, message?: string): StartingStatus => ({
-  containerStatuses: [
-    { name: 'gateway', image: 'registry.test/gateway:1', state: { waiting: { reason, ...(message && { message }) } } },
-  ],
+const gateway = { name: 'gateway', image: 'registry.test/gateway:1' };
+const waits = (reason: string, message = '', more = {}): StartingStatus => ({
+  containerStatuses: [{ ...gateway, state: { waiting: { reason, message } }, ...more }],
 });
+const sidecar = { name: 'sync-agent', image: 'agent:2', state: { waiting: { reason: 'ErrImagePull' } } };
+const killed = { lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } };
 const unscheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
 
 suite('why a pod does not start', () => {
@@ -27,25 +28,12 @@ suite('why a pod does not start', () => {
     ],
     [
       'a container that ends again and again',
-      {
-        containerStatuses: [
-          {
-            name: 'gateway',
-            state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s' } },
-            lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
-          },
-        ],
-      },
+      waits('CrashLoopBackOff', 'back-off 5m0s', killed),
       'container gateway waits: CrashLoopBackOff (exit code 137, OOMKilled)',
     ],
     [
       'the sidecar before the gateway that waits for it',
-      {
-        ...waits('PodInitializing'),
-        initContainerStatuses: [
-          { name: 'sync-agent', image: 'agent:2', state: { waiting: { reason: 'ErrImagePull' } } },
-        ],
-      },
+      { ...waits('PodInitializing'), initContainerStatuses: [sidecar] },
       'container sync-agent waits: ErrImagePull (agent:2)',
     ],
     [
