@@ -116,6 +116,12 @@ const posting = { git: { repo: 'https://git.test/a', ref: 'main', commitStatus: 
 const earlierSpec = { ...followed, observedGeneration: 1 };
 const noPods = { counts: { total: 0 } };
 const oneOfTwo = { synced: 1, summary: '1/2 synced' };
+const withoutSidecar = { counts: { ...oneOfTwo, missingSidecar: 1 } };
+const missingSidecar = {
+  SidecarInjected: 'False MissingSidecar',
+  AllGatewaysSynced: 'False MissingSidecar',
+  Ready: 'False MissingSidecar',
+};
 const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' } as const;
 const hostKeyFailure = 'HostKeyVerificationFailed';
 const unreachable = { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable' };
@@ -231,21 +237,13 @@ suite('the conditions of a resource', () => {
       { Ready: 'False GatewaysFailed', AllGatewaysSynced: 'False GatewaysFailed' },
       '1/2 synced; x: disk full; y: failed',
     ],
-    ...(
-      [
-        [false, 'delete them'],
-        [true, 'set the label'],
-      ] as const
-    ).map(([isLabelRequired, advice]): (typeof cases)[number] => [
-      `with a pod without its sidecar, if namespaces need ${isLabelRequired ? 'a' : 'no'} label`,
-      { counts: { ...oneOfTwo, missingSidecar: 1 }, isLabelRequired },
-      {
-        SidecarInjected: 'False MissingSidecar',
-        AllGatewaysSynced: 'False MissingSidecar',
-        Ready: 'False MissingSidecar',
-      },
-      advice,
-    ]),
+    ['with a pod without its sidecar', withoutSidecar, missingSidecar, 'delete them'],
+    [
+      'with a pod without its sidecar, if namespaces need a label',
+      { ...withoutSidecar, isLabelRequired: true },
+      missingSidecar,
+      'set the label',
+    ],
     [
       'while gateways sync',
       { counts: { ...oneOfTwo, pending: 1 }, podsThatWait: ['x: no node'] },

@@ -85,15 +85,8 @@ suite('a request and a push that are complete', () => {
 
 suite('the cached part of a resource', () => {
   const mapping = { source: 'a', destination: 'b', required: true, template: false };
-  const stored = (
-    fields: Partial<SpecInput['sync']> & { generation?: number; annotations?: Record<string, string> } = {},
-  ) => {
-    const { generation = 1, profiles = { default: { mappings: [mapping] } }, defaults = {}, annotations = {} } = fields;
-    return gatewaySyncOf({
-      metadata: { generation, annotations },
-      spec: { sync: { defaults, profiles } },
-    });
-  };
+  const stored = (generation: number, sync?: SpecInput['sync']) =>
+    gatewaySyncOf({ metadata: { generation }, ...(sync && { spec: { sync } }) });
 
   test('contains the settings and problems of its profiles', () => {
     const profiles = {
@@ -101,7 +94,7 @@ suite('the cached part of a resource', () => {
       quiet: { mappings: [mapping], dryRun: false, paused: true },
       broken: { mappings: [{ ...mapping, source: '{{ .Nothing }}' }] },
     };
-    const { sync } = projectGatewaySync(stored({ profiles, defaults: { dryRun: true } })).spec;
+    const { sync } = projectGatewaySync(stored(1, { profiles, defaults: { dryRun: true } })).spec;
     const previewed = { paused: false, dryRun: true, maxFailures: 0 };
     const paused = { paused: true, dryRun: false, maxFailures: 0 };
     assert.deepEqual(sync.profiles, { default: previewed, quiet: paused, broken: previewed });
@@ -110,23 +103,17 @@ suite('the cached part of a resource', () => {
   });
 
   test('is computed once per generation', () => {
-    const first = projectGatewaySync(stored());
-    assert.equal(projectGatewaySync(stored(), first).spec, first.spec);
-    assert.notEqual(projectGatewaySync(stored({ generation: 2 }), first).spec, first.spec);
-    assert.notEqual(projectGatewaySync(stored(), { ...first, uid: 'another' }).spec, first.spec);
+    const first = projectGatewaySync(stored(1));
+    assert.equal(projectGatewaySync(stored(1), first).spec, first.spec);
+    assert.notEqual(projectGatewaySync(stored(2), first).spec, first.spec);
+    assert.notEqual(projectGatewaySync(stored(1), { ...first, uid: 'another' }).spec, first.spec);
   });
 });
 
 suite('the cached fields of a resource', () => {
   const secretRef = { name: 'secret', key: 'key' };
-  const metadata = {
-    namespace: 'ns',
-    name: 'app',
-    uid: 'uid',
-    resourceVersion: '7',
-    generation: 3,
-    creationTimestamp: '2026-01-01T00:00:00Z',
-  };
+  const named = { namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 };
+  const metadata = { ...named, creationTimestamp: '2026-01-01T00:00:00Z' };
   const project = (spec: Partial<SpecInput>, more: Partial<ObjectMeta> = {}, status?: GatewaySyncStatus) =>
     projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec, status }));
   const polling = { enabled: true, interval: '60s' };
@@ -139,16 +126,7 @@ suite('the cached fields of a resource', () => {
     assert.deepEqual(git, { repo: 'https://git.test/app.git', ref: 'main' });
     assert.deepEqual(gateway, { port, tls });
     const fields = omit(project({}, { deletionTimestamp: '2026-01-02T00:00:00Z' }, { lastSyncRef: 'x' }), 'spec');
-    assert.deepEqual(fields, {
-      namespace: 'ns',
-      name: 'app',
-      uid: 'uid',
-      resourceVersion: '7',
-      generation: 3,
-      createdAt: Date.parse('2026-01-01T00:00:00Z'),
-      deleting: true,
-      status: { lastSyncRef: 'x' },
-    });
+    assert.deepEqual(fields, { ...named, createdAt: at(0), deleting: true, status: { lastSyncRef: 'x' } });
     const { deleting, status, generation } = project({}, { generation: 0 });
     assert.deepEqual({ deleting, status, generation }, { deleting: false, status: {}, generation: 0 });
   });
