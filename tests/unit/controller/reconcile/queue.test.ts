@@ -103,10 +103,9 @@ suite('the work queue', () => {
     const attempts: number[] = [];
     const { queue } = makeQueue(
       async (_, attempt) => {
-        attempts.push(attempt);
-        if (attempts.length === 3) return { afterMs: 1, isDeferred: true };
-        if (attempts.length <= 4) throw new Error('not yet');
-        return undefined;
+        const run = attempts.push(attempt);
+        if (run < 5 && run !== 3) throw new Error('not yet');
+        return run === 3 ? { afterMs: 1, isDeferred: true } : undefined;
       },
       { backoffMs: (failures) => asked.push(failures) },
     );
@@ -117,13 +116,8 @@ suite('the work queue', () => {
   });
 
   test("doesn't delay a request by a backoff", async () => {
-    const { handled, queue } = makeQueue(
-      async () => {
-        if (handled.length === 1) throw new Error('not yet');
-        return undefined;
-      },
-      { backoffMs: () => 3_600_000 },
-    );
+    const fail = () => Promise.reject(new Error('not yet'));
+    const { handled, queue } = makeQueue(fail, { backoffMs: () => 3_600_000 });
     queue.begin({ high: ['a'] });
     await until(() => handled.length === 1, { describe: 'the first run' });
     queue.add('a');
@@ -285,14 +279,8 @@ suite('the work queue', () => {
 
   test('waits for running handlers when it closes, and starts no others', async () => {
     const finished: string[] = [];
-    const { queue } = makeQueue(
-      async (key) => {
-        await sleep(20);
-        finished.push(key);
-        return undefined;
-      },
-      { concurrency: 2 },
-    );
+    const handle = (key: string) => sleep(20).then(() => void finished.push(key));
+    const { queue } = makeQueue(handle, { concurrency: 2 });
     queue.begin({ high: ['a', 'b', 'c'] });
     await queue.stop();
     assert.deepEqual(finished.sort(), ['a', 'b']);

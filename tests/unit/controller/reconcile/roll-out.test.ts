@@ -269,7 +269,6 @@ suite('a step of a rollout takes into account', () => {
   test('its own times and durations, and a followed commit without a ref', () => {
     const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
     assert.equal(input.deadlineMs, 300_000);
-    assert.equal(inputOf({ rollout: { previewTimeout: '0s' } }).input.previewMs, 0);
     assert.equal(input.wanted?.ref, newest);
     assert.equal(input.inPlace, undefined);
   });

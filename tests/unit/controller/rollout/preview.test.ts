@@ -578,8 +578,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
 
   test('stops with the write that ends the rollback of the other one', () => {
     const fleet = begin({ ...canary, onFailure: 'Rollback' }, two);
-    fleet.preview('B', [0, 1], {}).look();
-    fleet.fail(0).look();
+    fleet.preview('B', [0, 1], {}).look().fail(0).look();
     assert.equal(phaseOf(failing(fleet, SHUT)), 'RollingBack B A');
     const back = { rollout: fleet.rollout.number, commit: 'A', revision: 'r', state: 'healthy' as const };
     fleet.changeAll({ report: back }).look('C', SHUT);
@@ -588,8 +587,7 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
 
   test('waits for its approval with a warning if gateways have the other one', () => {
     const fleet = begin({ ...gatedCanary, onFailure: 'Stop' }, two, APPROVED);
-    fleet.preview('B', [0, 1], {}).look();
-    fleet.fail(0).look();
+    fleet.preview('B', [0, 1], {}).look().fail(0).look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.deepEqual([phaseOf(failing(fleet)), fleet.rollout.nextCommit], ['Stopped canary B A', 'C']);
     assert.match(fleet.message, /; it stops as soon as it begins, and all gateways then return to commit A/);
@@ -628,9 +626,8 @@ suite('an approval', () => {
     ['is enough', 'a', 'Progressing'],
   ] as const)
     test(`${what} if a gateway returns to the stable commit and then reports the change ${letter}`, () => {
-      const fleet = begin(gated, fits, { ...APPROVED, previewMs: 0 })
-        .well(0)
-        .look();
+      const fleet = begin(gated, fits, { ...APPROVED, previewMs: 0 });
+      fleet.well(0).look();
       fleet.well(1).preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
       fleet.preview('C', [1], digest('b')).look('C', PREVIEW);
