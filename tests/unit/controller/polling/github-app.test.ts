@@ -241,7 +241,9 @@ suite('the request to GitHub for a token', () => {
   });
 
   test('is sent once for all that need the same token, until ten minutes before it expires', async () => {
-    const { apps, calls } = appsWith((call) => good(call, call === 1 ? 10 : 11));
+    const { apps, calls } = appsWith((call) =>
+      good(call, new Date(Date.now() + (call === 1 ? 10 : 11) * 60_000).toISOString()),
+    );
     const request = requestOf();
     assert.equal(apps.known(request), undefined);
     for (const { token } of await Promise.all([apps.token(request), apps.token(request)])) assert.equal(token, 't1');
