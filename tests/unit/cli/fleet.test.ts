@@ -11,6 +11,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { omit } from '../../../shared/domain/objects.ts';
 import { rollbackTarget } from '../../../shared/domain/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
 import {
@@ -59,43 +60,28 @@ const words = (given: DiscoveredGateway, status: GatewaySyncStatus = {}, beyond:
   ).gateways[0]?.waitsFor;
 
 suite('the text about a GatewaySync', () => {
-  const counts = (total: number, synced: number, other: object = {}) => gatewayCountsOf({ total, synced, ...other });
-  const rows: [string, GatewaySync, state: string, says: RegExp][] = [
-    ["the controller hasn't seen it", gatewaySync(undefined), 'busy', /^not reconciled yet/],
+  const synced = ready('True', 'Synced');
+  const rows: [string, GatewaySyncStatus | undefined, state: string, says: RegExp, spec?: Partial<SpecInput>][] = [
+    ["the controller hasn't seen it", undefined, 'busy', /^not reconciled yet/],
     [
       "the controller hasn't seen the latest change",
-      gatewaySync({ observedGeneration: 2, conditions: ready('True', 'Synced') }),
+      { observedGeneration: 2, conditions: synced },
       'busy',
       /^the latest change of the spec is not reconciled yet/,
     ],
     [
       'all gateways have the commit',
-      gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 3) }),
+      { conditions: synced, gateways: gatewayCountsOf({ total: 3, synced: 3 }) },
       'ready',
       /^all 3 gateways have it$/,
     ],
-    [
-      'no gateways',
-      gatewaySync({ conditions: ready('True', 'NoGateways') }),
-      'ready',
-      /^no gateways yet: annotate a pod/,
-    ],
-    [
-      'its ref is missing',
-      gatewaySync({ conditions: ready('False', 'RefNotFound', 'no such ref') }),
-      'failed',
-      /^no such ref$/,
-    ],
-    [
-      'it is paused',
-      gatewaySync({ conditions: ready('Unknown', 'Paused') }, { paused: true }),
-      'paused',
-      /nothing changes until kubectl stoker resume/,
-    ],
+    ['no gateways', { conditions: ready('True', 'NoGateways') }, 'ready', /^no gateways yet: annotate a pod/],
+    ['its ref is missing', { conditions: ready('False', 'RefNotFound', 'no such ref') }, 'failed', /^no such ref$/],
+    ['it is paused', { conditions: ready('Unknown', 'Paused') }, 'paused', /kubectl stoker resume/, { paused: true }],
   ];
-  for (const [what, given, state, says] of rows) {
+  for (const [what, status, state, says, spec] of rows) {
     test(`is correct if ${what}`, () => {
-      const view = resourceView(given, {});
+      const view = resourceView(gatewaySync(status, spec), {});
       assert.equal(view.state, state);
       assert.match(view.says, says);
     });
@@ -112,27 +98,21 @@ suite('the text about a GatewaySync', () => {
     assert.deepEqual(unfollowed('True', main), { ref: 'mian' }, 'it has not been looked for');
     assert.equal(unfollowed('False', main, 'main'), undefined);
     assert.equal(unfollowed('False', { ref: 'v1', source: 'Request' }), undefined, 'somebody asked for another');
-    const target = { ref: 'main', source: 'Spec' as const };
-    const unjudged = resourceView(gatewaySync({ target }, { git: { repo: 'x', ref: 'mian' } }), {});
-    assert.deepEqual(unjudged.unfollowed, { ref: 'mian' });
   });
 });
 
 suite('the text about a waiting gateway', () => {
-  const starting = 'its agent has not reported yet: the pod may still be starting';
   const latest = 'its agent has not reported the latest change yet';
-  const dryRun = 'dry run: it only reports the changes';
   const states: [syncStatus: DiscoveredGateway['syncStatus'], message: string, fields: object, says?: string][] = [
     ['Synced', '', {}],
     ['Synced', 'signed by nobody', {}, 'signed by nobody'],
     ['Error', 'the volume is full', {}, 'the volume is full'],
     ['Error', '', {}, 'no details reported'],
     ['Pending', '', {}, latest],
-    ['Pending', '', { syncedCommit: undefined }, starting],
+    ['Pending', '', { syncedCommit: undefined }, 'its agent has not reported yet: the pod may still be starting'],
     ['Pending', 'the volume is locked', {}, 'the volume is locked'],
-    ['Paused', '', {}, 'paused until kubectl stoker resume'],
     ['Paused', 'one file differs', {}, 'paused until kubectl stoker resume: one file differs'],
-    ['DryRun', '', {}, dryRun],
+    ['DryRun', '', {}, 'dry run: it only reports the changes'],
     ['Skewed', '', {}, 'updating to bbbbbbbb'],
   ];
   for (const [syncStatus, message, fields, says] of states) {
@@ -142,12 +122,9 @@ suite('the text about a waiting gateway', () => {
     });
   }
 
-  test('mentions the missing first report, or the missing next one', () => {
-    const { syncedCommit: _, ...given } = gateway('a', { syncStatus: 'Pending' });
-    assert.equal(words(given), starting);
+  test('mentions the missing next report', () => {
     const reports = [{ metadata: { name: 'a', namespace: 'gateways' }, status: { state: 'Pending' } }] as SyncReport[];
-    assert.equal(words(given, {}, { reports }), latest);
-    assert.equal(words(gateway('a', { syncStatus: 'Skewed' })), 'updating to its commit');
+    assert.equal(words(gateway('a', { syncStatus: 'Pending', syncedCommit: undefined }), {}, { reports }), latest);
   });
 
   const admission = [...admissionOf('all', 'canary'), ...admissionOf('', 'rest')];
@@ -196,26 +173,21 @@ suite('the text about a waiting gateway', () => {
     assert.equal(said({}, { phase: 'Stopped' }), 'it failed with bbbbbbbb');
   });
 
+  const skewed = (status: GatewaySyncStatus, beyond: Beyond) =>
+    words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout, ...status }, beyond, spec);
+
   test('contains the new commit only once its wave is admitted', () => {
-    const skewed = (tier?: string) =>
-      words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, { pods: pods(tier) }, spec);
-    assert.equal(skewed('canary'), 'updating to bbbbbbbb');
-    assert.equal(skewed(), 'updating to aaaaaaaa');
-    const placeless = words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, {}, spec);
-    assert.equal(placeless, 'updating to its commit');
+    assert.equal(skewed({}, { pods: pods('canary') }), 'updating to bbbbbbbb');
+    assert.equal(skewed({}, { pods: pods() }), 'updating to aaaaaaaa');
+    assert.equal(skewed({}, {}), 'updating to its commit');
   });
 
   test('contains the commit that it returns to during a rollback, and the one in progress if a newer one waits', () => {
-    const skewed = (changes: Partial<RolloutStatus>, lastSyncCommit: string) =>
-      words(
-        gateway('a', { syncStatus: 'Skewed', syncedCommit: NEW }),
-        { lastSyncCommit, rollout: { ...rollout, ...changes } },
-        { pods: pods('canary') },
-        spec,
-      );
+    const newer = 'c'.repeat(40);
     for (const phase of ['RollingBack', 'RolledBack'] as const)
-      assert.equal(skewed({ phase }, NEW), 'updating to aaaaaaaa');
-    assert.equal(skewed({ nextCommit: 'c'.repeat(40) }, 'c'.repeat(40)), 'updating to bbbbbbbb');
+      assert.equal(skewed({ rollout: { ...rollout, phase } }, { pods: pods('canary') }), 'updating to aaaaaaaa');
+    const waiting = { lastSyncCommit: newer, rollout: { ...rollout, nextCommit: newer } };
+    assert.equal(skewed(waiting, { pods: pods('canary') }), 'updating to bbbbbbbb');
   });
 
   test('comes with all other fields of the gateway', () => {
@@ -251,6 +223,8 @@ suite('the picture of a rollout', () => {
   const newest = { rollout: 7, commit: NEW, revision, state: 'Synced' as const };
   const stable = { rollout: 7, commit: OLD, revision: 'r0', state: 'Synced' as const };
 
+  const complete: Partial<RolloutStatus> = { phase: 'Complete' };
+  const rolledBack: Partial<RolloutStatus> = { phase: 'RolledBack', failures: ['x'] };
   const looks: [name: string, look: string, report: SyncReportStatus | undefined, Partial<RolloutStatus>?, boolean?][] =
     [
       ['has the release', 'new', newest],
@@ -259,12 +233,7 @@ suite('the picture of a rollout', () => {
       ['an earlier release left unchanged', 'new', { ...newest, unchangedAt: OLD }],
       ["hasn't reported", 'onItsWay', undefined],
       ['is being verified', 'onItsWay', { ...newest, verification: 'Running' }],
-      [
-        'is verified when the rollout is complete',
-        'new',
-        { ...newest, verification: 'Running' },
-        { phase: 'Complete' },
-      ],
+      ['is verified when the rollout is complete', 'new', { ...newest, verification: 'Running' }, complete],
       ['failed its verification', 'failed', { ...newest, verification: 'Failed' }],
       ['has failed', 'failed', { ...newest, hasFailed: true }],
       ['has failed in an earlier rollout', 'onItsWay', { ...newest, hasFailed: true, rollout: 6 }],
@@ -276,14 +245,9 @@ suite('the picture of a rollout', () => {
       ['must be rolled back', 'onItsWay', newest, { phase: 'RollingBack' }],
       ['has been rolled back', 'old', stable, { phase: 'RollingBack' }],
       ['has been rolled back to another revision', 'onItsWay', { ...stable, revision }, { phase: 'RolledBack' }],
-      ['failed, and has been rolled back', 'old', stable, { phase: 'RolledBack', failures: ['x'] }],
-      [
-        'failed, and has an error after the rollback',
-        'failed',
-        { ...stable, state: 'Error' },
-        { phase: 'RolledBack', failures: ['x'] },
-      ],
-      ["failed, and hasn't been rolled back", 'failed', newest, { phase: 'RolledBack', failures: ['x'] }],
+      ['failed, and has been rolled back', 'old', stable, rolledBack],
+      ['failed, and has an error after the rollback', 'failed', { ...stable, state: 'Error' }, rolledBack],
+      ["failed, and hasn't been rolled back", 'failed', newest, rolledBack],
     ];
   for (const [name, look, report, changes = {}, isAdmitted = true] of looks) {
     test(`shows a gateway that ${name} as "${look}"`, () => {
@@ -296,8 +260,8 @@ suite('the picture of a rollout', () => {
       [0, 1, 2].map((index) => markOf(index, [{ look: 'new' }, { look }], { ...rollout, ...changes }));
     assert.deepEqual(marks({}), ['done', 'underWay', 'waiting']);
     assert.deepEqual(marks({ phase: 'Complete' }), ['done', 'done', 'done']);
-    assert.deepEqual(marks({ phase: 'RollingBack' }), ['back', 'back', 'back']);
-    assert.deepEqual(marks({ phase: 'RolledBack' }), ['back', 'back', 'back']);
+    for (const phase of ['RollingBack', 'RolledBack'] as const)
+      assert.deepEqual(marks({ phase }), ['back', 'back', 'back']);
     assert.deepEqual(marks({}, 'failed'), ['failed', 'failed', 'failed']);
     assert.deepEqual(marks({ phase: 'Previewing' }), ['waiting', 'waiting', 'waiting']);
     assert.deepEqual(marks({ phase: 'Stopped', previewFailure: 'x' }), ['waiting', 'waiting', 'waiting']);
@@ -357,17 +321,17 @@ suite('a fleet with more gateways than fit into a status', () => {
   test('names the source of its numbers, and what cannot be listed', () => {
     const words = (beyond: Beyond) => basisWords(resourceView(given, beyond).basis);
     const reports = names.map((name) => reportOf(name));
+    const pods = podsOf(names);
+    const some = reports.slice(0, 250);
+    const alone = 'the status alone, which lists 200 of 500 gateways';
     const rows: [Beyond, string][] = [
-      [{ reports, pods: podsOf(names) }, 'the reports of all 500 gateways'],
-      [{ reports: [], pods: podsOf(names.slice(1)) }, 'the reports of 499 gateways; the status counts 500'],
+      [{ reports, pods }, 'the reports of all 500 gateways'],
+      [{ reports: [], pods: pods.slice(1) }, 'the reports of 499 gateways; the status counts 500'],
       [{ reports }, 'the reports of all 500 gateways; not allowed to list pods'],
-      [
-        { reports: reports.slice(0, 250) },
-        'the status alone, which lists 450 of 500 gateways; not allowed to list pods',
-      ],
-      [{ pods: podsOf(names) }, 'the status alone, which lists 200 of 500 gateways; not allowed to list SyncReports'],
-      [{}, 'the status alone, which lists 200 of 500 gateways; not allowed to list SyncReports and pods'],
-      [{ isLoading: true }, 'the status alone, which lists 200 of 500 gateways; the reports are still being read'],
+      [{ reports: some }, 'the status alone, which lists 450 of 500 gateways; not allowed to list pods'],
+      [{ pods }, `${alone}; not allowed to list SyncReports`],
+      [{}, `${alone}; not allowed to list SyncReports and pods`],
+      [{ isLoading: true }, `${alone}; the reports are still being read`],
     ];
     for (const [beyond, expected] of rows) assert.equal(words(beyond), expected);
   });
@@ -439,11 +403,9 @@ suite('a fleet with more gateways than fit into a status', () => {
     ];
     assert.deepEqual(viewOf(3), [...first3, ['unnamed', message]]);
     assert.deepEqual(viewOf(1), first3, 'the namespace has several resources');
-    assert.equal(hidesPods(gatewaySync({ gateways, discoveredGateways: listed })), true);
-    assert.equal(
-      hidesPods(gatewaySync({ gateways: { ...gateways, missingSidecar: 1 }, discoveredGateways: listed })),
-      false,
-    );
+    const hides = (changes: object) =>
+      hidesPods(gatewaySync({ gateways: { ...gateways, ...changes }, discoveredGateways: listed }));
+    assert.deepEqual([hides({}), hides({ missingSidecar: 1 })], [true, false]);
   });
 });
 
@@ -556,7 +518,6 @@ suite('the whole view', () => {
     lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' },
     discoveredGateways: [gateway('a', { syncedCommit: NEW })],
   };
-  const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
 
   test('of a GatewaySync has all its relevant fields', () => {
     const { gateways, ...view } = resourceView(gatewaySync(status), {});
@@ -571,7 +532,7 @@ suite('the whole view', () => {
       source: 'Request',
       commit: NEW,
       resolvedAt: 'then',
-      counts: none,
+      counts: omit(gatewayCountsOf(), 'summary'),
       basis: { from: 'status', shown: 1, total: 0, denied: ['SyncReports', 'pods'] },
       lastRequest: request,
       lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' },
@@ -580,12 +541,8 @@ suite('the whole view', () => {
     for (const unseen of [gatewaySync(undefined), gatewaySync({ ...status, observedGeneration: 2 })])
       assert.deepEqual([resourceView(unseen, {}).reason, resourceView(unseen, {}).state], ['NotSeen', 'busy']);
     const two = gatewaySync({ conditions: ready('False', 'GatewaysFailed'), gateways: gatewayCountsOf({ total: 5 }) });
-    assert.deepEqual(fleetView([gatewaySync(status), two], {}).totals, {
-      resources: 2,
-      ready: 1,
-      gateways: 5,
-      synced: 0,
-    });
+    const { totals } = fleetView([gatewaySync(status), two], {});
+    assert.deepEqual(totals, { resources: 2, ready: 1, gateways: 5, synced: 0 });
     assert.equal(resourceView(gatewaySync(status, { paused: true }), {}).reason, 'Paused');
   });
 
@@ -643,6 +600,10 @@ suite('a command of kubectl stoker', () => {
   const resource = (changes: Partial<RolloutStatus> = {}) =>
     gatewaySync({ rollout: { ...rollout, ...changes }, history });
   const inProgress = resource({ commit: NEW, phase: 'Progressing' });
+  const shown = (from: GatewaySync) =>
+    historyView(from).map(({ commit, isStable, canGoBack }) =>
+      [commit.slice(0, 2), isStable && 'stable', canGoBack && 'target'].filter(Boolean).join(' '),
+    );
 
   test('to roll back leads to a commit of the history, and to the stable one only during a rollout', () => {
     const way = (value: string, commit: string, ref: string) => ({
@@ -656,14 +617,7 @@ suite('a command of kubectl stoker', () => {
     assert.deepEqual(wayBackTo(resource(), 'aaa'), { kind: 'there' });
     assert.deepEqual(wayBackTo(resource(), 'c'), { kind: 'several' });
     assert.deepEqual(wayBackTo(gatewaySync(undefined), 'previous'), { kind: 'unknown' });
-    assert.deepEqual(
-      historyView(inProgress).map(({ commit, isStable, canGoBack }) => [commit.slice(0, 2), isStable, canGoBack]),
-      [
-        ['aa', true, false],
-        ['c1', false, true],
-        ['c2', false, true],
-      ],
-    );
+    assert.deepEqual(shown(inProgress), ['aa stable', 'c1 target', 'c2 target']);
     assert.ok(historyView(gatewaySync({ history })).every(({ canGoBack }) => !canGoBack));
     assert.equal(historyView(resource({ stableRevision: 'other' }))[0]?.isStable, false);
   });
@@ -680,14 +634,7 @@ suite('a command of kubectl stoker', () => {
     assert.deepEqual(wayOf(middle, 'c1'), 'there');
     assert.deepEqual(wayOf(oldest, 'previous'), 'unknown');
     assert.deepEqual(wayOf(oldest, 'c1'), ['c1', true]);
-    assert.deepEqual(
-      historyView(middle).map(({ isStable, canGoBack }) => [isStable, canGoBack]),
-      [
-        [false, true],
-        [true, false],
-        [false, true],
-      ],
-    );
+    assert.deepEqual(shown(middle), ['aa target', 'c1 stable', 'c2 target']);
   });
 
   test('names the revision if its commit is in the history with several revisions of spec.sync', () => {
