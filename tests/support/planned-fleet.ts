@@ -119,11 +119,19 @@ export const changing = (
   name: string,
   paths: readonly string[],
   labels: Record<string, string> = {},
+  preview: Partial<GatewayPreview> = {},
 ): PreviewingGateway => ({
   name,
   labels,
   report: {},
-  preview: { digest: paths.join(), modified: paths.length, paths: [...paths] },
+  preview: { digest: paths.join(), modified: paths.length, paths: [...paths], ...preview },
+});
+
+/** A gateway to which the commit cannot be delivered. */
+export const failing = (name: string, failure: string): PreviewingGateway => ({
+  name,
+  report: {},
+  preview: { failure },
 });
 
 /** A gateway whose files stay the same. */

@@ -12,7 +12,7 @@ import { widthOf } from '../../../cli/terminal/text.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { slow } from '../../support/depth.ts';
 import type { SpecInput } from '../../support/objects.ts';
-import { changing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+import { changing, failing, NEW, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 import { hostOf } from './host-of.ts';
 
 const host = (columns?: number, hasColours = false) => hostOf(columns, { hasColours });
@@ -22,7 +22,6 @@ function planFor(gateways: readonly PreviewingGateway[], options?: Parameters<ty
   return { view: planOfPreview(gatewaySync, preview, beyond), gatewaySync, beyond };
 }
 
-const failing = (name: string, failure: string): PreviewingGateway => ({ name, report: {}, preview: { failure } });
 const FLEET: PreviewingGateway[] = [
   changing('a', ['modify etc/a.conf', 'add etc/b.conf'], { tier: 'canary' }),
   changing('b', ['modify etc/a.conf', 'add etc/b.conf']),
@@ -88,11 +87,7 @@ suite('kubectl stoker plan shows', () => {
   });
 
   test('the number of contents if templates render the same file differently, and the cause', () => {
-    const own = (name: string): PreviewingGateway => ({
-      name,
-      report: {},
-      preview: { digest: name, modified: 1, paths: ['modify name.txt'], everyCommit: 'name.txt' },
-    });
+    const own = (name: string) => changing(name, ['modify name.txt'], {}, { digest: name, everyCommit: 'name.txt' });
     const lines = drawPlan(planFor([own('a'), own('b')]).view, host());
     assert.ok(lines.includes('2 gateways (shops 2): a, b (with 2 different contents)'), lines.join('\n'));
     assert.equal(lines.at(-1), 'every commit changes name.txt: its template or patch uses the commit or the ref');
@@ -126,17 +121,16 @@ suite('kubectl stoker plan shows', () => {
     const gateways = Array.from({ length: 5_000 }, (_, index): PreviewingGateway => {
       const name = `till-${index}`;
       if (index % 2) return failing(name, `message ${index}`);
-      const gateway = changing(name, [...paths.slice(1), `add own-${index}`]);
-      return { ...gateway, preview: { ...gateway.preview, added: 500, modified: 0 } };
+      return changing(name, [...paths.slice(1), `add own-${index}`], {}, { added: 500, modified: 0 });
     });
     const { view, gatewaySync, beyond } = planFor(gateways);
     const lines = drawPlan(view, host());
     assert.ok(lines.length < 550, `${lines.length}`);
-    assert.ok(lines.includes('and 2480 more groups, with 2480 gateways: kubectl stoker plan --output json lists all'));
-    assert.ok(
-      lines.includes('and 2480 more error messages, with 2480 gateways: kubectl stoker plan --output json lists all'),
-    );
-    assert.ok(lines.includes('  and 480 more files'));
+    for (const omitted of ['2480 more groups, with 2480 gateways', '2480 more error messages', '480 more files'])
+      assert.ok(
+        lines.some((line) => line.trim().startsWith(`and ${omitted}`)),
+        omitted,
+      );
     assert.equal(view.groups.length, 2_500, 'JSON has all');
     const text = drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
     assert.ok(text.length < 65_536, `${text.length}`);
@@ -179,27 +173,19 @@ suite('the Markdown of a plan', () => {
 
   test('shows hostile paths as code, in which nothing has a meaning', () => {
     const paths = ['`</code><img src=x>`', '```\n# heading', '| @team [x](http://x) |', '', '`', 'a\u202eb', '<!--'];
-    const lines = markdownFor([
-      changing(
-        'a',
-        paths.map((path) => `modify ${path}`),
-      ),
-    ]).split('\n');
-    assert.deepEqual(
-      lines.slice(
-        lines.findIndex((line) => line.startsWith('- ')),
-        -1,
-      ),
-      [
-        '- modify `` `</code><img src=x>` ``',
-        '- modify ```` ``` # heading ````',
-        '- modify `| @team [x](http://x) |`',
-        '- modify ` `',
-        '- modify `` ` ``',
-        '- modify `a\ufffdb`',
-        '- modify `<!--`',
-      ],
-    );
+    const changes = paths.map((path) => `modify ${path}`);
+    const [, ...items] = markdownFor([changing('a', changes)])
+      .trimEnd()
+      .split(/\n(?:.*\n)*?- /);
+    assert.deepEqual(items, [
+      'modify `` `</code><img src=x>` ``',
+      'modify ```` ``` # heading ````',
+      'modify `| @team [x](http://x) |`',
+      'modify ` `',
+      'modify `` ` ``',
+      'modify `a\ufffdb`',
+      'modify `<!--`',
+    ]);
     const untagged = markdownFor([changing('a', ['<b>'])]);
     assert.match(untagged, /\n- `…`\n/, 'a path without a beginning');
   });
@@ -212,16 +198,10 @@ suite('the Markdown of a plan', () => {
     );
   });
 
-  const sync = (...destinations: string[]) => ({
-    sync: {
-      profiles: {
-        default: {
-          mappings: destinations.map((destination) => ({ source: 'a', destination })),
-          vars: { site: 'secret' },
-        },
-      },
-    },
-  });
+  const sync = (...destinations: string[]) => {
+    const mappings = destinations.map((destination) => ({ source: 'a', destination }));
+    return { sync: { profiles: { default: { mappings, vars: { site: 'secret' } } } } };
+  };
   const rows: [destinations: string[], path: string, shown: string][] = [
     [['sites/{{ .Labels.site }}/etc'], 'sites/secret/etc/a.conf', 'sites/…'],
     [['./sites//{{ .Labels.site }}'], 'sites/secret/a.conf', 'sites/…'],
@@ -235,9 +215,8 @@ suite('the Markdown of a plan', () => {
   ];
   for (const [destinations, path, shown] of rows) {
     test(`shows ${path} of ${destinations.join(' and ')} as ${shown}`, () => {
-      const gateway = changing('a', [`modify ${path}`]);
-      const everyCommit = { ...gateway, preview: { ...gateway.preview, everyCommit: path } };
-      const text = markdownFor([everyCommit], { spec: { ...sync(...destinations), rollout: { waves: [] } } });
+      const gateway = changing('a', [`modify ${path}`], {}, { everyCommit: path });
+      const text = markdownFor([gateway], { spec: { ...sync(...destinations), rollout: { waves: [] } } });
       assert.ok(text.includes(`\n- modify \`${shown}\`\n`), text);
       assert.ok(text.includes(`Every commit changes \`${shown}\``), text);
       assert.doesNotMatch(text, /secret/);
@@ -260,17 +239,11 @@ suite('the Markdown of a plan', () => {
   });
 
   test('combines gateways whose paths differ only in values', () => {
-    const text = markdownFor(
-      [
-        changing('a', ['modify sites/secret/a', 'modify sites/secret/b']),
-        changing('b', ['modify sites/other/a', 'modify sites/other/b']),
-      ],
-      { spec: sync('sites/{{ .Labels.site }}') },
+    const fleet = ['secret', 'other'].map((site) =>
+      changing(site, [`modify sites/${site}/a`, `modify sites/${site}/b`]),
     );
-    assert.match(
-      text,
-      /\*\*2 gateways\*\* \(`shops` 2\), with 2 different contents:\n\n- modify `sites\/…`\n- 1 more file\n/,
-    );
+    const text = markdownFor(fleet, { spec: sync('sites/{{ .Labels.site }}') });
+    assert.match(text, /\*\*2 gateways\*\* .*, with 2 different contents:\n\n- modify `sites\/…`\n- 1 more file\n/);
   });
 
   test('has no paths while another revision of spec.sync is in use, whose destinations are unknown', () => {

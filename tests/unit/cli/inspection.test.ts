@@ -49,22 +49,12 @@ suite('the gateways that are queried', () => {
     ];
     const synced = { status: 'Synced' };
     const old = 'does not support queries: recreate the pod';
+    const bare = { status: 'MissingSidecar', waitsFor: 'no details reported', unable: 'no sidecar: recreate the pod' };
+    const starting = 'its agent has not reported yet: the pod may still be starting';
     const named = [
       { name: 'a', pod: 'a-0', profile: 'p', ...synced },
-      {
-        name: 'b',
-        pod: 'b-0',
-        status: 'MissingSidecar',
-        waitsFor: 'no details reported',
-        unable: 'no sidecar: recreate the pod',
-      },
-      {
-        name: 'c',
-        pod: 'c-0',
-        status: 'Pending',
-        waitsFor: 'its agent has not reported yet: the pod may still be starting',
-        unable: 'its agent has not reported yet: the pod may still be starting',
-      },
+      { name: 'b', pod: 'b-0', ...bare },
+      { name: 'c', pod: 'c-0', status: 'Pending', waitsFor: starting, unable: starting },
       { name: 'd', pod: 'd-0', ...synced, unable: `its agent (version 0.0.9) ${old}` },
     ];
     const e = { name: 'e', pod: 'e-0', profile: 'line', ...synced, unable: `its agent (version unknown) ${old}` };
@@ -80,7 +70,6 @@ suite('the gateways that are queried', () => {
   });
 
   test('are only those with a running agent, and others are listed with the reason', () => {
-    const reports = ['a-0', 'd-0', 'e-0', 'f-0', 'g-0', 'i-0'].map((pod) => reportOf(pod, { podUID: 'first' }));
     const agentPods = new Map<string, AgentPod>([
       ['a-0', { phase: 'Succeeded' }],
       ['d-0', { phase: 'Running', agent: { waiting: { reason: 'CrashLoopBackOff' } } }],
@@ -89,8 +78,10 @@ suite('the gateways that are queried', () => {
       ['g-0', { phase: 'Running', agent: {}, isBeingDeleted: true }],
       ['i-0', { phase: 'Pending' }],
     ]);
-    const uids = { 'a-0': 'first', 'd-0': 'first', 'e-0': 'first', 'f-0': 'first', 'g-0': 'first', 'i-0': 'second' };
-    const pods = Object.entries(uids).map(([name, uid]) => ({ metadata: { name, namespace: 'ns', uid } }));
+    const names = [...agentPods.keys()];
+    const reports = names.map((pod) => reportOf(pod, { podUID: 'first' }));
+    const uidOf = (name: string) => (name === 'i-0' ? 'second' : 'first');
+    const pods = names.map((name) => ({ metadata: { name, namespace: 'ns', uid: uidOf(name) } }));
     const found = askableGateways(gatewaySync, { reports, pods }, agentPods).filter(({ pod }) => agentPods.has(pod));
     assert.deepEqual(
       found.map(({ pod, unable, hasEnded }) => [pod, unable, hasEnded]),
@@ -126,9 +117,8 @@ suite('the gateways that are queried', () => {
     assert.ok(sample.isSample);
     const all = fleet(1_000);
     assert.deepEqual(chooseGateways(all, { ...unspecified, isAll: true }), { gateways: all, isSample: false });
-    for (const gateway of ['g7', 'g7-0']) {
+    for (const gateway of ['g7', 'g7-0'])
       assert.deepEqual(chooseGateways(all, { gateway, isAll: false }), { gateways: [all[7]], isSample: false });
-    }
   });
 });
 
@@ -148,6 +138,8 @@ const patchOf = (answers: Record<string, Answer>, withDeleted = false) =>
     Object.entries(answers).map(([name, each]) => ({ name, answer: each })),
     { withDeleted },
   );
+const isRefused = (answers: Record<string, Answer>, why: string, path = 'config/a') =>
+  assert.deepEqual(patchOf(answers), { text: '', refused: [{ path, why }] });
 
 suite('a patch for the repository', () => {
   test("contains common changes of the gateways once, with the repository's paths", () => {
@@ -159,36 +151,25 @@ suite('a patch for the repository', () => {
 
   test('contains nothing that gateways disagree on', () => {
     const other = change({ after: version('3\n') });
-    const { text, refused } = patchOf({ a: answer(change()), b: answer(other), c: answer(change()) });
-    assert.equal(text, '');
-    assert.deepEqual(refused, [
-      { path: 'config/a', why: 'the change on a differs from the change on b: choose a gateway with --gateway' },
-    ]);
+    const answers = { a: answer(change()), b: answer(other), c: answer(change()) };
+    isRefused(answers, 'the change on a differs from the change on b: choose a gateway with --gateway');
   });
 
   test('contains nothing that the copies of a file on one gateway disagree on', () => {
     const copy = { path: 'etc/b', after: version('3\n') };
-    assert.deepEqual(patchOf({ a: answer(change(), change(copy)) }).refused, [
-      { path: 'config/a', why: 'the copies of the file on a have different changes' },
-    ]);
+    isRefused({ a: answer(change(), change(copy)) }, 'the copies of the file on a have different changes');
     const same = patchOf({ a: answer(change(), change({ path: 'etc/b' })) });
     assert.equal(same.text.match(/^diff/gm)?.length, 1);
   });
 
   test('deletes files only if requested', () => {
     const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
-    assert.deepEqual(patchOf({ a: answer(gone) }), {
-      text: '',
-      refused: [{ path: 'config/a', why: 'missing on the gateway: add --with-deleted to delete it (a)' }],
-    });
+    isRefused({ a: answer(gone) }, 'missing on the gateway: add --with-deleted to delete it (a)');
   });
 
   test('never contains a mode that a mapping sets', () => {
     const moded = { before: { ...version('1\n'), mode: 0o444 }, after: { text: '1\n', executable: true, mode: 0o744 } };
-    assert.deepEqual(patchOf({ a: answer(change(moded)) }), {
-      text: '',
-      refused: [{ path: 'config/a', why: 'the mapping sets its mode, not git (a)' }],
-    });
+    isRefused({ a: answer(change(moded)) }, 'the mapping sets its mode, not git (a)');
     const changed = { ...moded, after: { ...moded.after, text: '2\n' } };
     assert.deepEqual(patchOf({ a: answer(change(changed)) }), patchOf({ a: answer(change()) }));
     const { after: _, ...gone } = change({ ...moded, kind: 'delete' });
@@ -196,10 +177,8 @@ suite('a patch for the repository', () => {
   });
 
   test('never changes files outside the repository', () => {
-    for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', '']) {
-      const { text, refused } = patchOf({ a: answer(change({ source })) });
-      assert.deepEqual([text, refused[0]?.why], ['', 'not a path of the repository (a)'], source);
-    }
+    for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', ''])
+      isRefused({ a: answer(change({ source })) }, 'not a path of the repository (a)', source);
   });
 
   test('contains only delivered files', () => {
@@ -217,9 +196,7 @@ suite('a patch for the repository', () => {
     const answers = { a: answer(first, change()), b: answer(other, last), c: answer(other) };
     const { text, refused } = patchOf(answers);
     assert.deepEqual(text.match(/^\+\+\+ .*$/gm), ['+++ b/b', '+++ b/a']);
-    assert.deepEqual(refused, [
-      { path: 'config/a', why: 'the change on a differs from the change on b, c: choose a gateway with --gateway' },
-    ]);
+    assert.match(refused[0]?.why ?? '', /^the change on a differs from the change on b, c: /);
   });
 
   test('lists a file from elsewhere with its path on the gateway', () => {
@@ -242,8 +219,7 @@ suite('a patch for the repository', () => {
   ];
   for (const [what, given] of without) {
     test(`leaves out a file whose content is unknown ${what}`, () => {
-      const why = 'omitted because the response is full (a)';
-      assert.deepEqual(patchOf({ a: answer(given) }), { text: '', refused: [{ path: 'config/a', why }] });
+      isRefused({ a: answer(given) }, 'omitted because the response is full (a)');
       assert.equal(answerView({ name: 'a', pod: 'a' }, answer(given)).changes[0]?.diff, undefined);
     });
   }
@@ -251,11 +227,9 @@ suite('a patch for the repository', () => {
   test('lists the reason why a file has no content', () => {
     const given = answer(change({ leftOut: 'large' }));
     const why = 'larger than 64 KiB';
-    assert.deepEqual(patchOf({ a: given }), { text: '', refused: [{ path: 'config/a', why: `${why} (a)` }] });
-    const { path, source, kind, reason } = change();
-    assert.deepEqual(answerView({ name: 'a', pod: 'a-0' }, given).changes, [
-      { path, source, kind, reason, leftOut: why },
-    ]);
+    isRefused({ a: given }, `${why} (a)`);
+    const listed = { ...omit(change(), 'before', 'after'), leftOut: why };
+    assert.deepEqual(answerView({ name: 'a', pod: 'a-0' }, given).changes, [listed]);
   });
 });
 
@@ -284,15 +258,12 @@ suite('the output of diff and drift', () => {
   });
 
   test('contains the whole response', () => {
-    const { source: _, ...own } = change();
-    const { path, kind, reason } = own;
-    const diff = 'diff --git a/etc/a b/etc/a\n';
+    const own = omit(change(), 'source');
     const { changes, ...view } = answerView({ name: 'a', pod: 'a-0' }, { ...answer(own), problem: 'p', more: 3 });
     assert.deepEqual(view, { gateway: 'a', pod: 'a-0', ref: 'main', commit: COMMIT, problem: 'p', more: 3 });
-    assert.deepEqual(
-      changes.map((each) => ({ ...each, diff: each.diff?.slice(0, diff.length) })),
-      [{ path, kind, reason, diff }],
-    );
+    const [{ diff = '', ...shown } = {}, ...others] = changes;
+    assert.deepEqual([shown, others], [omit(own, 'before', 'after'), []]);
+    assert.match(diff, /^diff --git a\/etc\/a b\/etc\/a\n/);
   });
 
   test('shows the change of a mode that a mapping sets, even if the content is hidden', () => {
@@ -304,11 +275,8 @@ suite('the output of diff and drift', () => {
 
   test('contains no terminal control characters, and keeps the spaces of a line', () => {
     const hostile = change({ path: 'a\u001b[2J', after: version('\t  x\u001b]0;title\u0007\u202e\n') });
-    const view = viewOf({
-      'g\u001b[31m': { ...answer(hostile), ref: 'r\u009b' },
-      b: { ...answer(), problem: '\u001bc' },
-    });
-    const text = drawInspection(view, hostOf(80)).join('\n');
+    const answers = { 'g\u001b[31m': { ...answer(hostile), ref: 'r\u009b' }, b: { ...answer(), problem: '\u001bc' } };
+    const text = drawInspection(viewOf(answers), hostOf(80)).join('\n');
     for (const obeyed of ['\u001b', '\u0007', '\u202e', '\u009b']) assert.ok(!text.includes(obeyed));
     assert.match(text, /\n\+\t {2}x/);
   });
