@@ -52,32 +52,27 @@ async function installPlugin(t: TestContext, server: string, exec: object = {}, 
   const runs = path.join(directory, 'runs');
   await writeFile(runs, '');
   const credential = JSON.stringify({ apiVersion: V1, kind: 'ExecCredential', status: { token: 'token-COUNT' } });
-  const script = `#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" >> ${runs}\nn=$(wc -l < ${runs} | tr -d ' ')\necho '${credential}' | sed "s/COUNT/$n/"\n`;
-  await writeFile(path.join(directory, 'login'), script, { mode: 0o700 });
-  const infos = async () =>
-    (await readFile(runs, 'utf8'))
-      .trim()
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line));
-  return { file, directory, infos };
+  const script = `echo "$KUBERNETES_EXEC_INFO" >> ${runs}\nn=$(wc -l < ${runs} | tr -d ' ')\necho '${credential}' | sed "s/COUNT/$n/"`;
+  const replace = (text: string) => writeFile(path.join(directory, 'login'), `#!/bin/sh\n${text}\n`, { mode: 0o700 });
+  await replace(script);
+  return {
+    file,
+    replace,
+    infos: async () =>
+      (await readFile(runs, 'utf8'))
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    script,
+  };
 }
 
 suite('the user of a kubeconfig', () => {
   test('impersonates with all of its fields', async (t) => {
     const { server, requests } = await startServer(t);
-    const file = await kubeconfigWith(
-      t,
-      { server },
-      {
-        token: 'x',
-        as: 'jürgen',
-        'as-uid': '42',
-        'as-groups': ['crew', 'night, shift'],
-        'as-user-extra': { 'example.com/Scopes%': ['a', 'b'] },
-      },
-    );
-    await status(file);
+    const extra = { 'example.com/Scopes%': ['a', 'b'] };
+    const fields = { as: 'jürgen', 'as-uid': '42', 'as-groups': ['crew', 'night, shift'], 'as-user-extra': extra };
+    await status(await kubeconfigWith(t, { server }, { token: 'x', ...fields }));
     const [headers] = requests;
     assert.deepEqual(valuesOf(headers, 'Impersonate-User'), [Buffer.from('jürgen').toString('latin1')]);
     assert.deepEqual(valuesOf(headers, 'Impersonate-Uid'), ['42']);
@@ -149,10 +144,8 @@ suite('the user of a kubeconfig', () => {
     const { server } = await startServer(t);
     const exec = { apiVersion: V1, interactiveMode: 'Never', command: './none' };
     const certificate = { 'client-certificate-data': Buffer.from('x').toString('base64'), 'client-key-data': 'eA==' };
-    for (const others of [{ token: 'x' }, { username: 'x', password: 'y' }, certificate]) {
-      const file = await kubeconfigWith(t, { server }, { exec, ...others });
-      await sourceOf(file).get();
-    }
+    for (const others of [{ token: 'x' }, { username: 'x', password: 'y' }, certificate])
+      await sourceOf(await kubeconfigWith(t, { server }, { exec, ...others })).get();
     await assert.rejects(sourceOf(await kubeconfigWith(t, { server }, { exec })).get(), { code: 'CREDENTIAL_PLUGIN' });
   });
 });
@@ -216,16 +209,12 @@ suite('a credential plugin', () => {
   test('is found next to its kubeconfig, and gets the cluster only if it asks for it', async (t) => {
     const { server, requests } = await startServer(t);
     const config = { audience: 'plant', nested: [1, { a: null }] };
-    const cluster = {
-      'tls-server-name': 'api.plant',
-      'certificate-authority': 'ca.crt',
-      'proxy-url': '',
-      'disable-compression': true,
-      extensions: [
-        { name: 'other', extension: 1 },
-        { name: 'client.authentication.k8s.io/exec', extension: config },
-      ],
-    };
+    const passed = { 'tls-server-name': 'api.plant', 'disable-compression': true };
+    const extensions = [
+      { name: 'other', extension: 1 },
+      { name: 'client.authentication.k8s.io/exec', extension: config },
+    ];
+    const cluster = { ...passed, 'certificate-authority': 'ca.crt', 'proxy-url': '', extensions };
     const shy = await installPlugin(t, server);
     await status(shy.file);
     assert.deepEqual(await shy.infos(), [{ kind: 'ExecCredential', apiVersion: V1, spec: { interactive: false } }]);
@@ -233,13 +222,8 @@ suite('a credential plugin', () => {
     await appendFile(path.join(path.dirname(curious.file), 'ca.crt'), 'CA');
     await status(curious.file);
     const [info] = await curious.infos();
-    assert.deepEqual(info.spec.cluster, {
-      server,
-      'tls-server-name': 'api.plant',
-      'certificate-authority-data': Buffer.from('CA').toString('base64'),
-      'disable-compression': true,
-      config,
-    });
+    const authority = { 'certificate-authority-data': Buffer.from('CA').toString('base64') };
+    assert.deepEqual(info.spec.cluster, { server, ...passed, ...authority, config });
     assert.deepEqual(valuesOf(requests.at(-1), 'Authorization'), ['Bearer token-1']);
   });
 
@@ -254,11 +238,9 @@ suite('a credential plugin', () => {
 
   test('runs again after its credential has expired', async (t) => {
     const { server, requests } = await startServer(t);
-    const { file, directory, infos } = await installPlugin(t, server);
+    const { file, script, replace, infos } = await installPlugin(t, server);
     const { client } = connect({ kubeconfig: file }, { environment: { PATH: process.env.PATH } });
-    const script = await readFile(path.join(directory, 'login'), 'utf8');
-    const expired = script.replace('"status":{', `"status":{"expirationTimestamp":"2020-01-01T00:00:00Z",`);
-    await writeFile(path.join(directory, 'login'), expired, { mode: 0o700 });
+    await replace(script.replace('"status":{', `"status":{"expirationTimestamp":"2020-01-01T00:00:00Z",`));
     await client.get('/version');
     await client.get('/version');
     assert.equal((await infos()).length, 2);
@@ -266,10 +248,9 @@ suite('a credential plugin', () => {
   });
 
   test('can print a client certificate instead of a token', async (t) => {
-    const { file, directory } = await installPlugin(t, 'https://127.0.0.1:1');
+    const { file, replace } = await installPlugin(t, 'https://127.0.0.1:1');
     const status = { clientCertificateData: 'CERTIFICATE', clientKeyData: 'KEY' };
-    const answer = JSON.stringify({ apiVersion: V1, kind: 'ExecCredential', status });
-    await writeFile(path.join(directory, 'login'), `#!/bin/sh\necho '${answer}'\n`, { mode: 0o700 });
+    await replace(`echo '${JSON.stringify({ apiVersion: V1, kind: 'ExecCredential', status })}'`);
     const { headers, tls } = await sourceOf(file).get();
     assert.deepEqual([headers, tls], [{}, { cert: 'CERTIFICATE', key: 'KEY' }]);
   });
@@ -311,9 +292,8 @@ suite('a credential plugin', () => {
   for (const [what, answer] of Object.entries(answers))
     test(`that prints ${what} fails, and the output is not shown`, async (t) => {
       const { server, requests } = await startServer(t);
-      const { file, directory } = await installPlugin(t, server);
-      const output = typeof answer === 'string' ? answer : JSON.stringify(answer);
-      await writeFile(path.join(directory, 'login'), `#!/bin/sh\ncat <<'END'\n${output}\nEND\n`, { mode: 0o700 });
+      const { file, replace } = await installPlugin(t, server);
+      await replace(`cat <<'END'\n${typeof answer === 'string' ? answer : JSON.stringify(answer)}\nEND`);
       const { status: exit, notes } = await status(file);
       assert.equal(exit, 3);
       assert.match(notes, /credential plugin/);
@@ -323,10 +303,8 @@ suite('a credential plugin', () => {
 
   test('that fails is reported with its messages, which appear while it runs', async (t) => {
     const { server } = await startServer(t);
-    const { file, directory } = await installPlugin(t, server);
-    await writeFile(path.join(directory, 'login'), '#!/bin/sh\necho "open https://login" >&2; exit 4\n', {
-      mode: 0o700,
-    });
+    const { file, replace } = await installPlugin(t, server);
+    await replace('echo "open https://login" >&2; exit 4');
     const { status: exit, notes } = await status(file);
     assert.equal(exit, 3);
     assert.match(notes, /^open https:\/\/login\nerror: .*open https:\/\/login$/m);

@@ -11,7 +11,7 @@ import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { omit } from '../../../shared/domain/objects.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
-import { changing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+import { changing, failing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
@@ -28,13 +28,7 @@ const rollout = rolloutStatusOf({
   stableRef: 'v1',
   stableRevision: revision,
 });
-const done: RolloutStatus = {
-  ...rollout,
-  phase: 'Complete',
-  summary: 'complete',
-  stableCommit: NEW,
-  stableRef: 'v2',
-};
+const done: RolloutStatus = { ...rollout, phase: 'Complete', summary: 'complete', stableCommit: NEW, stableRef: 'v2' };
 const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: '2026-01-01T00:00:00Z' });
 const waves = [{ name: 'canary' }, { name: 'east', approval: true }, { name: 'west', approval: true }];
 
@@ -65,6 +59,8 @@ const isWrong = (effectOf: () => OrderEffect, message: RegExp, status = 1) =>
 
 suite('an approval', () => {
   const approve = { 'sync.io/approve': `${NEW}/${revision}` };
+  const isRejected = (given: Given, fact: RegExp, commit?: string) =>
+    isWrong(() => effectOfApproval(resource(given), commit), fact);
 
   test('admits the commit in progress to the waves that wait for it', () => {
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const) {
@@ -84,50 +80,42 @@ suite('an approval', () => {
     const preview = { ...begun, total: 40, reported: 39, unchanged: 0, failing: 0, files: 0 };
     const next: RolloutStatus = { ...rollout, phase: 'Complete', commit: OLD, nextCommit: NEW, nextRevision: revision };
     const previewing: RolloutStatus = { ...rollout, phase: 'Previewing' };
+    const busy = 'is still being previewed: 39 of 40 gateways .*';
     for (const [early, why] of [
-      [{ ...next, preview }, 'is still being previewed: 39 of 40 gateways have reported their changes'],
-      [{ ...previewing, preview }, 'is still being previewed: 39 of 40 gateways have reported their changes'],
+      [{ ...next, preview }, busy],
+      [{ ...previewing, preview }, busy],
       [next, 'has no preview yet'],
       [previewing, 'has no preview yet'],
       [{ ...next, waitsFor: 'Retry' as const }, 'failed or was rolled back, and gets no preview before .* retry'],
     ] as const)
-      isWrong(
-        () => effectOfApproval(resource({ rollout: early }), undefined),
-        new RegExp(`^nothing was approved: ${NEW} ${why}$`),
-      );
+      isRejected({ rollout: early }, new RegExp(`^nothing was approved: ${NEW} ${why}$`));
     for (const over of [{ reported: 40 }, { endedAt: '2026-01-01T00:03:00Z' }])
-      for (const waiting of [next, previewing])
-        assert.equal(
-          effectOfApproval(resource({ rollout: { ...waiting, preview: { ...preview, ...over } } }), undefined).kind,
-          'change',
-        );
+      for (const waiting of [next, previewing]) {
+        const ready = resource({ rollout: { ...waiting, preview: { ...preview, ...over } } });
+        assert.equal(effectOfApproval(ready, undefined).kind, 'change');
+      }
   });
 
   test('shows the effect according to the previews of this commit', () => {
     const counts = { total: 40, reported: 40, unchanged: 37, failing: 0, files: 5 };
     const preview = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z', ...counts };
-    const { says } = effectOfApproval(resource({ rollout: { ...rollout, preview } }), NEW);
-    assert.match(says, /would change 3 of 40 gateways \(5 files in total\)\.$/);
-    const other = effectOfApproval(resource({ rollout: { ...rollout, preview: { ...preview, commit: OLD } } }), NEW);
-    assert.match(other.says, /unknown\.$/);
-    const late = { ...preview, reported: 39, endedAt: '2026-01-01T00:03:00Z' };
-    const partial = effectOfApproval(resource({ rollout: { ...rollout, preview: late } }), NEW);
-    assert.match(partial.says, / Only 39 of 40 gateways /);
-    const paused = { name: 'a', report: {}, preview: { failure: 'no label' }, state: 'Paused' as const };
-    const onlyPaused = planned([paused], {
+    const saysOf = (changes: object) =>
+      effectOfApproval(resource({ rollout: { ...rollout, preview: { ...preview, ...changes } } }), NEW).says;
+    assert.match(saysOf({}), /would change 3 of 40 gateways \(5 files in total\)\.$/);
+    assert.match(saysOf({ commit: OLD }), /unknown\.$/);
+    const late = { reported: 39, endedAt: '2026-01-01T00:03:00Z' };
+    assert.match(saysOf(late), / Only 39 of 40 gateways /);
+    // The approval covers the change of a paused gateway only.
+    const { gatewaySync, beyond } = planned([{ ...failing('a', 'no label'), state: 'Paused' }], {
       spec: { rollout: { waves: [{ name: 'shops', approval: true }] } },
-      preview: { total: 0, reported: 0, unchanged: 0, failing: 0, files: 0, endedAt: '2026-01-01T00:03:00Z' },
+      preview: { ...late, total: 0, reported: 0 },
     });
-    assert.match(
-      effectOfApproval(onlyPaused.gatewaySync, undefined, onlyPaused.beyond).says,
-      / it skips 1 of 1 gateway\.$/,
-      'the approval covers its change only',
-    );
+    assert.match(effectOfApproval(gatewaySync, undefined, beyond).says, / it skips 1 of 1 gateway\.$/);
   });
 
   test('warns of a commit that stops at once, and takes an unfinished one from its gateways', () => {
     const endedAt = '2026-01-01T00:03:00Z';
-    const { gatewaySync, beyond } = planned([{ name: 'a', report: {}, preview: { failure: 'no label' } }], {
+    const { gatewaySync, beyond } = planned([failing('a', 'no label')], {
       spec: { rollout: { waves: [{ name: 'shops', approval: true }], windows: [{ kind: 'Deny' }] } },
       rollout: { phase: 'Stopped', admittedAt: endedAt, commit: OLDER },
       preview: { failing: 1, endedAt },
@@ -147,20 +135,19 @@ suite('an approval', () => {
     const shown = agreed(fleet);
     assert.equal(agreed([...fleet].reverse()), shown);
     assert.equal(agreed([...fleet, changing('d', ['modify x']), unchanged('e')]), shown, 'the same set of changes');
-    const failing = { name: 'b', report: {}, preview: { failure: 'no label' } };
     const others: (readonly PreviewingGateway[])[] = [
       [changing('a', ['delete x']), unchanged('b'), unchanged('c')],
       [...fleet.slice(0, 2), changing('c', ['delete y'])],
       [...fleet.slice(0, 2), { name: 'c', report: {} }],
-      [...fleet.slice(0, 1), failing, unchanged('c')],
+      [...fleet.slice(0, 1), failing('b', 'no label'), unchanged('c')],
       fleet.slice(1),
     ];
     for (const other of others) assert.notEqual(agreed(other), shown, JSON.stringify(other));
     // Without the reports, the numbers of the status are all that a user sees.
     const counts = { total: 40, reported: 40, unchanged: 39, files: 1, endedAt: '2026-01-01T00:03:00Z' };
-    assert.equal(agreed(fleet, { preview: counts }), agreed(fleet, { preview: counts }));
-    assert.notEqual(agreed(fleet, { preview: counts }), agreed(fleet, { preview: { ...counts, files: 4_000 } }));
-    assert.notEqual(agreed(fleet, { preview: counts }), agreed(fleet, { preview: { ...counts, reported: 39 } }));
+    const counted = (changes: object = {}) => agreed(fleet, { preview: { ...counts, ...changes } });
+    assert.equal(counted(), counted());
+    for (const changes of [{ files: 4_000 }, { reported: 39 }]) assert.notEqual(counted(changes), counted());
   });
 
   test('counts once, unless spec.sync was edited after it, or gateways report other changes', () => {
@@ -195,24 +182,17 @@ suite('an approval', () => {
   });
 
   test('is rejected while the resource is paused, or if spec.sync is another one than the shown one', () => {
-    isWrong(
-      () => effectOfApproval(resource({ spec: { paused: true } }), undefined),
-      /^nothing was approved: .* paused/,
-    );
-    const edited = { rollout: { ...rollout, revision: '2'.repeat(32) } };
-    isWrong(() => effectOfApproval(resource(edited), undefined), /^nothing was approved: .* another spec\.sync/);
+    const edited = { ...rollout, revision: '2'.repeat(32) };
+    isRejected({ spec: { paused: true } }, /^nothing was approved: .* paused/);
+    isRejected({ rollout: edited }, /^nothing was approved: .* another spec\.sync/);
   });
 
   test('is rejected if there is nothing to approve', () => {
-    isWrong(
-      () => effectOfApproval(resource({ rollout: done }), undefined),
-      /^gateways\/plant has no commit to approve: its rollout is complete$/,
-    );
-    isWrong(() => effectOfApproval(resource(), OLD), new RegExp(`the rollout is for ${NEW}, not ${OLD}$`));
-    const free = { spec: { rollout: { waves: [{ name: 'canary' }] } } };
-    isWrong(() => effectOfApproval(resource(free), undefined), /^no wave of gateways\/plant has approval: true$/);
-    isWrong(() => effectOfApproval(resource({ spec: { rollout: undefined } }), undefined), /has no spec\.rollout/);
-    isWrong(() => effectOfApproval(resource({ status: { rollout: undefined } }), undefined), /has no rollout yet/);
+    isRejected({ rollout: done }, /^gateways\/plant has no commit to approve: its rollout is complete$/);
+    isRejected({}, new RegExp(`the rollout is for ${NEW}, not ${OLD}$`), OLD);
+    isRejected({ spec: { rollout: { waves: [{ name: 'canary' }] } } }, /^no wave .* has approval: true$/);
+    isRejected({ spec: { rollout: undefined } }, /has no spec\.rollout/);
+    isRejected({ status: { rollout: undefined } }, /has no rollout yet/);
   });
 });
 
@@ -260,23 +240,17 @@ suite('a rollback', () => {
     assert.match(effectOfRollback(none, 'a').says, /no gateways to roll back from b+ \(v2\) to a+ \(v1\)\./);
   });
 
-  test('leaves the stable commit if another one was rolled back already', () => {
-    const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
-    const { says, about } = effectOfRollback(resource({ status: { rollout: back, history } }), OLDER) as OrderChange;
-    assert.match(says, /back from aaaaaaaa to cccccccc,/);
-    assert.deepEqual(about, [OLD, OLDER]);
-  });
+  const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
 
-  test('goes forward to a newer commit of the history', () => {
-    const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
-    const forward = effectOfRollback(resource({ status: { rollout: back, history } }), 'bbb');
-    isOrder(forward, { 'sync.io/rollback': NEW }, [OLD, NEW], /forward from aaaaaaaa to bbbbbbbb \(v2\),/);
+  test('leaves the stable commit for an older or a newer one if another commit was rolled back already', () => {
+    const leave = (to: string) => effectOfRollback(resource({ status: { rollout: back, history } }), to);
+    isOrder(leave(OLDER), { 'sync.io/rollback': OLDER }, [OLD, OLDER], /back from aaaaaaaa to cccccccc,/);
+    isOrder(leave('bbb'), { 'sync.io/rollback': NEW }, [OLD, NEW], /forward from aaaaaaaa to bbbbbbbb \(v2\),/);
   });
 
   const usage = 64;
   const others = 'choose one of aaaaaaaa \\(v1\\), cccccccc \\(v0\\), cccccccc';
   const stopped: Given = { rollout: { ...rollout, phase: 'Stopped', previewFailure: 'x' } };
-  const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
   const oldest: Given = { status: { history: [entry(NEW, 'v2'), entry(OLD, 'v1')], rollout: back } };
   const refusals: [to: string, fact: RegExp, status: number, given: Given][] = [
     [NEW, new RegExp(`^bbbbbbbb is already .*: ${others}$`), usage, complete],
@@ -348,10 +322,8 @@ suite('a sync', () => {
   });
 
   test('is refused for a resource that handles the requests for another one, which it names', () => {
-    isWrong(
-      () => effectOfSync(resource({ spec: { webhook: { from: 'hub' } } })),
-      /^plant handles the requests for hub .* kubectl stoker sync hub --ref REF --namespace gateways$/,
-    );
+    const follower = resource({ spec: { webhook: { from: 'hub' } } });
+    isWrong(() => effectOfSync(follower), /^plant handles the requests for hub .* sync hub --ref REF --namespace gate/);
   });
 
   test('shows the request that it replaces', () => {
@@ -360,10 +332,8 @@ suite('a sync', () => {
     assert.deepEqual(JSON.parse(about[1] ?? ''), { ref: 'v9', by: 'ci', at: '2026-01-01T00:00:00Z', id: 'r1' });
     const bare = resource({ annotations: { 'sync.io/requested-ref': 'v9' } });
     assert.match(effectOfSync(bare).says, /: the open request for v9 will be replaced/);
-    assert.match(
-      effectOfSync(resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } })).says,
-      /resolved again/,
-    );
+    const same = resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } });
+    assert.match(effectOfSync(same).says, /resolved again/);
   });
 
   test('needs a new confirmation only if it would replace another request', () => {
