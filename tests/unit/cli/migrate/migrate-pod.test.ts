@@ -147,12 +147,8 @@ suite('a k8s-sidecar container', () => {
   }
 
   test('is migrated to the whole repository at HEAD by default', () => {
-    const { directory: _, ...source } = named;
-    assert.deepEqual(readSidecar({}, { ...source, ref: undefined, directory: '.' } as never), {
-      ...whole,
-      git: { repo: named.repo, ref: 'HEAD' },
-      directory: '.',
-    });
+    const found = readSidecar({}, { ...named, ref: undefined, directory: '.' } as never);
+    assert.deepEqual(found, { ...whole, git: { repo: named.repo, ref: 'HEAD' }, directory: '.' });
   });
 
   test('has notes with the ConfigMaps that it copied, and the annotation that named directories', () => {
@@ -188,15 +184,11 @@ suite('the pod of an application', () => {
     const { podFor, notes, ...rest } = result;
     return { ...rest, notes: briefOf({ lines: notes }), pod: podFor('site').spec };
   };
-  const spec = (
-    mapping: object = { source: '.', destination: 'site.git', publish: 'atomic', links: 'keep' },
-    more: object = {},
-  ) => ({
-    git,
-    polling: { interval: '1m' },
-    sync: { profiles: { default: { mappings: [mapping] } } },
-    ...more,
-  });
+  const whole = { source: '.', destination: 'site.git', publish: 'atomic', links: 'keep' };
+  const spec = (mapping: object = whole, more: object = {}) => {
+    const sync = { profiles: { default: { mappings: [mapping] } } };
+    return { git, polling: { interval: '1m' }, sync, ...more };
+  };
   const moved = {
     kind: 'moved',
     name: 'site',
@@ -206,11 +198,10 @@ suite('the pod of an application', () => {
     pod: { containers: [app], volumes: [emptyDir] },
   };
   const readOnly = { ...app, name: 'first', volumeMounts: [{ name: 'html', mountPath: '/r', readOnly: true }] };
-  const part = (subPath: string, name = 'app') => ({
-    ...app,
-    name,
-    volumeMounts: [{ name: 'html', mountPath: '/html', subPath }],
-  });
+  const part = (subPath: string, name = 'app') => {
+    return { ...app, name, volumeMounts: [{ name: 'html', mountPath: '/html', subPath }] };
+  };
+  const syncing = (option: string) => ({ containers: [app, { ...sync, args: [...sync.args, option] }] });
   const init = { ...sync, name: 'init', args: [...sync.args, '--one-time'] };
   const pods: [what: string, Given, changes: object][] = [
     ['its files where they were', {}, {}],
@@ -231,26 +222,17 @@ suite('the pod of an application', () => {
     [
       'a user that the sidecar can run as',
       { securityContext: { runAsUser: 0 } },
-      {
-        notes: ['same', 'todo'],
-        pod: { ...moved.pod, securityContext: { runAsUser: 0 } },
-      },
+      { notes: ['same', 'todo'], pod: { ...moved.pod, securityContext: { runAsUser: 0 } } },
     ],
     [
       'init containers that find no files yet',
       { initContainers: [{ ...app, name: 'early' }] },
-      {
-        notes: ['same', 'todo'],
-        pod: { ...moved.pod, initContainers: [{ ...app, name: 'early' }] },
-      },
+      { notes: ['same', 'todo'], pod: { ...moved.pod, initContainers: [{ ...app, name: 'early' }] } },
     ],
     [
       'files that the group can write',
-      { containers: [app, { ...sync, args: [...sync.args, '--group-write'] }] },
-      {
-        spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } },
-        notes: ['same', 'todo'],
-      },
+      syncing('--group-write'),
+      { spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } }, notes: ['same', 'todo'] },
     ],
     [
       'a volume that outlives the pod',
@@ -270,74 +252,57 @@ suite('the pod of an application', () => {
       'the files that another container mounts by themselves',
       { containers: [app, part('site.git/public', 'second'), sync] },
       {
-        spec: spec({ source: '.', destination: 'site.git', links: 'keep' }),
+        spec: spec(omit(whole, 'publish')),
         notes: ['same', 'differs'],
         pod: { ...moved.pod, containers: [app, part('site.git/public', 'second')] },
       },
     ],
     [
       'a file to touch that is one of them',
-      { containers: [app, { ...sync, args: [...sync.args, '--touch-file=/git/site.git/now'] }] },
+      syncing('--touch-file=/git/site.git/now'),
       {
-        spec: spec(
-          { source: '.', destination: 'site.git', links: 'keep' },
-          { gateway: { reload: { touchFile: 'site.git/now' } } },
-        ),
+        spec: spec(omit(whole, 'publish'), { gateway: { reload: { touchFile: 'site.git/now' } } }),
         notes: ['same', 'differs --touch-file', 'differs --touch-file'],
       },
     ],
     [
       'files with another mode',
-      { containers: [app, { ...sync, args: [...sync.args, '--change-permissions=0640'] }] },
-      {
-        spec: spec({ source: '.', destination: 'site.git', publish: 'atomic', links: 'keep', mode: '0640' }),
-        notes: ['same', 'differs --change-permissions'],
-      },
+      syncing('--change-permissions=0640'),
+      { spec: spec({ ...whole, mode: '0640' }), notes: ['same', 'differs --change-permissions'] },
     ],
   ];
   for (const [what, given, changes] of pods) {
     test(`keeps ${what}`, () => assert.deepEqual(migrated(given), { ...moved, ...changes }));
   }
 
-  test('keeps the files where each of its containers saw them', () => {
-    const result = migratePod({ spec: { containers: [readOnly, app, sync], volumes: [emptyDir] } }, undefined);
+  const moving = (containers: Container[], metadata: Pod['metadata'] = {}) => {
+    const result = migratePod({ metadata, spec: { containers, volumes: [emptyDir] } }, undefined);
     assert.ok(result.kind === 'moved');
+    return { result, state: result.podFor('site').metadata?.annotations?.['sync.io/state-directory'] };
+  };
+
+  test('keeps the files where each of its containers saw them', () => {
+    const { result } = moving([readOnly, app, sync]);
     const places = 'same: the files keep their paths: container first at /r/site.git, container app at /html/site.git';
     assert.deepEqual(linesOf({ lines: result.notes }), [places]);
   });
 
   test('gets the directory of the agent into the part of the volume that others mount with the link', () => {
     const args = [...sync.args, '--root=/git/deep/er'];
-    const containers = [
-      app,
-      part('deep', 'second'),
-      part('deep/er', 'third'),
-      part('other', 'fourth'),
-      { ...sync, args },
-    ];
-    const result = migratePod({ spec: { containers, volumes: [emptyDir] } }, undefined);
-    assert.ok(result.kind === 'moved');
-    assert.deepEqual(
-      result.spec,
-      spec({ source: '.', destination: 'deep/er/site.git', publish: 'atomic', links: 'keep' }),
-    );
-    assert.equal(result.podFor('site').metadata?.annotations?.['sync.io/state-directory'], 'deep/er/.sync-state');
-    const usual = migratePod({ spec: { containers: [app, sync], volumes: [emptyDir] } }, undefined);
-    assert.ok(usual.kind === 'moved');
-    assert.equal(usual.podFor('site').metadata?.annotations?.['sync.io/state-directory'], undefined);
+    const parts = [part('deep', 'second'), part('deep/er', 'third'), part('other', 'fourth')];
+    const { result, state } = moving([app, ...parts, { ...sync, args }]);
+    assert.deepEqual(result.spec, spec({ ...whole, destination: 'deep/er/site.git' }));
+    assert.equal(state, 'deep/er/.sync-state');
+    assert.equal(moving([app, sync]).state, undefined);
   });
 
   test('gets a directory of the agent beside the link, and a note if it replaces another annotation', () => {
     const stateFor = (link: string, own?: string) => {
       const containers = [app, part('deep', 'second'), { ...sync, args: [...sync.args, `--link=/git/deep/${link}`] }];
-      const metadata = { annotations: { ...(own !== undefined && { 'sync.io/state-directory': own }) } };
-      const result = migratePod({ metadata, spec: { containers, volumes: [emptyDir] } }, undefined);
-      assert.ok(result.kind === 'moved');
-      const chosen = result.podFor('site').metadata?.annotations?.['sync.io/state-directory'];
-      const isNoted = linesOf({ lines: result.notes }).some((line) =>
-        /state-directory was private, .* deep/.test(line),
-      );
-      return isNoted ? [chosen, 'noted'] : [chosen];
+      const annotations = { ...(own !== undefined && { 'sync.io/state-directory': own }) };
+      const { result, state } = moving(containers, { annotations });
+      const isNoted = linesOf({ lines: result.notes }).some((line) => /directory was private, .* deep/.test(line));
+      return isNoted ? [state, 'noted'] : [state];
     };
     assert.deepEqual(stateFor('site'), ['deep/.sync-state']);
     assert.deepEqual(stateFor('.sync-state'), ['deep/.sync-state-2']);
@@ -436,15 +401,9 @@ suite('a manifest', () => {
       { kind: 'ListOfTypo', metadata: {}, items: [] },
       ...['text', 1, ['x'], {}, { kind: 1 }],
     ]);
-    const names = found.workloads.map(({ kind, name, namespace }) => [kind, name, namespace]);
-    assert.deepEqual(names, [
-      ['Pod', 'site', 'web'],
-      ['Deployment', 'deployment', undefined],
-      ['Pod', 'site', 'web'],
-      ['CronJob', 'cronjob', undefined],
-      ['PodTemplate', 'podtemplate', undefined],
-      ['Job', 'once-', undefined],
-    ]);
+    const names = found.workloads.map(({ kind, name, namespace = '' }) => `${kind} ${namespace}/${name}`).join();
+    const ofKinds = 'Deployment /deployment,Pod web/site,CronJob /cronjob,PodTemplate /podtemplate,Job /once-';
+    assert.equal(names, `Pod web/site,${ofKinds}`);
     assert.deepEqual(found.others, ['GatewaySync g', 'Service service', 'ListOfTypo without a name']);
     assert.deepEqual(found.gatewaySyncs, [{ namespace: 'n', name: 'g' }]);
     assert.deepEqual(found.problems, Array(5).fill('a document is not a Kubernetes object: it has no kind'));

@@ -1,4 +1,5 @@
 import { parseAllDocuments } from 'yaml';
+import type { PodSpec } from '../../../../cli/migrate/manifest.ts';
 import type { Notes } from '../../../../cli/migrate/source.ts';
 import type { SpecInput } from '../../../support/objects.ts';
 import { runCli } from '../../../support/run-cli.ts';
@@ -8,11 +9,14 @@ export const migrateText = (text: string, ...options: string[]) =>
   runCli(['migrate', '-f', '-', ...options], { input: async () => text });
 
 /** A pod with git-sync, and an application that reads its files. */
-export const podWith = (container: object, { app = {}, spec = {} }: { app?: object; spec?: object } = {}): string =>
+export const podWith = (
+  container: object,
+  { app = {}, spec = {}, metadata = {} }: { app?: object; spec?: object; metadata?: object } = {},
+): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'site' },
+    metadata: { name: 'site', ...metadata },
     spec: {
       containers: [
         { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }], ...app },
@@ -34,6 +38,12 @@ export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: 
 
 /** Returns the spec of the printed GatewaySync. */
 export const specOf = (output: string) => (parseAllDocuments(output)[0] as { toJS(): { spec: SpecInput } }).toJS().spec;
+
+/** Returns the printed pod. */
+export const podIn = (output: string) =>
+  (
+    parseAllDocuments(output)[1] as { toJS(): { metadata: { annotations?: Record<string, string> }; spec: PodSpec } }
+  ).toJS();
 
 /** The level of each note with the options, variables, and fields that it names. */
 export const briefOf = (notes: Pick<Notes, 'lines'>) =>
