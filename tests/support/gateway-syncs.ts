@@ -87,6 +87,12 @@ export async function patchStatus({ namespace, name }: Address, status: object |
   await callApi({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
 }
 
+/** Merges these fields into a GatewaySync. */
+export async function patchResource({ namespace, name }: Address, body: object): Promise<void> {
+  const contentType = 'application/merge-patch+json';
+  await callApi({ method: 'PATCH', path: gatewaySyncPath(namespace, name), body, contentType });
+}
+
 /** Annotates a GatewaySync as the receiver does for a request. */
 export async function request(
   address: Address,

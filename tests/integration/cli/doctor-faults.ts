@@ -18,7 +18,8 @@ export interface Fault {
   name: string;
   change: Change[];
   check: string;
-  level: Level;
+  /** If omitted, `failed`. */
+  level?: Level;
   /** Text of the finding, if other faults have the same check and level. */
   text?: string;
   /** Additional arguments. */
@@ -26,6 +27,8 @@ export interface Fault {
 }
 
 const CONTROLLER = `${at.deployments()}/stoker-operator`;
+const LEASE = `${at.leases}/${CONTROLLER_ENV.LEASE_NAME}`;
+const RECEIVER = `${at.secrets(SYSTEM)}/${RECEIVER_SECRET}`;
 const REPORT = `${at.reports}/${POD_NAME}`;
 const ANNOTATIONS = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'plant' };
 
@@ -36,6 +39,8 @@ const OF_ANOTHER_CA = makeServingCertificate(
   [`stoker-operator-webhook.${SYSTEM}.svc`],
   Date.now(),
 ).certificate;
+
+const named = (name: string) => ({ metadata: { name } });
 
 /** A Deployment with annotations that its pods don't inherit. */
 const till = (annotations: Record<string, string>) => ({
@@ -54,14 +59,12 @@ const DENIAL = {
   message: 'sync agent: no such GatewaySync',
 };
 
-/** Status of a container that restarts repeatedly, as the kubelet reports it. */
+const EGRESS = { podSelector: {}, policyTypes: ['Egress'] };
+
+/** Status of a pod whose container restarts repeatedly, as the kubelet reports it. */
+const WAITING = { state: { waiting: { reason: 'CrashLoopBackOff' } } };
 const CRASHING = {
-  name: 'controller',
-  image: 'x',
-  imageID: '',
-  ready: false,
-  restartCount: 3,
-  state: { waiting: { reason: 'CrashLoopBackOff' } },
+  containerStatuses: [{ name: 'controller', image: 'x', imageID: '', ready: false, restartCount: 3, ...WAITING }],
 };
 
 /**
@@ -73,45 +76,25 @@ export const FAULTS: readonly Fault[] = [
     name: 'a controller that restarts repeatedly',
     change: [
       { patch: CONTROLLER, with: { status: { availableReplicas: 0, readyReplicas: 0 } }, status: true },
-      {
-        patch: `${at.pods(SYSTEM)}/stoker-operator-0`,
-        with: { status: { containerStatuses: [CRASHING] } },
-        status: true,
-      },
+      { patch: `${at.pods(SYSTEM)}/stoker-operator-0`, with: { status: CRASHING }, status: true },
     ],
     check: 'controller/ready',
-    level: 'failed',
     text: 'CrashLoopBackOff',
   },
-  {
-    name: 'a missing Lease',
-    change: [{ remove: `${at.leases}/${CONTROLLER_ENV.LEASE_NAME}` }],
-    check: 'operator/leader',
-    level: 'failed',
-  },
+  { name: 'a missing Lease', change: [{ remove: LEASE }], check: 'operator/leader' },
   {
     name: 'an installation in another namespace',
     change: [{ add: at.deployments(GATEWAYS), object: deployment('second', 'controller', CONTROLLER_ENV) }],
     check: 'operator/several',
-    level: 'failed',
   },
-  {
-    name: 'a missing Secret of the receiver',
-    change: [{ remove: `${at.secrets(SYSTEM)}/${RECEIVER_SECRET}` }],
-    check: 'receiver/secret',
-    level: 'failed',
-  },
+  { name: 'a missing Secret of the receiver', change: [{ remove: RECEIVER }], check: 'receiver/secret' },
   {
     name: 'a certificate of another CA',
     change: [
       { patch: CONTROLLER, with: { spec: { template: { spec: { volumes: [CERTIFICATE_VOLUME] } } } } },
-      {
-        add: at.secrets(SYSTEM),
-        object: { metadata: { name: CERTIFICATE }, stringData: { 'tls.crt': OF_ANOTHER_CA } },
-      },
+      { add: at.secrets(SYSTEM), object: { ...named(CERTIFICATE), stringData: { 'tls.crt': OF_ANOTHER_CA } } },
     ],
     check: 'webhook/certificate',
-    level: 'failed',
   },
   {
     name: 'a webhook whose operator was deleted with its namespace',
@@ -120,41 +103,23 @@ export const FAULTS: readonly Fault[] = [
       { patch: `${at.webhooks}/stoker-operator-webhook`, with: webhookConfiguration('LS0tLS1CRUdJTg==', 'deleted') },
     ],
     check: 'webhook/service',
-    level: 'failed',
   },
   {
     name: 'a NetworkPolicy with the default policyTypes for the controller',
-    change: [{ add: at.networkPolicies(SYSTEM), object: { metadata: { name: 'deny' }, spec: { podSelector: {} } } }],
+    change: [{ add: at.networkPolicies(SYSTEM), object: { ...named('deny'), spec: { podSelector: {} } } }],
     check: 'webhook/network-policy',
     level: 'warning',
   },
-  {
-    name: 'a missing namespace',
-    change: [],
-    line: ['-n', 'nowhere'],
-    check: 'namespace/there',
-    level: 'failed',
-  },
+  { name: 'a missing namespace', change: [], line: ['-n', 'nowhere'], check: 'namespace/there' },
   {
     name: 'annotations on a Deployment instead of its pods',
     change: [{ add: at.deployments(GATEWAYS), object: till(ANNOTATIONS) }],
     check: 'namespace/workload',
-    level: 'failed',
   },
-  {
-    name: 'an event about rejected pods',
-    change: [{ add: at.events, object: DENIAL }],
-    check: 'namespace/denied',
-    level: 'failed',
-  },
+  { name: 'an event about rejected pods', change: [{ add: at.events, object: DENIAL }], check: 'namespace/denied' },
   {
     name: 'a NetworkPolicy for the egress of gateways',
-    change: [
-      {
-        add: at.networkPolicies(),
-        object: { metadata: { name: 'deny' }, spec: { podSelector: {}, policyTypes: ['Egress'] } },
-      },
-    ],
+    change: [{ add: at.networkPolicies(), object: { ...named('deny'), spec: EGRESS } }],
     check: 'namespace/network-policy',
     level: 'warning',
   },
@@ -166,12 +131,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a report from the future',
-    change: [
-      {
-        patch: REPORT,
-        with: { status: { reportedAt: new Date(Date.now() + 20 * 60_000).toISOString() } },
-      },
-    ],
+    change: [{ patch: REPORT, with: { status: { reportedAt: new Date(Date.now() + 20 * 60_000).toISOString() } } }],
     check: 'report/clock',
     level: 'warning',
   },

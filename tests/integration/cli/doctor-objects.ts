@@ -28,6 +28,12 @@ export const at = {
   events: corePath('events', GATEWAYS),
 };
 
+/** Fields of a binding of a role to a service account. */
+export const grant = (kind: string, name: string, account = { name: 'default', namespace: GATEWAYS }) => ({
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+  subjects: [{ kind: 'ServiceAccount', ...account }],
+});
+
 const labelsOf = (component: string) => ({
   'app.kubernetes.io/name': 'stoker-operator',
   'app.kubernetes.io/instance': 'stoker-operator',
@@ -82,58 +88,27 @@ export function operatorObjects(caBundle: string): [string, object][] {
       ports: [{ name: 'main', port: 9443 }],
     },
   ];
-  const policies = [
-    'stoker-operator-agent',
-    'stoker-operator-revisions',
-    'stoker-operator-controller',
-    'stoker-operator-receiver',
-  ];
+  const policies = ['agent', 'revisions', 'controller', 'receiver'].map((name) => `stoker-operator-${name}`);
+  const renewTime = new Date().toISOString().replace('Z', '000Z');
+  const held = { holderIdentity: 'stoker-operator-0_1', leaseDurationSeconds: 3600, renewTime };
+  const receiverEnv = { WEBHOOK_HMAC_SECRET_FILE: '/etc/webhook/hmac/webhook-secret' };
   return [
     [at.deployments(), deployment('stoker-operator', 'controller', CONTROLLER_ENV)],
-    [
-      at.deployments(),
-      deployment(
-        'stoker-operator-receiver',
-        'receiver',
-        { WEBHOOK_HMAC_SECRET_FILE: '/etc/webhook/hmac/webhook-secret' },
-        RECEIVER_SECRET,
-      ),
-    ],
+    [at.deployments(), deployment('stoker-operator-receiver', 'receiver', receiverEnv, RECEIVER_SECRET)],
     [at.pods(SYSTEM), CONTROLLER_POD],
-    [
-      at.leases,
-      {
-        metadata: { name: CONTROLLER_ENV.LEASE_NAME },
-        spec: {
-          holderIdentity: 'stoker-operator-0_1',
-          leaseDurationSeconds: 3600,
-          renewTime: new Date().toISOString().replace('Z', '000Z'),
-        },
-      },
-    ],
+    [at.leases, { metadata: { name: CONTROLLER_ENV.LEASE_NAME }, spec: held }],
     service('stoker-operator-webhook', 443),
     slice('stoker-operator-webhook'),
     service('stoker-operator-receiver', 9444),
     slice('stoker-operator-receiver'),
     [at.secrets(SYSTEM), { metadata: { name: RECEIVER_SECRET }, stringData: { 'webhook-secret': 'x' } }],
     [at.webhooks, webhookConfiguration(caBundle)],
-    [
-      at.clusterRoles,
-      {
-        metadata: { name: 'sync-agent' },
-        rules: [
-          { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
-          { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'patch'] },
-          { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
-        ],
-      },
-    ],
+    [at.clusterRoles, { metadata: { name: 'sync-agent' }, rules: agentRules }],
     [
       at.clusterRoleBindings,
       {
         metadata: { name: 'stoker-operator-receiver', labels: labelsOf('receiver') },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stoker-operator-receiver' },
-        subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: SYSTEM }],
+        ...grant('ClusterRole', 'stoker-operator-receiver', { name: 'default', namespace: SYSTEM }),
       },
     ],
     ...policies.flatMap((name): [string, object][] => [
@@ -142,6 +117,12 @@ export function operatorObjects(caBundle: string): [string, object][] {
     ]),
   ];
 }
+
+const agentRules = [
+  { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'patch'] },
+  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
+];
 
 const policySpec = {
   matchConstraints: {
@@ -174,13 +155,7 @@ export const webhookConfiguration = (caBundle: string, namespace = SYSTEM) => ({
   ],
 });
 
-const condition = (type: string, reason: string) => ({
-  type,
-  reason,
-  status: 'True',
-  message: 'words',
-  lastTransitionTime: '2026-01-01T00:00:00Z',
-});
+const isTrue = { status: 'True', message: 'words', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
 /** A GatewaySync that is ready. */
 export const resource = (name: string, auth?: object) => ({
@@ -193,7 +168,10 @@ export const resource = (name: string, auth?: object) => ({
     observedGeneration: 1,
     lastSyncCommit: COMMIT,
     target: { ref: 'main', source: 'Spec' },
-    conditions: [condition('Ready', 'Synced'), condition('RefResolved', 'Resolved')],
+    conditions: [
+      { type: 'Ready', reason: 'Synced', ...isTrue },
+      { type: 'RefResolved', reason: 'Resolved', ...isTrue },
+    ],
   },
 });
 
@@ -214,13 +192,6 @@ export function gatewayObjects(): [string, object][] {
     [at.gatewaySyncs, resource('plant', { token: { secretRef: { name: 'git', key: 'token' } } })],
     [at.secrets(), { metadata: { name: 'git' }, stringData: { token: 'hidden-value' } }],
     [at.pods(), { ...injectedPod(GATEWAYS, POD_NAME, 'plant'), status }],
-    [
-      at.roleBindings,
-      {
-        metadata: { name: 'sync-agent-plant' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
-        subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: GATEWAYS }],
-      },
-    ],
+    [at.roleBindings, { metadata: { name: 'sync-agent-plant' }, ...grant('ClusterRole', 'sync-agent') }],
   ];
 }

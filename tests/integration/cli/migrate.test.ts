@@ -143,8 +143,8 @@ const emptyDir = [{ name: 'files', emptyDir: {} }];
 interface Case {
   ref: string;
   spec: () => PodSpec;
-  /** Simulates the replaced tool. */
-  play: (volumes: Volumes, spec: PodSpec) => Promise<void>;
+  /** Directories of the replaced git-sync in its container; none for a gitRepo volume. */
+  tool?: { run: typeof gitSyncV4; root: string; link: string };
   /** Path that the application reads. */
   reads: string;
   /** A file that must exist there. */
@@ -161,11 +161,7 @@ const CASES: Record<string, Case> = {
       ],
       volumes: emptyDir,
     }),
-    play: async (volumes, { containers: [sync] }) => {
-      assert.ok(sync);
-      const root = volumes.pathOf(sync, '/git');
-      await gitSyncV4({ repo: repository.url, ref: 'with-submodule', root, link: path.join(root, 'current') });
-    },
+    tool: { run: gitSyncV4, root: '/git', link: '/git/current' },
     reads: '/usr/share/nginx/html/current',
     finds: 'lib/shared/log.json',
   },
@@ -175,26 +171,13 @@ const CASES: Record<string, Case> = {
       containers: [
         app([mount('/srv')]),
         gitSync(
-          [
-            `--repo=${repository.url}`,
-            '--ref',
-            'main',
-            '--root',
-            '/git/work',
-            '--link',
-            '/git/live/site',
-            '--group-write',
-          ],
+          [`--repo=${repository.url}`, '--ref', 'main', '--root=/git/work', '--link=/git/live/site', '--group-write'],
           [mount('/git', 'checkout')],
         ),
       ],
       volumes: emptyDir,
     }),
-    play: async (volumes, { containers: [, sync] }) => {
-      assert.ok(sync);
-      const [root, link] = ['/git/work', '/git/live/site'].map((each) => volumes.pathOf(sync, each));
-      await gitSyncV4({ repo: repository.url, ref: 'main', root: root ?? '', link: link ?? '' });
-    },
+    tool: { run: gitSyncV4, root: '/git/work', link: '/git/live/site' },
     reads: '/srv/checkout/live/site',
     finds: '.hidden/settings',
   },
@@ -207,11 +190,7 @@ const CASES: Record<string, Case> = {
       ],
       volumes: emptyDir,
     }),
-    play: async (volumes, { containers: [, sync] }) => {
-      assert.ok(sync);
-      const root = volumes.pathOf(sync, '/tmp/git');
-      await gitSyncV3({ repo: repository.url, ref: 'without-submodule', root, link: path.join(root, 'site.git') });
-    },
+    tool: { run: gitSyncV3, root: '/tmp/git', link: '/tmp/git/site.git' },
     reads: '/etc/plant/site.git',
     finds: 'bin/run',
   },
@@ -226,15 +205,21 @@ const CASES: Record<string, Case> = {
         },
       ],
     }),
-    play: playGitRepo,
     reads: '/mypath',
     finds: 'empty',
   },
 };
 
-async function playGitRepo(volumes: Volumes, { volumes: [volume] }: PodSpec): Promise<void> {
-  assert.ok(volume?.gitRepo);
-  await gitRepoVolume(volumes.directory(volume.name), volume.gitRepo);
+/** Simulates the replaced tool. */
+async function play(volumes: Volumes, { ref, tool }: Case, { containers, volumes: [volume] }: PodSpec) {
+  if (!tool) {
+    assert.ok(volume?.gitRepo);
+    return gitRepoVolume(volumes.directory(volume.name), volume.gitRepo);
+  }
+  const container = containers.find(({ name }) => name === 'git-sync');
+  assert.ok(container);
+  const [root = '', link = ''] = [tool.root, tool.link].map((each) => volumes.pathOf(container, each));
+  return tool.run({ repo: repository.url, ref, root, link });
 }
 
 async function makeVolumes(t: TestContext): Promise<Volumes> {
@@ -293,15 +278,15 @@ async function checkLink(volumes: Volumes, container: Container, file: string): 
 }
 
 suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
-  for (const [what, { ref, spec, play, reads, finds }] of sample(Object.entries(CASES))) {
-    const isLinked = what.startsWith('git-sync');
+  for (const [what, each] of sample(Object.entries(CASES))) {
+    const { ref, spec, tool, reads, finds } = each;
     test(`delivers the same bytes to the same paths as ${what}`, async (t) => {
       const given = spec();
       const container = given.containers.find(({ name }) => name === 'app');
       assert.ok(container);
       const old = await makeVolumes(t);
       const next = await makeVolumes(t);
-      await play(old, given);
+      await play(old, each, given);
       const before = await look(old.pathOf(container, reads));
       assert.ok(finds in before, Object.keys(before).join(', '));
 
@@ -318,7 +303,7 @@ suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
       await gateway.untilSynced(head);
       await agent.stop();
       assert.deepEqual(await look(next.pathOf(container, reads)), before);
-      if (isLinked) await checkLink(next, container, reads);
+      if (tool) await checkLink(next, container, reads);
     });
   }
 

@@ -4,7 +4,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, request } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, patchResource, patchStatus, request } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startRelay } from './start-relay.ts';
 
@@ -62,9 +62,8 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
   });
 
   test('a ref without printing its control characters', async (t) => {
-    const { resource, stoker, requested } = await arrange(t);
-    const body = { spec: { git: { ref: 'main\u009b2J\u202egnp' } } };
-    await callApi({ method: 'PATCH', path: resource, body, contentType: 'application/merge-patch+json' });
+    const { address, stoker, requested } = await arrange(t);
+    await patchResource(address, { spec: { git: { ref: 'main\u009b2J\u202egnp' } } });
     const { status, notes } = await stoker(['sync', 'app']);
     assert.equal(status, 0, notes);
     assert.match(notes, /^requested main\ufffd2J\ufffdgnp /);
@@ -78,20 +77,17 @@ suite('a broken connection', { concurrency: 2 }, () => {
     ['trace', 'app'],
   ]) {
     test(`doesn't end ${line.join(' ')}`, slow, async (t) => {
-      const [{ resource, stoker }, relay] = await Promise.all([arrange(t), startRelay(t)]);
-      let heard = () => {};
-      const begins = new Promise<void>((resolve) => {
-        heard = resolve;
-      });
+      const [{ address, resource, stoker }, relay] = await Promise.all([arrange(t), startRelay(t)]);
+      const begins = Promise.withResolvers<void>();
       let output = '';
       const host: Host = {
-        note: () => heard(),
+        note: () => begins.resolve(),
         print: (text) => {
           output += text;
         },
       };
       const waiting = stoker([...line, '--timeout', '60s'], host, relay.kubeconfig);
-      await begins;
+      await begins.promise;
       relay.cut();
       await relay.untilRefused();
       const { metadata } = await callApi<GatewaySync>({ path: resource });
@@ -107,8 +103,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
         lastRequest: { ref: 'main', at: annotations['sync.io/requested-at'] ?? time, outcome: 'Applied' },
         conditions: [ready],
       };
-      const contentType = 'application/merge-patch+json';
-      await callApi({ method: 'PATCH', path: `${resource}/status`, body: { status }, contentType });
+      await patchStatus(address, status);
       relay.restore();
       assert.equal((await waiting).status, 0, output);
     });

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TraceView } from '../../../cli/fleet/trace.ts';
-import { connectCluster, kubectl } from '../../support/cluster.ts';
+import { kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
+import { stokerIn } from '../../support/stoker-in.ts';
 import { until } from '../../support/until.ts';
 
 test(
@@ -15,30 +15,21 @@ test(
   slow,
   async (t) => {
     const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
-    const { kubeconfig } = await connectCluster();
-    const stoker = (line: string[], columns?: number) =>
-      runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], { columns });
+    const stoker = await stokerIn(address.namespace);
     const content = () => readFile(path.join(data, 'config/a.txt'), 'utf8');
     await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
 
     const second = await repository.commit({ files: { 'config/a.txt': 'second' } });
     const done = await stoker(['sync', 'app', '--wait']);
     assert.equal(done.status, 0, done.notes);
-    assert.match(
-      done.notes,
-      new RegExp(`requested main \\(.*\\)\n✔ main is ${second.slice(0, 8)}: its gateway has it\n$`),
-    );
+    assert.match(done.notes, new RegExp(`requested main .*\n✔ main is ${second.slice(0, 8)}: its gateway has it\n$`));
     assert.equal(await content(), 'second');
-    const { status } = await untilGatewaySync(
-      address,
-      'the request',
-      (resource) => resource.status?.lastRequest !== undefined,
-    );
-    assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-stoker-refresh', 'Applied']);
+    const { status } = await untilGatewaySync(address, 'the request', (each) => each.status?.lastRequest !== undefined);
+    assert.partialDeepStrictEqual(status?.lastRequest, { by: 'kubectl-stoker-refresh', outcome: 'Applied' });
 
     await repository.commit({ files: { 'config/a.txt': 'third' } });
     await repository.git('tag', 'v3');
-    const tagged = await stoker(['sync', 'app', '--ref', 'v3', '--wait'], 80);
+    const tagged = await stoker(['sync', 'app', '--ref', 'v3', '--wait'], { columns: 80 });
     assert.equal(tagged.status, 0, tagged.notes);
     assert.equal(await content(), 'third');
     assert.match(tagged.output, /✔ all {2}█ {2}1\/1/);
@@ -53,22 +44,19 @@ test(
     assert.equal(missing.status, 1);
     assert.match(missing.notes, /timed out: querying the git server: the repository has no ref v9 yet/);
 
-    for (const line of [
-      ['sync', 'app', '--ref', '--upload-pack=x'],
-      ['sync', 'app', '--ref', 'a..b'],
-      ['sync', 'app', '--timeout', 'soon'],
-    ]) {
-      const wrong = await stoker(line);
-      assert.equal(wrong.status, 64, line.join(' '));
-    }
+    for (const [option = '', value = ''] of [
+      ['--ref', '--upload-pack=x'],
+      ['--ref', 'a..b'],
+      ['--timeout', 'soon'],
+    ])
+      assert.equal((await stoker(['sync', 'app', option, value])).status, 64, value);
   },
 );
 
 test('kubectl stoker sync --request waits for the request of a webhook, and fails if it is ignored', async (t) => {
   const { address, repository, data, postPlain } = await startPath(t, { 'config/a.txt': 'first' });
-  const { kubeconfig } = await connectCluster();
-  const waitFor = (id: string, ...more: string[]) =>
-    runCli(['sync', 'app', '--wait', '--request', id, ...more, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  const stoker = await stokerIn(address.namespace);
+  const waitFor = (id: string, ...more: string[]) => stoker(['sync', 'app', '--wait', '--request', id, ...more]);
   const freight = (commit: object) => ({ freight: { commits: [commit] } });
   const first = await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
   await repository.commit({ files: { 'config/a.txt': 'second' } });
@@ -107,15 +95,11 @@ test('kubectl stoker sync refuses a resource with a hub, and waits for the reque
   const follower = { ...address, name: 'follower' };
   await applyGatewaySync(follower, { repo: repository.url }, { webhook: { from: 'app' } });
   await untilGatewaySync(follower, 'the first commit', ({ status }) => status?.lastSyncCommit !== undefined);
-  const { kubeconfig } = await connectCluster();
-  const sync = (...line: string[]) =>
-    runCli(['sync', 'follower', ...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  const stoker = await stokerIn(address.namespace);
+  const sync = (...line: string[]) => stoker(['sync', 'follower', ...line]);
   const refused = await sync('--ref', 'v2');
   assert.equal(refused.status, 1);
-  assert.match(
-    refused.notes,
-    /follower handles the requests for app .*; to move all of them, run kubectl stoker sync app --ref REF --namespace /,
-  );
+  assert.match(refused.notes, /follower handles the requests for app .* run kubectl stoker sync app --ref REF /);
   await repository.commit({ files: { 'config/a.txt': 'second' } });
   await repository.tag('v2');
   const { requestId } = await postPlain({ ref: 'v2' });
@@ -126,20 +110,15 @@ test('kubectl stoker sync refuses a resource with a hub, and waits for the reque
 
 test('kubectl stoker trace shows a delivery from the POST to the disk, in chronological order', slow, async (t) => {
   const { address, repository, data, post } = await startPath(t, { 'config/a.txt': 'first' });
-  const { kubeconfig } = await connectCluster();
-  const stoker = (...line: string[]) => runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  const stoker = await stokerIn(address.namespace);
+  const lastTrace = async () =>
+    JSON.parse((await stoker(['trace', 'app', '--last', '-o', 'json'])).output) as TraceView;
   await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
-  const polled = JSON.parse((await stoker('trace', 'app', '--last', '-o', 'json')).output) as TraceView;
-  assert.equal(polled.delivery.kind, 'poll');
+  assert.equal((await lastTrace()).delivery.kind, 'poll');
 
-  let heard = () => {};
-  const listens = new Promise<void>((resolve) => {
-    heard = resolve;
-  });
-  const waiting = runCli(['trace', 'app', '-n', address.namespace, '--kubeconfig', kubeconfig], {
-    note: () => heard(),
-  });
-  await listens;
+  const listens = Promise.withResolvers<void>();
+  const waiting = stoker(['trace', 'app'], { note: () => listens.resolve() });
+  await listens.promise;
   const commit = await repository.commit({ files: { 'config/a.txt': 'second' } });
   assert.equal(await post('push', { ref: 'refs/heads/main', after: commit }), 202);
   const { status, output } = await waiting;
@@ -149,12 +128,10 @@ test('kubectl stoker trace shows a delivery from the POST to the disk, in chrono
   assert.match(output, / ms .*gateway-0 has it on disk/);
 
   // The controller writes an event after the status.
-  const view = await until(
-    async () => JSON.parse((await stoker('trace', 'app', '--last', '-o', 'json')).output) as TraceView,
-    { describe: 'the event of the end', accept: ({ moments }) => moments.some(({ what }) => /Ready/.test(what)) },
-  );
-  assert.deepEqual(
-    [view.commit, view.delivery.kind, view.delivery.outcome, view.missing],
-    [commit, 'push', 'Applied', []],
-  );
+  const view = await until(lastTrace, {
+    describe: 'the event of the end',
+    accept: ({ moments }) => moments.some(({ what }) => /Ready/.test(what)),
+  });
+  const { kind, outcome } = view.delivery;
+  assert.deepEqual([view.commit, kind, outcome, view.missing], [commit, 'push', 'Applied', []]);
 });

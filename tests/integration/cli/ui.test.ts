@@ -8,7 +8,7 @@ import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/r
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, patchStatus, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, patchResource, patchStatus, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
@@ -88,9 +88,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const ui = await startUi(t, kubeconfig, '-n', namespace);
     const { entered, html, page, own } = await enter(ui);
-    assert.equal(entered.status, 303);
-    assert.equal(entered.text, '');
-    assert.equal(html.status, 200);
+    assert.deepEqual([entered.status, entered.text, html.status], [303, '', 200]);
     for (const { headers } of [entered, html]) {
       assert.match(String(headers['content-security-policy']), /default-src 'none'.*frame-ancestors 'none'/);
       assert.equal(headers['cache-control'], 'no-store');
@@ -118,10 +116,9 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
 
   test('changes nothing for a request that another page could send', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
-    const { page, own } = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    const { page, own, post } = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'pause', namespace, name: 'plant' };
-    const plan = await send(`${page}plan`, own, JSON.stringify(wish));
-    const { agreed } = JSON.parse(plan.text);
+    const { agreed } = (await post('plan', wish)).body;
     const body = JSON.stringify({ ...wish, agreed });
     const { origin: _, ...withoutOrigin } = own;
     const refused: [Record<string, string>, number][] = [
@@ -152,12 +149,13 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const wish = { verb: 'sync', namespace, name: 'plant' };
     for (const by of ['two  spaces', 'a\u202eb', 'x'.repeat(3_000)]) {
       const annotations = { 'sync.io/requested-ref': 'other', 'sync.io/requested-by': by };
-      const body = { metadata: { annotations } };
-      const contentType = 'application/merge-patch+json';
-      await callApi({ method: 'PATCH', path: gatewaySyncPath(namespace, 'plant'), contentType, body });
+      await patchResource({ namespace, name: 'plant' }, { metadata: { annotations } });
       const { agreed } = (await post('plan', wish)).body;
       const done = await post('order', { ...wish, agreed });
       assert.equal(done.status, 200, JSON.stringify(done.body));
+      const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
+      const { 'sync.io/requested-ref': ref, 'sync.io/requested-by': next } = metadata.annotations ?? {};
+      assert.deepEqual([ref, next], ['main', 'kubectl-stoker-refresh']);
     }
   });
 
@@ -215,29 +213,18 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     await untilGatewaySync({ namespace, name: 'plant' }, 'a pause', ({ spec }) => spec.paused);
     const again = await entered.post('plan', wish);
     assert.deepEqual([again.body.kind, /is already paused/.test(again.body.says)], ['done', true]);
-
-    const asked = { verb: 'sync', namespace, name: 'plant' };
-    const { agreed } = (await entered.post('plan', asked)).body;
-    assert.equal((await entered.post('order', { ...asked, agreed })).status, 200);
-    const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
-    assert.equal(metadata.annotations?.['sync.io/requested-ref'], 'main');
-    assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-stoker-refresh');
   });
 
   test('notifies every page of changed, new, and deleted resources', slow, async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const query = `?namespace=${namespace}&name=plant`;
-    const untilPaused = [entered, entered].map((page) =>
-      untilUpdate(
-        page,
-        ({ cards, detail }) => cards.length === 1 && cards[0]?.name === 'shop' && detail === null,
-        query,
-      ),
-    );
+    const isNew = ({ cards: [card, ...others], detail }: Update) =>
+      card?.name === 'shop' && others.length === 0 && detail === null;
+    const updates = [entered, entered].map((page) => untilUpdate(page, isNew, query));
     await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
     await callApi({ method: 'DELETE', path: gatewaySyncPath(namespace, 'plant') });
-    for (const { totals } of await Promise.all(untilPaused)) assert.equal(totals.resources, 1);
+    for (const { totals } of await Promise.all(updates)) assert.equal(totals.resources, 1);
   });
 
   test('reports that the cluster is unreachable, and shows the changes when it is back', slow, async (t) => {
@@ -273,10 +260,8 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
           }
         },
       };
-      const { output, notes, status } = await runCli(
-        ['ui', '-n', namespace, '--kubeconfig', kubeconfig, ...args],
-        host,
-      );
+      const line = ['ui', '-n', namespace, '--kubeconfig', kubeconfig, ...args];
+      const { output, notes, status } = await runCli(line, host);
       assert.equal(status, 0, notes);
       assert.match(notes, new RegExp(`showing context testbed, namespace ${namespace} with your permissions`));
       assert.deepEqual(statuses, args.length === 0 ? [303, 401, 401] : []);
