@@ -5,10 +5,10 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { apply, callApi, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
-import { runCli } from '../../support/run-cli.ts';
+import { stokerIn } from '../../support/stoker-in.ts';
 import { annotationOf, arrange } from './inspected-gateway.ts';
 
 let server: GitServer;
@@ -68,26 +68,21 @@ async function arrangeFleet(t: TestContext, names: readonly string[]) {
       await report({ namespace, name }, { gateway: name, crName: 'fleet', profile, agentVersion: '0.1.0' });
     }),
   );
-  const { kubeconfig } = await connectCluster();
-  return {
-    namespace,
-    stoker: (command: string, ...line: string[]) =>
-      runCli([command, 'fleet', '--timeout', '1s', '-n', namespace, '--kubeconfig', kubeconfig, ...line]),
-  };
+  return { namespace, stoker: await stokerIn(namespace) };
 }
 
 test('a sample of many gateways is queried, and all of them only in batches', async (t) => {
   const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);
   const { namespace, stoker } = await arrangeFleet(t, names);
 
-  const sample = await stoker('drift');
+  const sample = await stoker(['drift', 'fleet', '--timeout', '1s']);
   assert.equal(sample.status, 1);
   assert.match(sample.notes, /^querying 1 of 25 gateways, one per profile and wave; use --gateway for another one/);
   assert.match(sample.notes, /\ntill-0: no response in time: .* \(Synced\)\n$/);
 
   const questions = new Map<string, readonly string[]>();
   // Long enough to see each question even if a read takes a second.
-  const done = stoker('drift', '--all', '--timeout', '3s').finally(() => questions.set('end', []));
+  const done = stoker(['drift', 'fleet', '--all', '--timeout', '3s']).finally(() => questions.set('end', []));
   while (!questions.has('end')) {
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'fleet') });
     const question = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);

@@ -41,10 +41,7 @@ async function installPlugin(t: TestContext) {
 /** Runs the completion of kubectl for a command line, as the scripts of all shells do. */
 async function askKubectl(env: Record<string, string>, ...words: string[]): Promise<string[]> {
   const { stdout } = await run('kubectl', ['__complete', 'stoker', ...words], { env });
-  return stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split('\t')[0] ?? '');
+  return stdout.trimEnd().replaceAll(/\t.*/g, '').split('\n');
 }
 
 /** Does the same until there are candidates, because a completion gives up after two seconds. */
@@ -95,11 +92,8 @@ suite('kubectl completes', { concurrency: 3 }, () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };
     for (const user of [{ token: 'x' }, { exec }]) {
       const kubeconfig = await kubeconfigWith(t, { server: `http://127.0.0.1:${port}` }, user);
-      const asked = askKubectl(
-        { ...env, PATH: `${env.PATH}:${store}/completion`, KUBECONFIG: kubeconfig },
-        'status',
-        '',
-      );
+      const own = { ...env, PATH: `${env.PATH}:${store}/completion`, KUBECONFIG: kubeconfig };
+      const asked = askKubectl(own, 'status', '');
       const late = new Promise<string[]>((resolve) => setTimeout(resolve, 30_000, ['late']).unref());
       assert.deepEqual(await Promise.race([asked, late]), [':4']);
     }

@@ -8,9 +8,8 @@ import type { InspectionView } from '../../../cli/fleet/inspection.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
-import { connectCluster } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { runCli } from '../../support/run-cli.ts';
+import { stokerIn } from '../../support/stoker-in.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { playRollout } from '../agent/support/play-rollout.ts';
 import { applyPatch, arrange, label, spec } from './inspected-gateway.ts';
@@ -60,10 +59,8 @@ suite('kubectl stoker diff', () => {
         ['modify', 'rendered/name.txt', 'ContentChanged', 'generated from a template'],
       ],
     );
-    assert.match(
-      answer?.changes.find(({ path: file }) => file === 'etc/a.txt')?.diff ?? '',
-      /\n one\n-two\n\+2\n three\n/,
-    );
+    const modified = answer?.changes.find(({ path: file }) => file === 'etc/a.txt');
+    assert.match(modified?.diff ?? '', /\n one\n-two\n\+2\n three\n/);
     assert.doesNotMatch(output, /secret-|another-secret|a-value|of the gateway/);
     assert.deepEqual(await pod.files(), files);
     const later = await pod.untilReport('no answer any more', (each) => each.status?.inspection === undefined);
@@ -95,22 +92,16 @@ suite('kubectl stoker diff and drift', () => {
     const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
     await pod.setSpec(repository.url, { rollout: { waves } });
     const revision = await play.revision();
-    const releases = { stableCommit: first, revision, stableRevision: revision };
-    await play.roll({
-      number: 2,
-      phase: 'Progressing',
-      commit: second,
-      ...releases,
-      admitted: { canary: ALL, rest: NO_GATEWAY },
-    });
+    const releases = { commit: second, revision, stableCommit: first, stableRevision: revision };
+    const admitted = { canary: ALL, rest: NO_GATEWAY };
+    await play.roll({ number: 2, phase: 'Progressing', ...releases, admitted });
     await pod.start(await play.label());
     const before = await pod.untilSynced(first);
     const refs = () => run('git', [`--git-dir=${pod.repo}`, 'for-each-ref']).then(({ stdout }) => stdout);
     const refsBefore = await refs();
 
-    const { kubeconfig } = await connectCluster();
-    const line = ['diff', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
-    const { status, output, notes } = await runCli([...line, '--ref', second]);
+    const stoker = await stokerIn(pod.namespace);
+    const { status, output, notes } = await stoker(['diff', 'gw', '--ref', second]);
     assert.equal(status, 2, notes);
     assert.match(output, /would change 1 file\n[\s\S]*-1\n\+2\n/);
     const later = await pod.untilReport('no answer any more', (each) => each.status?.inspection === undefined);

@@ -51,24 +51,16 @@ suite('kubectl stoker drift', () => {
     for (const secret of [/a-secret/, /a-template/, /a-value/]) assert.doesNotMatch(patch, secret);
 
     const clone = await applyPatch(t, world, patch);
-    for (const file of Object.keys(changed)) {
-      const [there, here] = await Promise.all([
-        readFile(path.join(clone, 'config', file)),
-        readFile(path.join(pod.data, 'etc', file)),
-      ]);
-      assert.deepEqual(there, here, file);
-    }
-    const { stdout } = await run('git', ['-C', clone, '-c', 'core.quotePath=off', 'status', '--porcelain', '-z']);
-    const touched = stdout
-      .split('\0')
-      .filter(Boolean)
-      .map((line) => line.slice(3))
-      .sort();
-    assert.deepEqual(touched, [...Object.keys(changed), 'run.sh'].map((file) => `config/${file}`).sort());
-    assert.equal(
-      (await run('git', ['-C', clone, 'diff', '--summary'])).stdout,
-      ' mode change 100644 => 100755 config/run.sh\n',
-    );
+    for (const file of Object.keys(changed))
+      assert.deepEqual(
+        await readFile(path.join(clone, 'config', file)),
+        await readFile(path.join(pod.data, 'etc', file)),
+      );
+    const touched = await run('git', ['-C', clone, 'status', '--porcelain', '-z']);
+    const expected = [...Object.keys(changed), 'run.sh'].map((file) => ` M config/${file}`);
+    assert.deepEqual(touched.stdout.split('\0').filter(Boolean).sort(), expected.sort());
+    const { stdout } = await run('git', ['-C', clone, 'diff', '--summary']);
+    assert.equal(stdout, ' mode change 100644 => 100755 config/run.sh\n');
 
     const deleted = await applyPatch(t, world, (await stoker('drift', 'gw', '--patch', '--with-deleted')).output);
     await assert.rejects(readFile(path.join(deleted, 'config/gone.txt')), { code: 'ENOENT' });

@@ -8,9 +8,9 @@ import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { connectCluster } from '../../support/cluster.ts';
 import type { Program, ProgramOptions } from '../../support/program.ts';
-import { type CliResult, runCli } from '../../support/run-cli.ts';
+import type { CliResult } from '../../support/run-cli.ts';
+import { stokerIn } from '../../support/stoker-in.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type GatewayPod, startSyncedPod } from '../agent/support/gateway-pod.ts';
 
@@ -30,21 +30,14 @@ const FILES = {
 };
 
 /** With drift left unchanged. */
-export const spec = (fields: object = {}) => ({
-  sync: {
-    profiles: {
-      default: {
-        mappings: [
-          { source: 'config', destination: 'etc' },
-          { source: 'rendered', destination: 'rendered', template: true },
-        ],
-        vars: { colour: 'a-value-of-a-template' },
-        drift: 'report',
-        ...fields,
-      },
-    },
-  },
-});
+export const spec = (fields: object = {}) => {
+  const mappings = [
+    { source: 'config', destination: 'etc' },
+    { source: 'rendered', destination: 'rendered', template: true },
+  ];
+  const vars = { colour: 'a-value-of-a-template' };
+  return { sync: { profiles: { default: { mappings, vars, drift: 'report', ...fields } } } };
+};
 
 export interface World {
   repository: GitRepository;
@@ -69,13 +62,13 @@ export async function arrange(
   const commit = await repository.commit({ files: FILES });
   const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit, spec: spec(), ...options });
   await label(pod);
-  const { kubeconfig } = await connectCluster();
+  const stoker = await stokerIn(pod.namespace);
   return {
     repository,
     commit,
     pod,
     agent,
-    stoker: (...line) => runCli([...line, '-n', pod.namespace, '--kubeconfig', kubeconfig]),
+    stoker: (...line) => stoker(line),
     write: (file, content) => writeFile(path.join(pod.data, file), content),
   };
 }

@@ -125,10 +125,8 @@ test('kubectl stoker accepts a kubeconfig for kubectl proxy, over plain http', a
   const [, address] = /(127\.0\.0\.1:\d+)/.exec(String(line)) ?? [];
   const directory = await temporaryDirectory(t, 'kubeconfig-');
   const file = path.join(directory, 'config');
-  await writeFile(
-    file,
-    JSON.stringify({ ...fileOf(complete('proxy', `http://${address}`)), users: [{ name: 'proxy', user: {} }] }),
-  );
+  const content = { ...fileOf(complete('proxy', `http://${address}`)), users: [{ name: 'proxy', user: {} }] };
+  await writeFile(file, JSON.stringify(content));
 
   const { output, notes } = await runCli(['status', 'plant', '-n', namespace, '--kubeconfig', file]);
 
@@ -144,17 +142,9 @@ for (const apiVersion of ['client.authentication.k8s.io/v1', 'client.authenticat
     const [{ cluster }] = config.clusters;
     cluster.extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
     cluster['disable-compression'] = true;
-    const env = [
-      { name: 'ANSWER', value: JSON.stringify({ apiVersion, kind: 'ExecCredential', status: { token: 'x' } }) },
-    ];
-    const exec = {
-      apiVersion,
-      command: './login',
-      args: ['a b'],
-      env,
-      provideClusterInfo: true,
-      interactiveMode: 'Never',
-    };
+    const value = JSON.stringify({ apiVersion, kind: 'ExecCredential', status: { token: 'x' } });
+    const program = { command: './login', args: ['a b'], env: [{ name: 'ANSWER', value }] };
+    const exec = { apiVersion, ...program, provideClusterInfo: true, interactiveMode: 'Never' };
     config.users[0].user = { exec };
     const script = '#!/bin/sh\necho "$1 $KUBERNETES_EXEC_INFO" >> "$(dirname "$0")/infos"\necho "$ANSWER"\n';
     await writeFile(path.join(directory, 'login'), script, { mode: 0o700 });
@@ -185,12 +175,8 @@ test('every query and every command names the context and the namespace', async 
   assert.equal(paused.status, 0, paused.notes);
   assert.ok(question.includes(place), question);
   assert.ok(paused.notes.includes(`kubectl stoker resume plant -n ${namespace} --kubeconfig ${kubeconfig} ends`));
-  for (const line of [
-    ['pause', 'plant'],
-    ['resume', 'plant', '--yes'],
-    ['sync', 'plant'],
-  ]) {
-    const { status, notes } = await runCli([...line, ...access]);
+  for (const verb of ['pause', 'resume', 'sync']) {
+    const { status, notes } = await runCli([verb, 'plant', '--yes', ...access]);
     assert.equal(status, 0, notes);
     assert.ok(notes.includes(place), notes);
   }

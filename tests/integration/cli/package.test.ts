@@ -52,12 +52,8 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
   assert.ok(platform);
   assert.equal(path.basename(platform.uri), path.basename(archive));
   assert.ok(platform.uri.includes(`/download/v${manifest.version}/`));
-  assert.equal(
-    platform.sha256,
-    createHash('sha256')
-      .update(await readFile(archive))
-      .digest('hex'),
-  );
+  const content = await readFile(archive);
+  assert.equal(platform.sha256, createHash('sha256').update(content).digest('hex'));
   const directory = await temporaryDirectory(t, 'krew-');
   await run('tar', ['-xzf', archive, '-C', directory, ...platform.files.map(({ from }) => from)]);
   const { stdout } = await run(path.join(directory, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });

