@@ -111,6 +111,7 @@ suite('the text about a waiting gateway', () => {
     ['Pending', '', {}, latest],
     ['Pending', '', { syncedCommit: undefined }, 'its agent has not reported yet: the pod may still be starting'],
     ['Pending', 'the volume is locked', {}, 'the volume is locked'],
+    ['Paused', '', {}, 'paused until kubectl stoker resume'],
     ['Paused', 'one file differs', {}, 'paused until kubectl stoker resume: one file differs'],
     ['DryRun', '', {}, 'dry run: it only reports the changes'],
     ['Skewed', '', {}, 'updating to bbbbbbbb'],
