@@ -124,7 +124,7 @@ suite('the text about a waiting gateway', () => {
   }
 
   test('mentions the missing next report', () => {
-    const reports = [{ metadata: { name: 'a', namespace: 'gateways' }, status: { state: 'Pending' } }] as SyncReport[];
+    const reports = [syncReportOf({ metadata: { name: 'a' }, status: { state: 'Pending' } })];
     assert.equal(words(gateway('a', { syncStatus: 'Pending', syncedCommit: undefined }), {}, { reports }), latest);
   });
 
@@ -133,10 +133,9 @@ suite('the text about a waiting gateway', () => {
   const pods = (tier?: string) => [
     { metadata: { name: 'a', namespace: 'gateways', uid: 'u', labels: tier ? { tier } : {} } },
   ];
-  const report = (status: Partial<SyncReportStatus>, podUID = 'u') =>
-    [
-      { metadata: { name: 'a', namespace: 'gateways' }, status: { podUID, state: 'Synced', ...status } },
-    ] as SyncReport[];
+  const report = (status: Partial<SyncReportStatus>, podUID = 'u') => [
+    syncReportOf({ metadata: { name: 'a' }, status: { podUID, ...status } }),
+  ];
   const spec = { rollout: { waves } };
   const inRollout = (given: Partial<RolloutStatus>, beyond: Beyond) =>
     words(gateway('a'), { rollout: { ...rollout, ...given } }, beyond, spec);
@@ -151,11 +150,11 @@ suite('the text about a waiting gateway', () => {
     const waits = (phase: RolloutStatus['phase']) => inRollout({ phase, wave: 'rest' }, { pods: pods() });
     assert.equal(waits('AwaitingApproval'), 'the approval of wave rest');
     assert.equal(waits('AwaitingWindow'), 'an open window');
-    assert.equal(inRollout({ phase: 'AwaitingApproval' }, { pods: pods() }), 'wave rest, which follows canary');
   });
 
   test('mentions its wave, its turn in the wave, or its verification', () => {
-    assert.equal(inRollout({}, { pods: pods() }), 'wave rest, which follows canary');
+    for (const phase of ['Progressing', 'AwaitingApproval'] as const)
+      assert.equal(inRollout({ phase }, { pods: pods() }), 'wave rest, which follows canary');
     assert.equal(inRollout({ wave: 'rest' }, { pods: pods() }), 'its turn in wave rest');
     assert.equal(inRollout({ phase: 'Stopped' }, { pods: pods() }), 'the rollout stopped: it keeps aaaaaaaa');
     const running = report({ commit: NEW, revision, rollout: 7, verification: 'Running' });
