@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createNamespace } from '../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
-import { gitServerFor } from '../support/git-server-for.ts';
+import { serveRepository } from '../support/git-server-for.ts';
 import { startControllerProcess } from '../support/start-controller.ts';
 import { environmentOf, pick, render } from './support/render.ts';
 
@@ -13,9 +13,7 @@ const values = { extraVolumes: [volume], extraVolumeMounts: [mount], extraEnv: [
 
 test('the controller trusts a company CA in the values for all repositories', async (t) => {
   const namespace = await createNamespace(t);
-  const server = await gitServerFor(t, { tls: true });
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit } = await serveRepository(t, { tls: true });
 
   const outsider = { namespace, name: 'stranger' };
   const before = await startControllerProcess(t, namespace);

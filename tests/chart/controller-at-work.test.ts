@@ -4,7 +4,7 @@ import { freePort } from '../../scripts/testbed/free-port.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
-import { gitServerFor } from '../support/git-server-for.ts';
+import { serveRepository } from '../support/git-server-for.ts';
 import { startControllerProcess } from '../support/start-controller.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
@@ -26,9 +26,7 @@ test('the controller does all its work with the permissions and the environment 
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
   await apply([configuration, pick(objects, 'Secret', '-certificate')]);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit } = await serveRepository(t);
 
   const account = { namespace, serviceAccount: namespace };
   const memory = await temporaryDirectory(t, 'memory-');

@@ -7,7 +7,7 @@ import { annotationsOf, type Receiver, startReceiver } from '../integration/rece
 import { apply, connectCluster } from '../support/cluster.ts';
 import { RELEASES } from '../support/deliveries.ts';
 import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
-import { gitServerFor } from '../support/git-server-for.ts';
+import { serveRepository } from '../support/git-server-for.ts';
 import { ENTRIES, SPELLINGS } from '../support/repositories.ts';
 import { startController } from '../support/start-controller.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
@@ -92,9 +92,7 @@ test('the policy stays within its cost limit for the longest spec, name, and lis
 /** A resource of a real repository, and the programs that serve it. */
 async function startWorld(t: TestContext) {
   const { namespace, kubeconfig } = await installReceiverRights(t);
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const main = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit: main } = await serveRepository(t);
   await startController(t, namespace);
   const address = { namespace, name: 'app' };
   await applyGatewaySync(address, { repo: repository.url });

@@ -15,3 +15,11 @@ export async function gitDaemonFor(t: Scope): Promise<GitDaemon> {
   cleanUp(t, () => daemon.stop());
   return daemon;
 }
+
+/** Starts a git server with a repository `app`, whose first commit has a file `config/a`. */
+export async function serveRepository(t: Scope, options: GitServerOptions = {}) {
+  const server = await gitServerFor(t, options);
+  const repository = await server.createRepository('app');
+  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  return { server, repository, commit };
+}

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { GitServerOptions } from '../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { startSshServer } from '../../../scripts/testbed/ssh-server.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startGithubApi } from './start-github-api.ts';
 
@@ -99,8 +99,6 @@ interface GitHost {
 }
 
 async function serveGit(t: TestContext, credentials: NonNullable<GitServerOptions['credentials']>): Promise<GitHost> {
-  const server = await gitServerFor(t, { tls: true, credentials });
-  const repository = await server.createRepository('app');
-  await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository } = await serveRepository(t, { tls: true, credentials });
   return { url: repository.url, ca: await readFile(server.caFile ?? '', 'utf8') };
 }

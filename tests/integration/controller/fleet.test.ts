@@ -13,16 +13,14 @@ import {
   untilCondition,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 const newAddress = shareController();
 
 async function arrange(t: TestContext) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit } = await serveRepository(t);
   const address = newAddress();
   await applyGatewaySync(address, { repo: repository.url });
   await untilCommit(address, commit);
@@ -127,9 +125,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
   });
 
   test('shows in a condition and an event if it is denied, blocks no status, and is retried', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('app');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const { repository, commit } = await serveRepository(t);
     const address = { namespace: await createNamespace(t), name: 'app' };
     const { namespace } = address;
     await apply(injectedPod(namespace, 'pod', address.name));
@@ -171,9 +167,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
   });
 
   test('is left to other tools if configured, without permission for RoleBindings', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('app');
-    await repository.commit({ files: { 'config/a': '1' } });
+    const { repository } = await serveRepository(t);
     const address = { namespace: await createNamespace(t), name: 'app' };
     const KUBECONFIG = await accountWith(address.namespace);
     await startController(t, address.namespace, { AUTO_BIND_AGENT: 'false', KUBECONFIG });

@@ -6,7 +6,7 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { type GithubApiOptions, startGithubApi } from './start-github-api.ts';
@@ -16,9 +16,10 @@ const TOKEN = 'ghs_tokenOfTheInstallation';
 async function arrange(t: TestContext, environment: Record<string, string>, options: Partial<GithubApiOptions> = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const api = await startGithubApi(t, publicKey, { mint: () => TOKEN, ...options });
-  const server = await gitServerFor(t, { tls: true, credentials: { username: 'x-access-token', password: TOKEN } });
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit } = await serveRepository(t, {
+    tls: true,
+    credentials: { username: 'x-access-token', password: TOKEN },
+  });
   const namespace = await createNamespace(t);
   const pem = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
   const ca = `${api.ca}\n${await readFile(server.caFile ?? '', 'utf8')}`;

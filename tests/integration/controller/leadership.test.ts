@@ -19,7 +19,7 @@ import {
   untilCommit,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startProgram } from '../../support/program.ts';
 import { type OwnController, startController, startControllerProcess } from '../../support/start-controller.ts';
 import { startProxy } from '../../support/start-proxy.ts';
@@ -109,9 +109,7 @@ const giveLeaseTo = (namespace: string, holderIdentity: string) =>
 
 /** Starts a spare with this environment, and before it a leader. */
 async function arrange(t: TestContext, environment?: Record<string, string>, leaders?: Record<string, string>) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit } = await serveRepository(t);
   const namespace = await createNamespace(t);
   const leader = await startReplica(t, namespace, 'one', leaders);
   await leader.waitForLog(/became leader/);
@@ -203,9 +201,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
   });
 
   test('one that slept past its lease exits, and writes none of its pending changes', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('app');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const { server, repository, commit } = await serveRepository(t);
     const namespace = await createNamespace(t);
     const leader = await startControllerProcess(t, namespace, environmentOf('one'));
     await leader.waitForLog(/became leader/);

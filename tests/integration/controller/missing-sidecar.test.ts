@@ -5,7 +5,7 @@ import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { createPod } from './injection-world.ts';
@@ -30,9 +30,7 @@ async function setPhase(namespace: string, pod: string, phase: string): Promise<
 }
 
 async function arrange(t: TestContext, ref = 'main') {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  await repository.commit({ files: { 'config/a': '1' } });
+  const { repository } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
   await applyGatewaySync(address, { repo: repository.url, ref });
   return { address, repository };

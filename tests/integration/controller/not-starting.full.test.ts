@@ -5,14 +5,12 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 async function arrange(t: TestContext, spec: object = {}) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
   await startController(t, address.namespace);
   await applyGatewaySync(address, { repo: repository.url }, spec);

@@ -9,16 +9,14 @@ import {
   untilCommit,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { shareController } from '../../support/start-controller.ts';
 
 const newAddress = shareController();
 
 /** A repository with main, v1, and v2, and a resource that is the hub of another one. */
 async function arrange(t: TestContext) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const v1 = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit: v1 } = await serveRepository(t);
   await repository.tag('v1');
   const v2 = await repository.commit({ files: { 'config/a': '2' } });
   await repository.tag('v2');

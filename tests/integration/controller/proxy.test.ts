@@ -10,7 +10,7 @@ import {
   untilCondition,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController, startControllerProcess } from '../../support/start-controller.ts';
 import { type ForwardProxy, startProxy } from '../../support/start-proxy.ts';
 
@@ -25,9 +25,7 @@ interface World {
 
 async function arrange(t: TestContext, { tls = false } = {}): Promise<World> {
   const proxy = await startProxy(t);
-  const server = await gitServerFor(t, { tls });
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit } = await serveRepository(t, { tls });
   return { proxy, server, url: repository.url, commit, namespace: await createNamespace(t) };
 }
 

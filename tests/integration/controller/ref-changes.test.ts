@@ -15,7 +15,7 @@ import {
   untilCondition,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -32,9 +32,7 @@ async function arrange(
   t: TestContext,
   { ref = 'main', spec = {}, address = newAddress() }: { ref?: string; spec?: object; address?: Address } = {},
 ): Promise<World> {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const first = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit: first } = await serveRepository(t);
   await repository.tag('v1');
   await applyGatewaySync(address, { repo: repository.url, ref }, spec);
   await untilCommit(address, first);

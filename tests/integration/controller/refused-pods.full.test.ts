@@ -4,7 +4,7 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createPod, startInjection } from './injection-world.ts';
 
@@ -16,9 +16,7 @@ interface Event {
 
 /** Two resources that are ready without a gateway, and a controller whose admission endpoint the API server calls. */
 async function arrange(t: TestContext) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  await repository.commit({ files: { 'config/a': '1' } });
+  const { repository } = await serveRepository(t);
   const { namespace } = await startInjection(t);
   const ready = async (name: string) => {
     const found = await untilGatewaySync(

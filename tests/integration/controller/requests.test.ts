@@ -19,7 +19,7 @@ import {
   untilCommit,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { type OwnController, shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -35,9 +35,7 @@ const newAddress = shareController();
 
 /** A repository with main (including v2), v1, and develop, and a resource that follows main. */
 async function arrange(t: TestContext, spec: object = {}, address = newAddress()): Promise<World> {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const v1 = await repository.commit({ files: { 'config/a': '1' } });
+  const { server, repository, commit: v1 } = await serveRepository(t);
   await repository.tag('v1', { annotated: true });
   const develop = await repository.commit({ files: { 'config/a': 'd' }, branch: 'develop' });
   const main = await repository.commit({ files: { 'config/a': '2' } });
@@ -139,9 +137,7 @@ suite('a sync request', { concurrency: 4 }, () => {
   });
 
   test('that arrives while the controller is down is handled when it is back', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('app');
-    const v1 = await repository.commit({ files: { 'config/a': '1' } });
+    const { repository, commit: v1 } = await serveRepository(t);
     await repository.tag('v1');
     const main = await repository.commit({ files: { 'config/a': '2' } });
     const address = { namespace: await createNamespace(t), name: 'app' };

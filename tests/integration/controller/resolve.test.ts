@@ -9,7 +9,7 @@ import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -28,9 +28,7 @@ const createSecret = (namespace: string, token: string, { caFile }: GitServer) =
 
 suite('the ref of a resource', { concurrency: 4 }, () => {
   test('is resolved over HTTP, whatever kind it is', async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('kinds');
-    const first = await repository.commit({ files: { 'config/a': '1' } });
+    const { server, repository, commit: first } = await serveRepository(t);
     await repository.tag('plain');
     await repository.tag('v1.0.0', { annotated: true });
     await repository.branch('both', first);
@@ -89,12 +87,10 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
   });
 
   test('is resolved with a token and a private CA, and the token shows nowhere', slow, async (t) => {
-    const server = await gitServerFor(t, {
+    const { server, repository, commit } = await serveRepository(t, {
       tls: true,
       credentials: { username: 'x-access-token', password: 'hunter2secret' },
     });
-    const repository = await server.createRepository('private');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
     const namespace = await createNamespace(t);
     const controller = await startController(t, namespace);
     await createSecret(namespace, 'hunter2secret', server);
@@ -143,9 +139,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   ];
   for (const { name, git, reason, words } of cases) {
     test(name, async (t) => {
-      const server = await gitServerFor(t);
-      const repository = await server.createRepository('any');
-      await repository.commit({ files: { 'config/a': '1' } });
+      const { server, repository } = await serveRepository(t);
       const address = newAddress();
       await applyGatewaySync(address, git(server, repository.url));
       const gatewaySync = await refused(address.name, address.namespace);
@@ -160,9 +154,10 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   }
 
   test('a missing Secret, and is removed once the Secret exists', slow, async (t) => {
-    const server = await gitServerFor(t, { tls: true, credentials: { username: 'x-access-token', password: 'right' } });
-    const repository = await server.createRepository('private');
-    const commit = await repository.commit({ files: { 'config/a': '1' } });
+    const { server, repository, commit } = await serveRepository(t, {
+      tls: true,
+      credentials: { username: 'x-access-token', password: 'right' },
+    });
     const address = newAddress();
     const { namespace } = address;
     const git = {
@@ -187,9 +182,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   });
 
   test('a loopback repository, unless that is allowed', async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('local');
-    await repository.commit({ files: { 'config/a': '1' } });
+    const { server, repository } = await serveRepository(t);
     const namespace = await createNamespace(t);
     await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
     await applyGatewaySync({ namespace, name: 'x' }, { repo: repository.url });
@@ -207,15 +200,13 @@ const ownAddress = Object.values(networkInterfaces())
 test("a redirect to another host, such as a loopback address, isn't followed", {
   skip: !ownAddress && 'this machine has no address but the loopback one',
 }, async (t) => {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('inside');
-  await repository.commit({ files: { 'config/a': '1' } });
+  const { server } = await serveRepository(t);
   const host = createServer((request, response) => {
     response.writeHead(302, { Location: `${server.url}${request.url}` }).end();
   }).listen(0, ownAddress);
   t.after(() => host.close());
   await once(host, 'listening');
-  const repo = `http://${ownAddress}:${(host.address() as AddressInfo).port}/inside.git`;
+  const repo = `http://${ownAddress}:${(host.address() as AddressInfo).port}/app.git`;
   const namespace = await createNamespace(t);
   await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
   await applyGatewaySync({ namespace, name: 'x' }, { repo });
@@ -226,9 +217,7 @@ test("a redirect to another host, such as a loopback address, isn't followed", {
 
 suite('polling of a repository', { concurrency: 4 }, () => {
   test('finds a push without a webhook, and writes nothing when there is none', slow, async (t) => {
-    const server = await gitServerFor(t);
-    const repository = await server.createRepository('polled');
-    await repository.commit({ files: { 'config/a': '1' } });
+    const { server, repository } = await serveRepository(t);
     const address = newAddress();
     await applyGatewaySync(address, { repo: repository.url }, { polling: { enabled: true, interval: '5s' } });
     const before = await resolved(address.name, address.namespace);

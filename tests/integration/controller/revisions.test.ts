@@ -8,7 +8,7 @@ import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resour
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -22,9 +22,7 @@ const syncTo = (destination: string) => ({
 });
 
 async function arrange(t: TestContext) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  await repository.commit({ files: { 'config/a': '1' } });
+  const { repository } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
   const path = groupPath('apps/v1', 'controllerrevisions', address.namespace);
   const edit = async (destination: string, rollout: object | undefined) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
@@ -10,6 +9,7 @@ import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.
 import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -97,10 +97,7 @@ const untilEvents = (address: Address, reason: string): Promise<string[]> =>
   until(() => eventsOf(address, reason), { describe: `an event ${reason}`, accept: ({ length }) => length > 0 });
 
 async function arrange(t: TestContext, rollout: object = { waves }, environment: Record<string, string> = {}) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
-  const repository = await server.createRepository('app');
-  const first = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit: first } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
   const controller = await startController(t, address.namespace, environment);
   await applyGatewaySync(address, { repo: repository.url }, { rollout: { previewTimeout: '0s', ...rollout } });

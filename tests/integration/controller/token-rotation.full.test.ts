@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, untilCommit } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
@@ -27,9 +27,7 @@ async function createAccount(t: TestContext, namespace: string) {
 }
 
 test('a controller continues to watch and write when its token is replaced and the old one expires', async (t) => {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit } = await serveRepository(t);
   const namespace = await createNamespace(t);
   const account = await createAccount(t, namespace);
   const { url, caFile } = await connectCluster();

@@ -2,7 +2,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 
 const selector = { matchLabels: { app: 'gateway' } };
@@ -45,9 +45,7 @@ const cases: Case[] = [
 
 /** A namespace in which no gateway can be created, and the repository of its resource. */
 async function arrange(t: TestContext) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  await repository.commit({ files: { 'config/a': '1' } });
+  const { repository } = await serveRepository(t);
   const namespace = await createNamespace(t, { 'pod-security.kubernetes.io/enforce': 'restricted' });
   await startController(t, namespace);
   const untilReady = (wanted: 'True' | 'Unknown') =>

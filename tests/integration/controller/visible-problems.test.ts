@@ -13,14 +13,12 @@ import {
   request,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 async function arrange(t: TestContext) {
-  const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
+  const { repository, commit } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
   const resolved = () =>
     untilGatewaySync(address, 'resolved', ({ status }) => status?.refResolutionStatus === 'Resolved');
