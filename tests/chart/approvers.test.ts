@@ -3,27 +3,18 @@ import { after, test } from 'node:test';
 import { ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply } from '../support/cluster.ts';
+import { gatewaySync } from '../support/gateway-syncs.ts';
+import { roleBinding } from '../support/role-binding.ts';
 import { until } from '../support/until.ts';
 import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
-import { render } from './support/render.ts';
+import { type Rendered, render } from './support/render.ts';
 
 const commit = 'a'.repeat(40);
 const waves = [
   { name: 'canary', gateways: 1 },
   { name: 'others', approval: true },
 ];
-const spec = {
-  git: { repo: 'https://git.test/site.git', ref: 'main' },
-  sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
-  rollout: { waves },
-};
-const site = (name: string, annotations = {}) => ({
-  apiVersion: 'sync.io/v1alpha1',
-  kind: 'GatewaySync',
-  metadata: { name, annotations },
-  spec,
-});
 
 /** Answers of the API server to changes, which aren't stored. */
 interface User {
@@ -34,22 +25,16 @@ interface User {
 /** A namespace with a GatewaySync and two users: both can edit it, and one can approve as well. */
 const namespace = await installRights({ after }, { values: { rollout: { approverRole: { enabled: true } } } });
 const approverName = `system:serviceaccount:${namespace}:approver`;
-const bind = (name: string, role: string) => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'RoleBinding',
-  metadata: { namespace, name: `${name}-${role}` },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-  subjects: [{ kind: 'ServiceAccount', namespace, name }],
+const site = (name: string, annotations = {}) => ({
+  ...gatewaySync({ namespace, name }, { repo: 'https://git.test/site.git' }, { rollout: { waves } }),
+  metadata: { namespace, name, annotations },
 });
-const { metadata, ...rest } = site('site');
+const account = (name: string) => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } });
 await apply([
-  { ...rest, metadata: { ...metadata, namespace } },
-  ...['editor', 'approver'].map((name) => ({
-    apiVersion: 'v1',
-    kind: 'ServiceAccount',
-    metadata: { namespace, name },
-  })),
-  ...[bind('editor', 'edit'), bind('approver', 'edit'), bind('approver', `${namespace}-approvers`)],
+  site('site'),
+  ...[account('editor'), account('approver')],
+  roleBinding({ namespace, name: 'edit' }, 'edit', ['editor', 'approver']),
+  roleBinding({ namespace, name: 'approve' }, `${namespace}-approvers`, ['approver']),
 ]);
 const actAs = async (serviceAccount: string): Promise<User> => {
   const client = await clientFor({ namespace, serviceAccount });
@@ -81,10 +66,7 @@ async function storeAsAdministrator(annotations: object): Promise<void> {
 async function administratorName(): Promise<string> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   const path = groupPath('authentication.k8s.io/v1', 'selfsubjectreviews');
-  const { status } = await (await connectAdministrator()).create<{ status: { userInfo: { username: string } } }>(
-    path,
-    review,
-  );
+  const { status } = await (await connectAdministrator()).create<Rendered>(path, review);
   return status.userInfo.username;
 }
 
@@ -114,10 +96,8 @@ test("an approver can't name another user as the approver", async () => {
   const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
   for (const order of [approve, rollback]) {
     assert.equal(await annotate({ [order]: commit, [setByAnnotation(order)]: approverName }), 'accepted');
-    const refused = new RegExp(
-      `${setByAnnotation(order)} can be set only together with the annotation that it belongs to, and only to ${approverName}`,
-    );
-    assert.match(await annotate({ [order]: commit, [setByAnnotation(order)]: 'anna' }), refused);
+    const answer = await annotate({ [order]: commit, [setByAnnotation(order)]: 'anna' });
+    assert.match(answer, new RegExp(`${setByAnnotation(order)} can be set only .* only to ${approverName}`));
   }
 });
 

@@ -12,6 +12,7 @@ import { type ControlPlane, startControlPlane } from '../../scripts/testbed/cont
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { blocksOf, commandsOf, readPages, wordsOf } from '../support/markdown.ts';
+import { clusterRoleBinding } from '../support/role-binding.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { clientWith } from './support/client-for.ts';
@@ -284,18 +285,11 @@ async function createInstaller(namespace: string): Promise<string> {
     { apiGroups: [''], resources: ['secrets', 'services', 'serviceaccounts'], verbs: ['*'] },
     { apiGroups: groups, resources: ['*'], verbs: ['*'] },
   ];
-  const rbac = 'rbac.authorization.k8s.io';
   const items = [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
-    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: namespace }, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name: namespace },
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: namespace },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: namespace }, rules },
+    clusterRoleBinding(namespace, namespace, account),
   ];
   await cluster.kubectlWith({ apiVersion: 'v1', kind: 'List', items }, 'create', '--filename=-');
   return await cluster.kubeconfigFor({ namespace, serviceAccount: account.name });

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, createNamespace, kubectl } from '../support/cluster.ts';
+import { clusterRoleBinding, roleBinding } from '../support/role-binding.ts';
 import { until } from '../support/until.ts';
 import { clientFor } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
@@ -17,7 +18,6 @@ interface World {
 /** A namespace in which the chart's policies are in force, with the pod `g1` and its report. */
 async function arrange(t: TestContext, given?: string): Promise<World> {
   const namespace = await installRights(t, given === undefined ? {} : { namespace: given });
-  const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' };
   await apply([
     {
       apiVersion: 'v1',
@@ -25,13 +25,7 @@ async function arrange(t: TestContext, given?: string): Promise<World> {
       metadata: { name: 'g1', namespace },
       spec: { containers: [{ name: 'gateway', image: 'gateway:1' }], terminationGracePeriodSeconds: 0 },
     },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: { name: 'sync-agent-site', namespace },
-      roleRef: role,
-      subjects: [{ kind: 'ServiceAccount', name: 'default', namespace }],
-    },
+    roleBinding({ namespace, name: 'sync-agent-site' }, 'sync-agent'),
   ]);
   const get = async (what: string) => JSON.parse(await kubectl('get', what, '-n', namespace, '--output=json'));
   const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
@@ -91,15 +85,10 @@ suite("the chart's policies", { concurrency: 4 }, () => {
     const { namespace, get } = await arrange(t);
     const operator = await createNamespace(t);
     const name = `restore-${operator}`;
+    const account = { name: 'velero', namespace: operator };
     await apply([
-      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'velero', namespace: operator } },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ kind: 'ServiceAccount', name: 'velero', namespace: operator }],
-      },
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+      clusterRoleBinding(name, 'cluster-admin', account),
     ]);
     t.after(() => kubectl('delete', 'clusterrolebinding', name));
     const velero = await clientFor({ namespace: operator, serviceAccount: 'velero' });
@@ -118,6 +107,7 @@ suite("the chart's policies", { concurrency: 4 }, () => {
   test('let Kubernetes migrate stored versions with an account that can patch everything, but delete nothing', async (t) => {
     const { namespace, get } = await arrange(t);
     const name = `migrate-${namespace}`;
+    const account = { name: 'storage-version-migrator-controller', namespace: 'kube-system' };
     await apply([
       {
         apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -125,23 +115,12 @@ suite("the chart's policies", { concurrency: 4 }, () => {
         metadata: { name },
         rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['list', 'patch', 'get'] }],
       },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-        subjects: [{ kind: 'ServiceAccount', name: 'storage-version-migrator-controller', namespace: 'kube-system' }],
-      },
+      clusterRoleBinding(name, name, account),
     ]);
     t.after(() => kubectl('delete', 'clusterrole', name, '--wait=false'));
     t.after(() => kubectl('delete', 'clusterrolebinding', name, '--wait=false'));
-    await kubectl('create', 'serviceaccount', 'storage-version-migrator-controller', '-n', 'kube-system').catch(
-      () => {},
-    );
-    const migrator = await clientFor({
-      namespace: 'kube-system',
-      serviceAccount: 'storage-version-migrator-controller',
-    });
+    await kubectl('create', 'serviceaccount', account.name, '-n', account.namespace).catch(() => {});
+    const migrator = await clientFor({ namespace: account.namespace, serviceAccount: account.name });
     const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
     await until(() => migrator.mergePatch(`${reports}/g1`, { metadata: { annotations: { a: 'b' } } }), {
       describe: 'the rights of the migrator',

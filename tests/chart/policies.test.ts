@@ -6,6 +6,8 @@ import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, connectCluster, remove } from '../support/cluster.ts';
+import { applyGatewaySync } from '../support/gateway-syncs.ts';
+import { roleBinding } from '../support/role-binding.ts';
 import { until } from '../support/until.ts';
 import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
@@ -28,16 +30,11 @@ async function untilRefused(call: () => Promise<unknown>, pattern: RegExp): Prom
   });
 }
 
-const spec = {
-  git: { repo: 'https://git.test/site.git', ref: 'main' },
-  sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
-};
-
 /** An installation with its own certificate, which most tests share, and one with GitHub Apps. */
 const selfSigned = { certManager: { enabled: false } };
 const namespace = await installRights({ after }, { values: selfSigned });
 const withApps = await installRights({ after }, { values: { ...selfSigned, githubApp: { enabled: true } } });
-await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
+await applyGatewaySync({ namespace, name: 'site' }, { repo: 'https://git.test/site.git' });
 
 test('the policies apply to renamed accounts', async (t) => {
   const named = { serviceAccount: { name: 'my-controller' } };
@@ -46,12 +43,7 @@ test('the policies apply to renamed accounts', async (t) => {
   const receiver = await clientFor({ namespace, serviceAccount: 'my-receiver' });
   const controller = await clientFor({ namespace, serviceAccount: 'my-controller' });
   const dryRun = { query: { dryRun: 'All' } };
-  const binding = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name: 'other', namespace },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
-  };
+  const binding = roleBinding({ namespace, name: 'other' }, 'sync-agent');
   const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
   await untilRefused(
     () => receiver.mergePatch(gatewaySyncPath(namespace, 'site'), { spec: { paused: true } }, dryRun),
@@ -96,46 +88,40 @@ test("an older request doesn't overwrite a newer one", async () => {
 
 test('an agent can write only the report of its own pod', async () => {
   const container = { name: 'gateway', image: 'gateway:1' };
-  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' };
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' };
-  const subjects = [{ kind: 'ServiceAccount', name: 'default', namespace }];
   const administrator = await connectAdministrator();
   await until(() => administrator.get(corePath('serviceaccounts', namespace, 'default')), {
     describe: 'the default account',
   });
   await apply([
     { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'own', namespace }, spec: { containers: [container] } },
-    { ...role, metadata: { name: 'sync-agent-site', namespace }, roleRef, subjects },
+    roleBinding({ namespace, name: 'sync-agent-site' }, 'sync-agent'),
   ]);
-  const { metadata } = await administrator.get<Rendered>(corePath('pods', namespace, 'own'));
-  const { uid } = metadata;
+  const { uid } = (await administrator.get<Rendered>(corePath('pods', namespace, 'own'))).metadata;
   const account = { namespace, serviceAccount: 'default' };
   const client = await clientFor({ ...account, pod: 'own' });
   const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'own', uid };
-  const report = (name: string, { owners = [owner], podUID = uid } = {}) => ({
+  const report = (
+    name: string,
+    { podUID = uid, ...metadata }: { podUID?: string | undefined; [key: string]: unknown } = {},
+  ) => ({
     apiVersion: 'sync.io/v1alpha1',
     kind: 'SyncReport',
-    metadata: { name, namespace, ownerReferences: owners },
+    metadata: { name, namespace, ownerReferences: [owner], ...metadata },
     status: { state: 'Pending', podUID },
   });
   const createAs = (by: KubernetesClient, body: object) => by.create(reports, body, { query: { dryRun: 'All' } });
 
   await untilRefused(() => createAs(client, report('other')), /only the report of its own pod/);
   await refused(createAs(client, report('own', { podUID: 'another' })), /status.podUID must be/);
-  await refused(
-    createAs(client, report('own', { owners: [{ ...owner, uid: 'another' }] })),
-    /must not have an owner other than the pod/,
-  );
-  await refused(createAs(client, report('own', { owners: [] })), /owned by the pod/);
+  const others = [{ ...owner, uid: 'another' }];
+  await refused(createAs(client, report('own', { ownerReferences: others })), /an owner other than the pod/);
+  await refused(createAs(client, report('own', { ownerReferences: [] })), /owned by the pod/);
   await refused(createAs(await clientFor(account), report('own')), /only the report of its own pod/);
-  const withFinalizer = {
-    ...report('own'),
-    metadata: { ...report('own').metadata, finalizers: ['example.test/hold'] },
-  };
-  await refused(createAs(client, withFinalizer), /must not set finalizers/);
+  const finalizers = ['example.test/hold'];
+  await refused(createAs(client, report('own', { finalizers })), /must not set finalizers/);
   await client.create(reports, report('own'));
-  const hold = { metadata: { finalizers: ['example.test/hold'] } };
+  const hold = { metadata: { finalizers } };
   await refused(client.mergePatch(`${reports}/own`, hold), /must not set finalizers/);
   const orphan = { metadata: { ownerReferences: null } };
   await refused(client.mergePatch(`${reports}/own`, orphan), /owned by the pod/);
@@ -150,8 +136,7 @@ test('an agent can write only the report of its own pod', async () => {
   // The policy doesn't apply to users.
   await administrator.create(reports, report('other'));
   // Nor can a gateway whose account has the permissions of developers.
-  const editing = { ...roleRef, name: 'edit' };
-  await apply({ ...role, metadata: { name: 'gateway-edits', namespace }, roleRef: editing, subjects });
+  await apply(roleBinding({ namespace, name: 'gateway-edits' }, 'edit'));
   const foreign = { status: { message: 'not mine' } };
   await refused(client.mergePatch(`${reports}/other`, foreign), /only the report of its own pod/);
 });
@@ -159,26 +144,16 @@ test('an agent can write only the report of its own pod', async () => {
 test("the controller can write only the agent's RoleBindings", async () => {
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
-  const binding = (name: string, { role = 'sync-agent', subjectNamespace = namespace } = {}) => ({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name, namespace },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: subjectNamespace }],
-  });
+  const binding = (name: string, role = 'sync-agent') => roleBinding({ namespace, name }, role);
   const create = (body: object) => client.create(path, body, { query: { dryRun: 'All' } });
 
   await untilRefused(() => create(binding('other')), /RoleBindings named sync-agent-\*/);
   // It holds all that this role gives, so RBAC alone would let it pass.
-  await refused(
-    create(binding('sync-agent-x', { role: `${namespace}-metrics-reader` })),
-    /cannot bind|only the ClusterRole sync-agent|forbidden/,
-  );
-  await refused(create(binding('sync-agent-x', { role: namespace })), /only the ClusterRole sync-agent/);
-  await refused(
-    create(binding('sync-agent-x', { subjectNamespace: 'default' })),
-    /only service accounts of the same namespace/,
-  );
+  const reader = binding('sync-agent-x', `${namespace}-metrics-reader`);
+  await refused(create(reader), /cannot bind|only the ClusterRole sync-agent|forbidden/);
+  await refused(create(binding('sync-agent-x', namespace)), /only the ClusterRole sync-agent/);
+  const subjects = [{ kind: 'ServiceAccount', name: 'default', namespace: 'default' }];
+  await refused(create({ ...binding('sync-agent-x'), subjects }), /only service accounts of the same namespace/);
   await apply(binding('other'));
   await refused(client.delete(`${path}/other`), /RoleBindings named sync-agent-\*/);
   await client.create(path, binding('sync-agent-x'));
@@ -241,10 +216,8 @@ test('the controller can change only the CA of its webhook', async (t) => {
 
   const dryRun = { dryRun: 'All' };
   const forbidden = /only the CA of its webhook/;
-  await untilRefused(
-    () => patch({ op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' }, dryRun),
-    forbidden,
-  );
+  const ignore = { op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' };
+  await untilRefused(() => patch(ignore, dryRun), forbidden);
   await refused(patch({ op: 'remove', path: '/webhooks/0/matchConditions' }), forbidden);
   await refused(patch({ op: 'remove', path: '/webhooks/0/namespaceSelector' }), forbidden);
   await refused(patch({ op: 'replace', path: '/webhooks/0/rules/0/resources', value: ['secrets'] }), forbidden);
@@ -257,7 +230,7 @@ test('the controller can change only the CA of its webhook', async (t) => {
 test('with GitHub Apps, the controller can write token Secrets and its own certificate, and no other Secret', async () => {
   const client = await clientFor({ namespace: withApps, serviceAccount: withApps });
   const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'site', uid: 'x' };
-  const secret = (name: string, type: string, owners: object[] = [owner]) => ({
+  const secret = (name: string, type = 'sync.io/git-token', owners: object[] = [owner]) => ({
     apiVersion: 'v1',
     kind: 'Secret',
     type,
@@ -268,18 +241,12 @@ test('with GitHub Apps, the controller can write token Secrets and its own certi
   const words = /only Secrets of type sync.io\/git-token/;
   await untilRefused(() => create(secret('other', 'Opaque')), words);
   await refused(create(secret('sync-git-token-site', 'example.test/other')), words);
-  await refused(create(secret('other', 'sync.io/git-token')), words);
-  await refused(
-    create(secret('sync-git-token-other', 'sync.io/git-token')),
-    /must be owned by the GatewaySync that it is named after/,
-  );
-  await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [])), /must be owned by the GatewaySync/);
-  const foreign = { ...owner, apiVersion: 'example.test/v1' };
-  await refused(
-    create(secret('sync-git-token-site', 'sync.io/git-token', [foreign])),
-    /must be owned by the GatewaySync/,
-  );
-  await create(secret('sync-git-token-site', 'sync.io/git-token'));
+  await refused(create(secret('other')), words);
+  const unowned = /must be owned by the GatewaySync that it is named after/;
+  await refused(create(secret('sync-git-token-other')), unowned);
+  for (const owners of [[], [{ ...owner, apiVersion: 'example.test/v1' }]])
+    await refused(create(secret('sync-git-token-site', undefined, owners)), unowned);
+  await create(secret('sync-git-token-site'));
   const own = `${withApps}-webhook-certificate`;
   await create(secret(own, 'Opaque', []));
   await refused(create(secret(own, 'example.test/other', [])), words);

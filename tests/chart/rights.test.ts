@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { apply, createNamespace } from '../support/cluster.ts';
+import { roleBinding } from '../support/role-binding.ts';
 import { until } from '../support/until.ts';
 import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
@@ -186,13 +187,7 @@ async function bind(name: string, role: string) {
   const account = { namespace, name };
   await apply([
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: { namespace, name: `sync-agent-${name}` },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    },
+    roleBinding({ namespace, name: `sync-agent-${name}` }, role, [name]),
   ]);
   return account;
 }

@@ -6,6 +6,7 @@ import { type ControlPlane, startControlPlane } from '../../scripts/testbed/cont
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { slow } from '../support/depth.ts';
+import { gatewaySync } from '../support/gateway-syncs.ts';
 import { until } from '../support/until.ts';
 import { clientWith } from './support/client-for.ts';
 import { Installation } from './support/installation.ts';
@@ -75,15 +76,7 @@ async function edit(file: string, change: (text: string) => string): Promise<voi
 
 const createGatewaySync = () =>
   cluster.kubectlWith(
-    {
-      apiVersion: 'sync.io/v1alpha1',
-      kind: 'GatewaySync',
-      metadata: { namespace: 'default', name: 'site' },
-      spec: {
-        git: { repo: 'https://git.test/site.git', ref: 'main' },
-        sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
-      },
-    },
+    gatewaySync({ namespace: 'default', name: 'site' }, { repo: 'https://git.test/site.git' }),
     'create',
     '--filename=-',
   );
