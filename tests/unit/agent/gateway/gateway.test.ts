@@ -240,12 +240,8 @@ suite('reload requests', () => {
   test('read no file outside their directory', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, none);
     await sandbox.sync({ ...target, reload: ignition });
-    for (const secretRef of [
-      { name: '../../etc', key: 'passwd' },
-      { name: 'a', key: '..' },
-      { name: 'a', key: '../x' },
-    ]) {
-      const requests = [request({ headersFrom: [{ name: 'X-Own', secretRef }] })];
+    for (const [name, key] of Object.entries({ '../../etc': 'passwd', a: '..', b: '../x' })) {
+      const requests = [request({ headersFrom: [{ name: 'X-Own', secretRef: { name, key } }] })];
       const reloading = sandbox.reload({ ...target, reload: { ...none, requests } });
       await assert.rejects(reloading, { name: 'TerminalError', code: 'gateway.headers' });
     }

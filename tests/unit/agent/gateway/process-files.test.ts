@@ -54,22 +54,17 @@ test('a process handles signals that it catches, and those that it blocks and wa
 });
 
 suite('a process is named', () => {
+  const long = 'my-long-gateway-server';
   const named: [what: string, name: string, comm: string, cmdline: string, expected: boolean][] = [
     ['by its command', 'nginx', 'nginx', 'nginx: master process /usr/sbin/nginx -g daemon off;\0', true],
     ['by its program', 'node', 'MainThread', '/usr/local/bin/node\0server.js\0', true],
     ['not by a part of its command', 'ngin', 'nginx', '/usr/sbin/nginx\0', false],
     ['not by its arguments', 'server.js', 'node', 'node\0server.js\0', false],
-    [
-      'by its truncated command',
-      'my-long-gateway-server',
-      'my-long-gateway',
-      '/bin/sh\0my-long-gateway-server\0',
-      true,
-    ],
-    ['by its truncated command without arguments', 'my-long-gateway-server', 'my-long-gateway', '', true],
-    ['by its whole program', 'my-long-gateway-server', 'my-long-gateway', '/x/my-long-gateway-server\0', true],
-    ['not like another one', 'my-long-gateway-server', 'my-long-gateway', '/x/my-long-gateway-worker\0', false],
-    ['not by a shorter beginning', 'my-long-gateway-server', 'my-long', '/bin/sh\0', false],
+    ['by its truncated command', long, 'my-long-gateway', `/bin/sh\0${long}\0`, true],
+    ['by its truncated command without arguments', long, 'my-long-gateway', '', true],
+    ['by its whole program', long, 'my-long-gateway', `/x/${long}\0`, true],
+    ['not like another one', long, 'my-long-gateway', '/x/my-long-gateway-worker\0', false],
+    ['not by a shorter beginning', long, 'my-long', '/bin/sh\0', false],
     ['by a command of 15 characters', 'my-long-gateway', 'my-long-gateway', '/x/my-long-gateway-worker\0', true],
   ];
   for (const [what, name, command, cmdline, expected] of named)

@@ -28,11 +28,7 @@ suite('the signal goes to', () => {
   });
 
   test('the one with the lower ID of two that started in the same tick', () => {
-    const given: Given = [
-      [10, { comm: 'nginx' }],
-      [9, { comm: 'nginx' }],
-    ];
-    assert.deepEqual(signalsOf(given), ['9 SIGHUP']);
+    assert.deepEqual(signalsOf([10, 9].map((pid) => [pid, { comm: 'nginx' }])), ['9 SIGHUP']);
   });
 
   test("none of the agent's own container, and none that has ended", () => {
@@ -73,19 +69,9 @@ suite('no signal is sent, and the agent tries again, if', () => {
     ],
     ['a name contains control characters', [[1, { comm: '\x1b[31mé\n' }]], 'gateway.noProcess', /only \?\[31m\?\?$/],
     ['processes are hidden', [[1, { comm: 'nginx', faults: { stat: 'EPERM' } }]], 'gateway.hidden', /be read: 1$/],
-    [
-      'it ended while the list was read',
-      [[1, { comm: 'nginx', faults: { stat: 'ESRCH' } }]],
-      'gateway.noProcess',
-      /of the pod$/,
-    ],
+    ['it ended meanwhile', [[1, { comm: 'nginx', faults: { stat: 'ESRCH' } }]], 'gateway.noProcess', /of the pod$/],
     ['it ended before the signal', [[1, { comm: 'nginx', faults: { kill: 'ESRCH' } }]], 'gateway.ended', /nginx \(1\)/],
-    [
-      'it does not handle the signal',
-      [[1, { comm: 'nginx', catches: ['SIGUSR1'] }]],
-      'gateway.starting',
-      /SIGHUP yet; if it never does, specify another/,
-    ],
+    ['it does not handle it', [[1, { comm: 'nginx', catches: ['SIGUSR1'] }]], 'gateway.starting', /SIGHUP yet; if it/],
   ];
   for (const [what, given, code, message] of waiting)
     test(what, () => {
@@ -97,11 +83,11 @@ suite('no signal is sent, and the agent tries again, if', () => {
   test('another process got the ID after the list was read', () => {
     const table = fakeProcesses([[7, { comm: 'nginx' }]]);
     const reuse = () => table.processes.set(7, { comm: 'nginx', startTicks: 2_000 });
-    table.processes.set(7, { comm: 'nginx', onStatus: reuse });
-    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended', message: /ended before/ });
     const end = () => table.processes.delete(7);
-    table.processes.set(7, { comm: 'nginx', onStatus: end });
-    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended', message: /ended before/ });
+    for (const onStatus of [reuse, end]) {
+      table.processes.set(7, { comm: 'nginx', onStatus });
+      assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended', message: /ended before/ });
+    }
     assert.deepEqual(table.signals, []);
   });
 });

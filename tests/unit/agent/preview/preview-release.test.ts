@@ -287,19 +287,18 @@ suite('a preview of a release that cannot be delivered', () => {
   const patched = { mappings: [plain('config', { patches: [{ file: '*.json', set: { a: '1' } }] })] };
   const excluded = { ...config, excludePatterns: ['*'] };
 
+  const templated = { profile: template };
+  const checking = { profile: checked };
+
   const problems: [name: string, given: Given, failure: RegExp][] = [
-    ['a template without a value', from(a, { n: broken('x') }, { profile: template }), /^config\/n: /],
-    [
-      'a file that fails a new check',
-      from({ 'a.json': '{' }, {}, { next: { profile: checked } }),
-      /^config\/a\.json: /,
-    ],
+    ['a template without a value', from(a, { n: broken('x') }, templated), /^config\/n: /],
+    ['a file that fails a new check', from({ 'a.json': '{' }, {}, { next: checking }), /^config\/a\.json: /],
     ['a mapping that leads into a mount', from(a, { 'm/x': '1' }, { mounts: ['config/m'] }), /volume at config\/m/],
     ['more files than fit into memory', from(a, many(2_500, '1'), { heapBytes }), /memory/],
     ['no files', from(a, {}, { next: { profile: excluded } }), /remove all 1 file/],
     [
       'an unsigned commit before anything else',
-      from(a, { n: broken('x') }, { profile: template, next: { verify: 'head' } }),
+      from(a, { n: broken('x') }, { ...templated, next: { verify: 'head' } }),
       /spec\.git\.verify/,
     ],
   ];
@@ -316,10 +315,7 @@ suite('a preview of a release that cannot be delivered', () => {
     ['moved to another line', from({ a: broken('x') }, { a: `# \n${broken('x')}` })],
     ['in the second template, and the first one is fixed', from({ a: broken('x'), b: broken('x') }, a)],
     ['in more templates than are listed', from(many(30, broken('x')), { 1000: '1' })],
-    [
-      'of a check that fails on another line',
-      from({ 'a.json': '{,' }, { 'a.json': '{\n"a": 1,,\n}' }, { profile: checked }),
-    ],
+    ['of a check, on another line', from({ 'a.json': '{,' }, { 'a.json': '{\n"a": 1,,\n}' }, checking)],
     [
       'of a patch that fails on another line, after a file that is too large for one',
       from({ 'a.json': large, 'b.json': '{' }, { 'b.json': '{\n"a"' }, { profile: patched }),
@@ -341,20 +337,16 @@ suite('a preview of a release that cannot be delivered', () => {
   const added: [name: string, given: Given, failure: RegExp][] = [
     [
       'another placeholder of a file',
-      from({ a: broken('x') }, { a: broken('x') + broken('y') }, { profile: template }),
+      from({ a: broken('x') }, { a: broken('x') + broken('y') }, templated),
       /^config\/a: line 1: \{\{ \.Vars\.y \}\}/,
     ],
     ['another link', from({ a: link('x') }, { b: link('y') }), /add "\/config\/b" .*: config\/b -> y [^,]*$/],
     [
       'a check, after many links that cannot be followed,',
-      from(many(25, link('x')), { ...many(25, null), 'b.json': '{' }, { profile: checked }),
+      from(many(25, link('x')), { ...many(25, null), 'b.json': '{' }, checking),
       /^config\/b\.json: line 1/,
     ],
-    [
-      'another file in a check',
-      from({ 'a.json': '{' }, { 'b.json': '{' }, { profile: checked }),
-      /^config\/b\.json: line 1[^;]*$/,
-    ],
+    ['another file in a check', from({ 'a.json': '{' }, { 'b.json': '{' }, checking), /^config\/b\.json: line 1[^;]*$/],
   ];
   for (const [name, given, expected] of added) {
     test(`names a problem of ${name} than that of the stable one`, slow, async (t) => {

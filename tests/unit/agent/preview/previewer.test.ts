@@ -91,12 +91,10 @@ suite('the previewer', () => {
 
   test('previews again when the labels or the release in the data volume change', async () => {
     const labels: unknown[] = [];
-    const { previewer, shown, world, judge, run, deliver } = previewerOf(async (task) => {
+    const { previewer, shown, commits, world, run, deliver } = await previewedBy(async (task) => {
       labels.push(task.labels.get('site'));
       return await unchanged(task);
     });
-    judge(previewed(taskOf()));
-    await run();
     world.verdict = previewed(taskOf({ site: 'x' }));
     previewer.reconsider();
     assert.deepEqual([shown.length, shown[1], previewer.dueMs], [2, undefined, 0]);
@@ -108,8 +106,7 @@ suite('the previewer', () => {
     await deliver({ ...OLD, time: 'later' });
     assert.deepEqual([shown.length, labels], [3, [undefined, 'x', 'x']], 'the result is the same');
     await deliver({ ...OLD, commit: 'd'.repeat(40) });
-    const later = shown.slice(3).map((each) => each?.commit);
-    assert.deepEqual(later, [undefined, NEW.commit]);
+    assert.deepEqual(commits().slice(3), [undefined, NEW.commit]);
   });
 
   test('shows nothing about a release that was delivered, until it is rolled back', async () => {
@@ -195,12 +192,10 @@ suite('the previewer', () => {
 
   test('repeats a preview that failed, after a pause that grows', slow, async () => {
     let isDown = true;
-    const { previewer, shown, judge, run } = previewerOf(async (task) => {
-      if (isDown) throw new TransientError('down', { code: 'x', reason: 'GitUnreachable' });
+    const { previewer, shown, run } = await previewedBy(async (task) => {
+      if (isDown) throw new TransientError('down', TYPE);
       return await unchanged(task);
     });
-    judge(previewed(taskOf()));
-    await run();
     const { dueMs } = previewer;
     assert.ok(dueMs > 400 && dueMs <= 1_000, `${dueMs}`);
     isDown = false;
@@ -233,11 +228,9 @@ suite('the previewer', () => {
   ] as const) {
     test(`repeats a preview that ${name} when credentials or keys change`, async () => {
       const results: PreviewerOptions['preview'][] = [fails];
-      const { previewer, shown, world, judge, run } = previewerOf((task, signal) =>
+      const { previewer, shown, world, run } = await previewedBy((task, signal) =>
         (results.shift() ?? unchanged)(task, signal),
       );
-      judge(previewed(taskOf()));
-      await run();
       assert.ok(previewer.dueMs <= 1_000, 'they are checked every second');
       await run();
       assert.notEqual(shown.at(-1)?.digest, nothing.digest, 'they have not changed');
@@ -249,11 +242,9 @@ suite('the previewer', () => {
   }
 
   test('repeats a preview that failed for another reason after its pause, whatever happens to credentials', async () => {
-    const { previewer, world, judge, run } = previewerOf(() =>
+    const { previewer, world, run } = await previewedBy(() =>
       Promise.reject(new TransientError('down', { ...TYPE, retryAfterMs: 60_000 })),
     );
-    judge(previewed(taskOf()));
-    await run();
     world.secrets = 'new';
     await run();
     assert.ok(previewer.dueMs > 50_000, `${previewer.dueMs}`);
