@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createNamespace } from '../support/cluster.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilGatewaySync, untilStatus } from '../support/gateway-syncs.ts';
 import { serveRepository } from '../support/git-server-for.ts';
 import { startControllerProcess } from '../support/start-controller.ts';
 import { environmentOf, pick, render } from './support/render.ts';
@@ -32,5 +32,5 @@ test('the controller trusts a company CA in the values for all repositories', as
   await startControllerProcess(t, namespace, { NODE_EXTRA_CA_CERTS: caFile ?? '' });
   const known = { namespace, name: 'known' };
   await applyGatewaySync(known, { repo: repository.url });
-  await untilGatewaySync(known, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+  await untilStatus(known, { lastSyncCommit: commit });
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilGatewaySync, untilStatus } from '../support/gateway-syncs.ts';
 import { serveRepository } from '../support/git-server-for.ts';
 import { startControllerProcess } from '../support/start-controller.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -42,7 +42,7 @@ test('the controller does all its work with the permissions and the environment 
   });
   const address = { namespace, name: 'app' };
   await applyGatewaySync(address, { repo: repository.url });
-  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
+  await untilStatus(address, { lastSyncCommit: commit });
   await apply(injectedPod(namespace, 'gateway', 'app'));
   await until(() => kubectl('get', 'rolebinding/sync-agent-app', '--namespace', namespace), {
     describe: 'the RoleBinding of the agent',

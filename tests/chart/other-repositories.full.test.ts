@@ -6,7 +6,7 @@ import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { apply, connectCluster } from '../support/cluster.ts';
 import { RELEASES } from '../support/deliveries.ts';
-import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { applyGatewaySync, untilGatewaySync, untilStatus } from '../support/gateway-syncs.ts';
 import { serveRepository } from '../support/git-server-for.ts';
 import { ENTRIES, SPELLINGS } from '../support/repositories.ts';
 import { startController } from '../support/start-controller.ts';
@@ -96,7 +96,7 @@ async function startWorld(t: TestContext) {
   await startController(t, namespace);
   const address = { namespace, name: 'app' };
   await applyGatewaySync(address, { repo: repository.url });
-  await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === main);
+  await untilStatus(address, { lastSyncCommit: main });
   const receiver = await startReceiver(t, kubeconfig);
   const post: Receiver['post'] = (_target, body, headers) => receiver.post(`${namespace}/app`, body, headers);
   return { address, repository, post };

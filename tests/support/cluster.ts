@@ -40,6 +40,11 @@ export async function callApi<T>(call: ApiCall): Promise<T> {
   return await callServer<T>(await connectCluster(), call);
 }
 
+/** Changes an object with a JSON merge patch, as `callApi` does. */
+export async function mergePatch<T>(path: string, body: object, query: Record<string, string> = {}): Promise<T> {
+  return await callApi<T>({ method: 'PATCH', path, body, query, contentType: 'application/merge-patch+json' });
+}
+
 /** Field managers of an object. */
 export async function managersOf(path: string): Promise<string[]> {
   const { metadata } = await callApi<{ metadata: { managedFields?: { manager: string }[] } }>({ path });

@@ -3,7 +3,7 @@ import type { Condition, ConditionType } from '../../shared/api/gateway-sync-sta
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS, NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi } from './cluster.ts';
+import { apply, callApi, mergePatch } from './cluster.ts';
 import { until } from './until.ts';
 
 /** Names a resource in a namespace. */
@@ -76,15 +76,27 @@ export function untilCondition(address: Address, type: ConditionType, expected: 
   });
 }
 
+type Part<T> = T extends object ? { [K in keyof T]?: Part<T[K]> } : T;
+
+const contains = (value: unknown, part: unknown): boolean =>
+  typeof part === 'object' && part !== null
+    ? Object.entries(part).every(([key, own]) => contains((value as Record<string, unknown> | undefined)?.[key], own))
+    : value === part;
+
+/** Waits until the status of a GatewaySync contains these fields, and returns the GatewaySync. */
+export function untilStatus(address: Address, part: Part<NonNullable<GatewaySync['status']>>): Promise<GatewaySync> {
+  return untilGatewaySync(address, JSON.stringify(part), ({ status }) => contains(status, part));
+}
+
 /** Waits until a GatewaySync follows a commit, and returns it. */
 export function untilCommit(address: Address, commit: string): Promise<GatewaySync> {
-  return untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
+  return untilStatus(address, { lastSyncCommit: commit });
 }
 
 /** Changes fields of a GatewaySync's status, or removes the status. */
 export async function patchStatus({ namespace, name }: Address, status: object | null): Promise<void> {
   const path = `${gatewaySyncPath(namespace, name)}/status`;
-  await callApi({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
+  await mergePatch(path, { status });
 }
 
 /** Merges these fields into a GatewaySync. */
@@ -120,11 +132,5 @@ export async function push(address: Address, branch: string, at = new Date()): P
 }
 
 async function annotate({ namespace, name }: Address, annotations: Record<string, string>, fieldManager: string) {
-  await callApi({
-    method: 'PATCH',
-    path: gatewaySyncPath(namespace, name),
-    query: { fieldManager },
-    body: { metadata: { annotations } },
-    contentType: 'application/merge-patch+json',
-  });
+  await mergePatch(gatewaySyncPath(namespace, name), { metadata: { annotations } }, { fieldManager });
 }

@@ -154,14 +154,8 @@ suite('a running controller', { concurrency: 4 }, () => {
       assert.ok(expiry > Date.now() / 1000 + 80 * 86_400);
       await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
       const removal = [{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }];
-      await kubectl(
-        'patch',
-        'mutatingwebhookconfiguration',
-        namespace,
-        '--type=json',
-        '--patch',
-        JSON.stringify(removal),
-      );
+      const json = ['--type=json', '--patch', JSON.stringify(removal)];
+      await kubectl('patch', 'mutatingwebhookconfiguration', namespace, ...json);
       // Until the API server has seen the removal, it uses the previous CA.
       await until(() => readBundle(namespace), { describe: 'a CA that is published again' });
       const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod' });

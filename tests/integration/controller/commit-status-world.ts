@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilStatus } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -73,7 +73,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
   };
   // The first post counts the gateways, which the controller may see later than the resource.
   await silence();
-  await untilGatewaySync(address, 'its gateways', ({ status }) => status?.gateways?.total === gateways.length);
+  await untilStatus(address, { gateways: { total: gateways.length } });
   if (isWished) await wish();
   const states = () => host.posts.map(({ body: { state } }) => state);
   const untilStates = (...expected: string[]) =>

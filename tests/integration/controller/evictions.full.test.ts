@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, kubectl } from '../../support/cluster.ts';
+import { apply, callApi, kubectl, mergePatch } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -97,8 +97,7 @@ suite('pods that were created without the sidecar', { concurrency: 2 }, () => {
     const kept = await untilPodOf('kept', (pod) => pod !== undefined);
     await untilPodOf('other', (pod) => pod !== undefined);
     const name = kept?.metadata.name ?? '';
-    const status = JSON.stringify({ status: { phase: 'Running' } });
-    await kubectl('patch', 'pod', name, '-n', namespace, '--subresource=status', '--type=merge', '-p', status);
+    await mergePatch(`${corePath('pods', namespace, name)}/status`, { status: { phase: 'Running' } });
     const spec = { minAvailable: 1, selector: { matchLabels: { app: 'kept' } } };
     await apply({ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'kept', namespace }, spec });
     await webhook.on();

@@ -12,6 +12,7 @@ import {
   untilCommit,
   untilCondition,
   untilGatewaySync,
+  untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
@@ -53,16 +54,12 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     for (const pod of ['a', 'b', 'c']) await apply(injectedPod(namespace, pod, name));
-    const pending = await untilGatewaySync(address, 'three pending', ({ status }) => status?.gateways?.pending === 3);
+    const pending = await untilStatus(address, { gateways: { pending: 3 } });
     assert.equal(condition(pending, 'Ready')?.status, 'Unknown');
     await report({ namespace, name: 'a' }, { commit, ref: 'main' });
     await report({ namespace, name: 'b' }, { commit: 'f'.repeat(40), ref: 'main' });
     await report({ namespace, name: 'c' }, { state: 'Error', message: 'no space left on device' });
-    const mixed = await untilGatewaySync(
-      address,
-      'a mixed fleet',
-      ({ status }) => status?.gateways?.error === 1 && status.gateways.skewed === 1,
-    );
+    const mixed = await untilStatus(address, { gateways: { error: 1, skewed: 1 } });
     assert.equal(mixed.status?.gateways?.summary, '1/3 synced');
     assert.equal(condition(mixed, 'Ready')?.status, 'False');
     assert.match(condition(mixed, 'Ready')?.message ?? '', /c: no space left on device/);
@@ -83,20 +80,16 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'gateway-0', name));
     await report({ namespace, name: 'gateway-0', ownerUID: outsiderUID() }, { commit });
-    const { status } = await untilGatewaySync(address, 'the pod', (resource) => resource.status?.gateways?.total === 1);
+    const { status } = await untilStatus(address, { gateways: { total: 1 } });
     assert.equal(status?.discoveredGateways?.[0]?.syncStatus, 'Pending');
   });
 
   test('drops pods that are gone', async (t) => {
     const { address } = await arrange(t);
     await apply(injectedPod(address.namespace, 'short', address.name));
-    await untilGatewaySync(address, 'one gateway', ({ status }) => status?.gateways?.total === 1);
+    await untilStatus(address, { gateways: { total: 1 } });
     await kubectl('delete', 'pod', 'short', '--namespace', address.namespace, '--grace-period=0', '--force');
-    const { status } = await untilGatewaySync(
-      address,
-      'no gateway',
-      (resource) => resource.status?.gateways?.total === 0,
-    );
+    const { status } = await untilStatus(address, { gateways: { total: 0 } });
     assert.deepEqual(status?.discoveredGateways, []);
   });
 });
@@ -173,7 +166,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     await startController(t, address.namespace, { AUTO_BIND_AGENT: 'false', KUBECONFIG });
     await applyGatewaySync(address, { repo: repository.url });
     await apply(injectedPod(address.namespace, 'pod', address.name));
-    await untilGatewaySync(address, 'the pod', ({ status }) => status?.gateways?.total === 1);
+    await untilStatus(address, { gateways: { total: 1 } });
     await assert.rejects(readRoleBinding(address), /NotFound/);
   });
 });

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { type Address, applyGatewaySync, push, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  push,
+  request,
+  untilGatewaySync,
+  untilStatus,
+} from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController } from '../../support/start-controller.ts';
 
@@ -23,11 +30,7 @@ async function arrange(t: TestContext, semver = '~1.4', spec: object = {}) {
 }
 
 const untilTag = (address: Address, tag: string, commit: string) =>
-  untilGatewaySync(
-    address,
-    `at ${tag}, ${commit}`,
-    ({ status }) => status?.target?.ref === tag && status.lastSyncCommit === commit,
-  );
+  untilStatus(address, { target: { ref: tag }, lastSyncCommit: commit });
 
 async function ask(address: Address, ref: string) {
   const id = `${Math.random()}`;

@@ -4,7 +4,8 @@ import { type RequestOptions, request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { kubectl } from '../../support/cluster.ts';
+import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { mergePatch } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
@@ -22,10 +23,9 @@ async function startLeader(t: TestContext) {
 }
 
 const giveLeaseToAnother = (namespace: string) =>
-  kubectl(
-    ...['patch', 'lease', 'stoker-operator-controller', '--namespace', namespace, '--type=merge', '--patch'],
-    JSON.stringify({ spec: { holderIdentity: 'another', leaseDurationSeconds: 15 } }),
-  );
+  mergePatch(groupPath('coordination.k8s.io/v1', 'leases', namespace, 'stoker-operator-controller'), {
+    spec: { holderIdentity: 'another', leaseDurationSeconds: 15 },
+  });
 
 /** A review of which the endpoint has received the headers and half of the body. */
 function beginReview({ namespace, port }: { namespace: string; port: number }) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { gatewayPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, condition, push, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, push, untilCondition, untilStatus } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -21,14 +21,6 @@ async function gauge(port: number): Promise<number> {
   return Number(/^sync_controller_pods_missing_sidecar (\d+)$/m.exec(text)?.[1]);
 }
 
-async function setPhase(namespace: string, pod: string, phase: string): Promise<void> {
-  const patch = JSON.stringify({ status: { phase } });
-  await kubectl(
-    ...['patch', 'pod', pod, '--namespace', namespace],
-    ...['--subresource=status', '--type=merge', '--patch', patch],
-  );
-}
-
 async function arrange(t: TestContext, ref = 'main') {
   const { repository } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
@@ -42,14 +34,10 @@ suite('a pod that was created while the webhook was unavailable', () => {
     const { namespace } = address;
     for (const name of ['slipped-0', 'slipped-1', 'ended']) await createPod(gatewayPod(namespace, name));
     await createPod(gatewayPod(namespace, 'asks-for-nothing', { 'sync.io/inject': 'false' }));
-    await setPhase(namespace, 'ended', 'Succeeded');
+    await mergePatch(`${corePath('pods', namespace, 'ended')}/status`, { status: { phase: 'Succeeded' } });
     const metricsPort = await freePort();
     await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
-    const stored = await untilGatewaySync(
-      address,
-      'two gateways without sidecar',
-      ({ status }) => status?.gateways?.missingSidecar === 2,
-    );
+    const stored = await untilStatus(address, { gateways: { missingSidecar: 2 } });
     assert.deepEqual(
       stored.status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
       ['slipped-0 MissingSidecar', 'slipped-1 MissingSidecar'],
@@ -63,7 +51,7 @@ suite('a pod that was created while the webhook was unavailable', () => {
     });
     await repository.commit({ files: { 'config/a': '2' } });
     await push(address, 'main');
-    await untilGatewaySync(address, 'the push', ({ status }) => status?.lastPush?.outcome === 'Applied');
+    await untilStatus(address, { lastPush: { outcome: 'Applied' } });
     await until(() => events(namespace, 'RefResolved'), {
       describe: 'the event of the push',
       accept: ({ length }) => length === 2,
@@ -90,20 +78,13 @@ suite('a pod with the labels of an injected one, but no sidecar,', () => {
     await report({ namespace, name: 'names-it' }, { state: 'Synced', ref: 'main' });
     const metricsPort = await freePort();
     await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
-    const { status } = await untilGatewaySync(
-      address,
-      'two gateways without sidecar',
-      (seen) => seen.status?.gateways?.missingSidecar === 2,
-    );
+    const { status } = await untilStatus(address, { gateways: { missingSidecar: 2 } });
     assert.deepEqual(
       status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
       ['names-it MissingSidecar', 'names-none MissingSidecar'],
     );
     assert.equal(await gauge(metricsPort), 2);
     const bindings = await kubectl('get', 'rolebindings', '--namespace', namespace, '--output', 'json');
-    const subjects = (JSON.parse(bindings).items as { subjects?: object[] }[]).flatMap(
-      (binding) => binding.subjects ?? [],
-    );
-    assert.deepEqual(subjects, []);
+    for (const { subjects = [] } of JSON.parse(bindings).items) assert.deepEqual(subjects, []);
   });
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
@@ -59,40 +60,27 @@ suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     await createSecret(address, 'gateway-api', 'apiKey');
-    await kubectl('patch', 'gsync', name, '-n', namespace, '--type=merge', '--patch', JSON.stringify({ spec: apiKey }));
+    await mergePatch(gatewaySyncPath(namespace, name), { spec: apiKey });
     const seen = await untilGatewaySync(address, 'the spec', ({ status }) => status?.observedGeneration === 2);
     assert.equal(ready(seen), 'True NoGateways');
-    const removal = JSON.stringify([{ op: 'remove', path: '/data/apiKey' }]);
-    await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=json', '--patch', removal);
+    await mergePatch(corePath('secrets', namespace, 'gateway-api'), { data: { apiKey: null } });
     await apply(injectedPod(namespace, 'late', name));
     await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound');
     // As a client that removes the owners of its fields.
     await kubectl('delete', 'secret', 'gateway-api', '--namespace', namespace);
     await createSecret(address, 'gateway-api', 'apiKey');
-    const unowned = JSON.stringify({ metadata: { managedFields: [{}] } });
-    await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=merge', '--patch', unowned);
+    await mergePatch(corePath('secrets', namespace, 'gateway-api'), { metadata: { managedFields: [{}] } });
     await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'Unknown Syncing');
   });
 });
 
 suite("a pod that doesn't start", { concurrency: 2 }, () => {
-  const setStatus = (address: Address, pod: string, status: object) =>
-    kubectl(
-      ...['patch', 'pod', pod, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
-      ...['--patch', JSON.stringify({ status })],
-    );
-  const waiting = (reason: string) => ({
-    initContainerStatuses: [
-      {
-        name: 'sync-agent',
-        image: 'agent:1',
-        imageID: '',
-        ready: false,
-        restartCount: 0,
-        state: { waiting: { reason, message: 'back-off' } },
-      },
-    ],
-  });
+  const setStatus = ({ namespace }: Address, pod: string, status: object) =>
+    mergePatch(`${corePath('pods', namespace, pod)}/status`, { status });
+  const waiting = (reason: string) => {
+    const container = { name: 'sync-agent', image: 'agent:1', imageID: '', ready: false, restartCount: 0 };
+    return { initContainerStatuses: [{ ...container, state: { waiting: { reason, message: 'back-off' } } }] };
+  };
 
   test('explains the reason in the list of gateways and in Ready, until it starts', async (t) => {
     const { address, commit } = await arrange(t);

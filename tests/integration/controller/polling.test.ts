@@ -5,7 +5,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, untilCommit, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilCommit, untilGatewaySync, untilStatus } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -47,11 +47,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     await until(() => kubectl('get', 'rolebinding', 'sync-agent-app', '--namespace', address.namespace), {
       describe: 'the RoleBinding',
     });
-    const { status } = await untilGatewaySync(
-      address,
-      'its gateway',
-      (resource) => resource.status?.gateways?.total === 1,
-    );
+    const { status } = await untilStatus(address, { gateways: { total: 1 } });
     assert.equal(status?.discoveredGateways?.[0]?.podName, 'gateway-0');
     assert.equal(status?.lastSyncCommit, undefined);
   });

@@ -3,13 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import {
-  applyGatewaySync,
-  condition,
-  untilCommit,
-  untilCondition,
-  untilGatewaySync,
-} from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilCommit, untilCondition, untilStatus } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startController, startControllerProcess } from '../../support/start-controller.ts';
 import { type ForwardProxy, startProxy } from '../../support/start-proxy.ts';
@@ -29,9 +23,10 @@ async function arrange(t: TestContext, { tls = false } = {}): Promise<World> {
   return { proxy, server, url: repository.url, commit, namespace: await createNamespace(t) };
 }
 
-async function untilResolved({ namespace, commit }: World): Promise<void> {
-  const address = { namespace, name: 'app' };
-  await untilCommit(address, commit);
+/** Creates the resource `app`, and waits for the commit of the repository. */
+async function expectResolved({ namespace, commit, url }: World, repo = url): Promise<void> {
+  await applyGatewaySync({ namespace, name: 'app' }, { repo });
+  await untilCommit({ namespace, name: 'app' }, commit);
 }
 
 suite('behind a proxy, the controller', { concurrency: 4 }, () => {
@@ -40,8 +35,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
     const { proxy, namespace } = world;
     await startController(t, namespace, { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` });
     const repo = world.url.replace('127.0.0.1', 'git.invalid');
-    await applyGatewaySync({ namespace, name: 'app' }, { repo });
-    await untilResolved(world);
+    await expectResolved(world, repo);
     assert.deepEqual(proxy.requests, [`GET ${repo}/info/refs?service=git-upload-pack`, `POST ${repo}/git-upload-pack`]);
   });
 
@@ -53,18 +47,13 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
       NODE_EXTRA_CA_CERTS: server.caFile ?? '',
     });
     await kubectl('create', 'secret', 'generic', 'git', '--namespace', namespace, `--from-file=ca=${server.caFile}`);
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: world.url });
-    await untilResolved(world);
+    await expectResolved(world);
     const tunnel = `CONNECT ${new URL(world.url).host}`;
     assert.deepEqual([...new Set(proxy.requests)], [tunnel], 'and nothing else, such as the API server');
     proxy.requests.length = 0;
     const git = { repo: world.url, caSecretRef: { name: 'git', key: 'ca' } };
     await applyGatewaySync({ namespace, name: 'app' }, git);
-    await untilGatewaySync(
-      { namespace, name: 'app' },
-      'asked again',
-      ({ metadata, status }) => status?.observedGeneration === metadata.generation,
-    );
+    await untilStatus({ namespace, name: 'app' }, { observedGeneration: 2 });
     assert.deepEqual([...new Set(proxy.requests)], [tunnel]);
   });
 
@@ -75,8 +64,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
       HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
       NO_PROXY: 'example.com,127.0.0.1',
     });
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: world.url });
-    await untilResolved(world);
+    await expectResolved(world);
     assert.deepEqual(proxy.requests, []);
   });
 
@@ -86,8 +74,7 @@ suite('behind a proxy, the controller', { concurrency: 4 }, () => {
     const environment = { HTTP_PROXY: `http://localhost:${proxy.port}`, GIT_ALLOW_LOCAL: 'false' };
     await startController(t, namespace, environment);
     const repo = world.url.replace('127.0.0.1', 'git.invalid');
-    await applyGatewaySync({ namespace, name: 'app' }, { repo });
-    await untilResolved(world);
+    await expectResolved(world, repo);
     await applyGatewaySync({ namespace, name: 'local' }, { repo: world.url });
     const refused = await untilCondition({ namespace, name: 'local' }, 'RefResolved', 'False');
     assert.equal(condition(refused, 'RefResolved')?.reason, 'AddressDenied');

@@ -14,6 +14,7 @@ import {
   untilCommit,
   untilCondition,
   untilGatewaySync,
+  untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
@@ -114,7 +115,7 @@ suite('a git server that is unavailable', { concurrency: 4 }, () => {
     assert.equal(waiting.status?.lastSyncCommit, first);
     assert.equal(condition(waiting, 'RefResolved')?.status, 'True');
     server.fault = undefined;
-    await untilGatewaySync(address, 'applied', ({ status }) => status?.lastRequest?.outcome === 'Applied');
+    await untilStatus(address, { lastRequest: { outcome: 'Applied' } });
     await untilCommit(address, second);
   });
 });
@@ -131,12 +132,8 @@ suite('a shared repository', { concurrency: 4 }, () => {
     await repository.tag('v2', { target: second });
     await request(address, 'v2', { id: 'meanwhile' });
     blocked.resolve();
-    const { status } = await untilGatewaySync(
-      address,
-      'both',
-      (resource) =>
-        resource.status?.lastRequest?.outcome === 'Applied' && resource.status.lastPush?.outcome === 'Applied',
-    );
+    await untilStatus(address, { lastRequest: { outcome: 'Applied' } });
+    const { status } = await untilStatus(address, { lastPush: { outcome: 'Applied' } });
     assert.equal(status?.target?.ref, 'v2');
   });
 });

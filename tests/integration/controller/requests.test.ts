@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
+import type { RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
@@ -18,6 +19,7 @@ import {
   request,
   untilCommit,
   untilGatewaySync,
+  untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { type OwnController, shareController, startController } from '../../support/start-controller.ts';
@@ -65,12 +67,8 @@ const untilReasons = (address: Address, ...reasons: string[]): Promise<string[]>
     accept: (found) => reasons.every((reason) => found.includes(reason)),
   });
 
-const untilOutcome = (address: Address, id: string, outcome: string) =>
-  untilGatewaySync(
-    address,
-    `request ${id} ${outcome}`,
-    ({ status }) => status?.lastRequest?.id === id && status.lastRequest.outcome === outcome,
-  );
+const untilOutcome = (address: Address, id: string, outcome: RequestOutcome) =>
+  untilStatus(address, { lastRequest: { id, outcome } });
 
 suite('a sync request', { concurrency: 4 }, () => {
   test('for a tag moves the gateways there and is echoed', async (t) => {
@@ -150,11 +148,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await untilCommit(address, v1);
     const later = await repository.commit({ files: { 'config/a': '3' } });
     await push(address, 'main');
-    const { status } = await untilGatewaySync(
-      address,
-      'the push is handled',
-      (resource) => resource.status?.lastPush?.outcome === 'Applied',
-    );
+    const { status } = await untilStatus(address, { lastPush: { outcome: 'Applied' } });
     assert.equal(status?.lastSyncCommit, v1, 'a push to spec.git.ref does not end a request');
     assert.notEqual(later, v1);
   });

@@ -26,6 +26,12 @@ const createSecret = (namespace: string, token: string, { caFile }: GitServer) =
     ...[`--from-literal=token=${token}`, `--from-file=ca=${caFile}`],
   );
 
+/** Access of a resource with that Secret. */
+const access = {
+  auth: { token: { secretRef: { name: 'git', key: 'token' } } },
+  caSecretRef: { name: 'git', key: 'ca' },
+};
+
 suite('the ref of a resource', { concurrency: 4 }, () => {
   test('is resolved over HTTP, whatever kind it is', async (t) => {
     const { server, repository, commit: first } = await serveRepository(t);
@@ -94,11 +100,7 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
     const namespace = await createNamespace(t);
     const controller = await startController(t, namespace);
     await createSecret(namespace, 'hunter2secret', server);
-    const git = {
-      repo: repository.url,
-      auth: { token: { secretRef: { name: 'git', key: 'token' } } },
-      caSecretRef: { name: 'git', key: 'ca' },
-    };
+    const git = { repo: repository.url, ...access };
     await applyGatewaySync({ namespace, name: 'private' }, git);
     const gatewaySync = await resolved('private', namespace);
     assert.equal(gatewaySync.status?.lastSyncCommit, commit);
@@ -112,32 +114,18 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
 });
 
 suite('a condition names the remedy for', { concurrency: 4 }, () => {
-  const cases: {
-    name: string;
-    git: (server: GitServer, repository: string) => { repo: string; ref?: string };
-    reason: string;
-    words: RegExp;
-  }[] = [
-    {
-      name: 'a missing ref',
-      git: (_, repo) => ({ repo, ref: 'nowhere' }),
-      reason: 'RefNotFound',
-      words: /ref "nowhere" not found in .*; push it, or change spec\.git\.ref/,
-    },
-    {
-      name: 'a missing repository',
-      git: ({ url }) => ({ repo: `${url}/nothing.git` }),
-      reason: 'RepositoryNotFound',
-      words: /check spec\.git\.repo/,
-    },
-    {
-      name: 'a URL that is no repository',
-      git: () => ({ repo: 'http://127.0.0.1:1/nothing' }),
-      reason: 'GitUnreachable',
-      words: /refused the connection/,
-    },
+  type Git = (server: GitServer, repository: string) => { repo: string; ref?: string };
+  const cases: [name: string, git: Git, reason: string, words: RegExp][] = [
+    ['a missing ref', (_, repo) => ({ repo, ref: 'nowhere' }), 'RefNotFound', /push it, or change spec\.git\.ref/],
+    ['a missing repository', ({ url }) => ({ repo: `${url}/no.git` }), 'RepositoryNotFound', /check spec\.git\.repo/],
+    [
+      'a URL that is no repository',
+      () => ({ repo: 'http://127.0.0.1:1/x' }),
+      'GitUnreachable',
+      /refused the connection/,
+    ],
   ];
-  for (const { name, git, reason, words } of cases) {
+  for (const [name, git, reason, words] of cases) {
     test(name, async (t) => {
       const { server, repository } = await serveRepository(t);
       const address = newAddress();
@@ -160,11 +148,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
     });
     const address = newAddress();
     const { namespace } = address;
-    const git = {
-      repo: repository.url,
-      auth: { token: { secretRef: { name: 'git', key: 'token' } } },
-      caSecretRef: { name: 'git', key: 'ca' },
-    };
+    const git = { repo: repository.url, ...access };
     await applyGatewaySync(address, git, { polling: { enabled: true, interval: '5s' } });
     const missing = await refused(address.name, address.namespace);
     assert.equal(condition(missing, 'RefResolved')?.reason, 'SecretNotFound');

@@ -12,6 +12,7 @@ import {
   push,
   request,
   untilGatewaySync,
+  untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -83,12 +84,8 @@ suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
     await startController(t, address.namespace);
     // A push to the branch of the spec is handled, and must not move the gateways.
     await push(address, 'main');
-    const isHandled = ({ status }: GatewaySync) => status?.lastPush?.outcome === 'Applied';
-    const { status } = await untilGatewaySync(
-      address,
-      'at v1, with the push handled',
-      (resource) => isHandled(resource) && isAt(v1)(resource),
-    );
+    await untilStatus(address, { lastPush: { outcome: 'Applied' } });
+    const { status } = await untilGatewaySync(address, 'at v1', isAt(v1));
     assert.deepEqual(
       [status?.target, status?.history, status?.rollout?.stableCommit],
       [before.status?.target, before.status?.history, v1],

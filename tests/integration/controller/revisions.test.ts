@@ -7,7 +7,7 @@ import { revisionName, syncRevision } from '../../../shared/domain/sync-revision
 import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { applyGatewaySync, untilCondition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, untilCondition, untilGatewaySync, untilStatus } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -74,11 +74,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     await startController(t, address.namespace);
     for (const destination of ['one', 'two', 'three']) {
       const gatewaySync = await edit(destination, {});
-      await untilGatewaySync(
-        address,
-        'complete',
-        ({ status }) => status?.rollout?.stableRevision === syncRevision(gatewaySync.spec.sync),
-      );
+      await untilStatus(address, { rollout: { stableRevision: syncRevision(gatewaySync.spec.sync) } });
       await untilNames([nameOf(gatewaySync)]);
       await edit(destination, undefined);
       await untilNames([]);
@@ -89,7 +85,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     const { address, path, edit } = await arrange(t);
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});
-    await untilGatewaySync(address, 'complete', ({ status }) => status?.rollout?.phase === 'Complete');
+    await untilStatus(address, { rollout: { phase: 'Complete' } });
     await controller.stop();
     await callApi({ method: 'DELETE', path: `${path}/${nameOf(first)}` });
     await edit('two', {});
@@ -99,18 +95,14 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     await edit('one', {});
     await untilCondition(address, 'AgentAccess', 'True');
     const third = await edit('three', {});
-    await untilGatewaySync(
-      address,
-      'the next revision',
-      ({ status }) => status?.rollout?.stableRevision === syncRevision(third.spec.sync),
-    );
+    await untilStatus(address, { rollout: { stableRevision: syncRevision(third.spec.sync) } });
   });
 
   test('that waited are removed when another one waits, even by another leader', slow, async (t) => {
     const { address, edit, untilNames } = await arrange(t);
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});
-    await untilGatewaySync(address, 'complete', ({ status }) => status?.rollout?.phase === 'Complete');
+    await untilStatus(address, { rollout: { phase: 'Complete' } });
     const frozen = { windows: [{ kind: 'Deny' }] };
     const second = await edit('two', frozen);
     await untilGatewaySync(address, 'a release that waits', ({ status }) => status?.rollout?.nextCommit !== undefined);

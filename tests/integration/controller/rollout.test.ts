@@ -3,12 +3,20 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { type Address, applyGatewaySync, condition, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  request,
+  untilCondition,
+  untilStatus,
+} from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -69,18 +77,10 @@ class Agents {
     const isAssigned = isAdmitted || /^Roll/.test(rollout.phase);
     const wrong = this.bad.has(commit) ? ({ state: 'Error', hasFailed: true, message: 'no such file' } as const) : {};
     const { namespace } = this.#address;
-    await report(
-      { namespace, name },
-      {
-        commit,
-        revision,
-        ref: 'main',
-        generation: metadata.generation ?? 0,
-        agentVersion: '0.1.0',
-        ...(isAssigned && { rollout: rollout.number }),
-        ...wrong,
-      },
-    );
+    const generation = metadata.generation ?? 0;
+    const assigned = isAssigned ? { rollout: rollout.number } : {};
+    const release = { commit, revision, ref: 'main', ...assigned };
+    await report({ namespace, name }, { ...release, generation, agentVersion: '0.1.0', ...wrong });
   }
 }
 
@@ -104,26 +104,18 @@ async function arrange(t: TestContext, rollout: object = { waves }, environment:
   for (const [name, labels] of Object.entries(pods)) {
     const pod = injectedPod(address.namespace, name, 'app');
     await apply({ ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...labels } } });
-    await callApi({
-      method: 'PATCH',
-      path: `/api/v1/namespaces/${address.namespace}/pods/${name}/status`,
-      body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
-      contentType: 'application/merge-patch+json',
-    });
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    await mergePatch(`${corePath('pods', address.namespace, name)}/status`, { status });
   }
   const agents = new Agents(t, address);
   const commit = (n: number) => repository.commit({ files: { 'config/a': `${n}` } });
-  const untilPhase = (phase: string, commit?: string) =>
-    untilGatewaySync(
-      address,
-      phase,
-      ({ status }) => status?.rollout?.phase === phase && (!commit || status.rollout.commit === commit),
-    );
+  const untilPhase = (phase: RolloutStatus['phase'], commit?: string) =>
+    untilStatus(address, { rollout: { phase, ...(commit && { commit }) } });
   await untilPhase('Complete', first);
   // It is complete before the first gateway has it.
   await until(() => Object.values(agents.had).every(({ length }) => length > 0), { describe: 'the first commit' });
   // Without a report, the controller doesn't know that a gateway previews commits.
-  await untilGatewaySync(address, 'all reports', ({ status }) => status?.gateways?.synced === Object.keys(pods).length);
+  await untilStatus(address, { gateways: { synced: Object.keys(pods).length } });
   return { address, repository, first, commit, agents, untilPhase, controller };
 }
 
@@ -151,11 +143,8 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       [condition(soaking, 'Ready')?.status, condition(soaking, 'RolledOut')?.status],
       ['Unknown', 'Unknown'],
     );
-    const done = await untilGatewaySync(
-      address,
-      'ready',
-      (gs) => condition(gs, 'Ready')?.status === 'True' && gs.status?.rollout?.stableCommit === second,
-    );
+    await untilStatus(address, { rollout: { stableCommit: second } });
+    const done = await untilCondition(address, 'Ready', 'True');
     assert.deepEqual(
       done.status?.history?.map((entry) => entry.commit),
       [second, first],
@@ -169,16 +158,14 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
 
   test('delivers a bad commit to the canary only, even if its status is lost', slow, async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
-    const edit = (path: string, body: object) =>
-      callApi({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
     const path = gatewaySyncPath(address.namespace, address.name);
     const { status } = await untilPhase('Complete');
     await controller.stop();
     const bad = await commit(2);
     agents.bad.add(bad);
-    await edit(`${path}/status`, { status: null });
+    await mergePatch(`${path}/status`, { status: null });
     const mappings = [{ source: 'config', destination: 'other' }];
-    await edit(path, { spec: { sync: { profiles: { default: { mappings } } } } });
+    await mergePatch(path, { spec: { sync: { profiles: { default: { mappings } } } } });
     await startController(t, address.namespace);
     await untilPhase('Stopped', bad);
     assert.deepEqual(shortOf(agents, { [first]: 'first', [bad]: 'bad' }), {
@@ -219,39 +206,19 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
   });
 
   test('delivers an edit of spec.sync in the same waves, and keeps the previous revision', slow, async (t) => {
-    const { address, repository, first, agents, untilPhase } = await arrange(
-      t,
-      { waves: [{ ...waves[0], approval: true }] },
-      { APPROVER_ROLE: 'true' },
-    );
+    const approved = { waves: [{ ...waves[0], approval: true }] };
+    const { address, first, agents, untilPhase } = await arrange(t, approved, { APPROVER_ROLE: 'true' });
     const before = (await read(address)).status?.rollout?.revision as string;
-    const sync = { profiles: { default: { mappings: [{ source: 'config', destination: 'elsewhere' }] } } };
-    await applyGatewaySync(
-      address,
-      { repo: repository.url },
-      { rollout: { previewTimeout: '0s', waves: [{ ...waves[0], approval: true }] }, sync },
-    );
-    const waiting = await untilGatewaySync(
-      address,
-      'a release that waits',
-      ({ status }) => status?.rollout?.nextCommit === first,
-    );
+    const mappings = [{ source: 'config', destination: 'elsewhere' }];
+    await mergePatch(gatewaySyncPath(address.namespace, address.name), {
+      spec: { sync: { profiles: { default: { mappings } } } },
+    });
+    const waiting = await untilStatus(address, { rollout: { nextCommit: first } });
     assert.match(waiting.status?.rollout?.message ?? '', /sync\.io\/approve/);
-    await kubectl(
-      'annotate',
-      'gsync',
-      'app',
-      '--namespace',
-      address.namespace,
-      `sync.io/approve=${first}`,
-      'sync.io/approve-by=anna',
-    );
-    const done = await untilGatewaySync(
-      address,
-      'the new revision',
-      ({ status }) => status?.rollout?.phase === 'Complete' && status.rollout.stableRevision !== before,
-    );
-    const after = done.status?.rollout?.revision;
+    const approval = [`sync.io/approve=${first}`, 'sync.io/approve-by=anna'];
+    await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, ...approval);
+    const after = syncRevision((await read(address)).spec.sync);
+    await untilStatus(address, { rollout: { phase: 'Complete', stableRevision: after } });
     assert.deepEqual(
       agents.had,
       Object.fromEntries(['a', 'b', 'c'].map((pod) => [pod, [`${first} ${before}`, `${first} ${after}`]])),

@@ -4,16 +4,9 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import {
-  applyGatewaySync,
-  condition,
-  untilCommit,
-  untilCondition,
-  untilGatewaySync,
-} from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { startControllerProcess } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -56,12 +49,21 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     return { address: { namespace, name: 'app' }, controller, directory: directory.path, replaceSecret };
   }
 
-  const auth = (...keys: string[]) => ({
+  /** The key in the Secret, with the known hosts at another key of it. */
+  const auth = (hosts?: string, more: object = {}) => ({
     sshKey: {
       secretRef: { name: 'ssh', key: 'key' },
-      ...(keys.includes('hosts') && { knownHosts: { secretRef: { name: 'ssh', key: 'hosts' } } }),
+      ...(hosts && { knownHosts: { secretRef: { name: 'ssh', key: hosts } } }),
+      ...more,
     },
   });
+
+  /** Waits until ssh runs. Returns the arguments of the controller's processes. */
+  const untilAsking = (pid: number) =>
+    until(() => processArguments(pid), {
+      describe: 'ssh is under way',
+      accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
+    });
 
   const key = () => readFile(server.keyFile, 'utf8');
   const polled = { polling: { enabled: true, interval: '5s' } };
@@ -93,9 +95,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const named = (text: string) => text.replaceAll('127.0.0.1', 'localhost');
     const { address } = await arrange(t, { key: await key(), hosts: named(server.knownHosts) });
     await applyGatewaySync(address, { repo: named(repository.url), auth: auth('hosts') });
-    const isResolved = (seen: GatewaySync) => condition(seen, 'RefResolved')?.status === 'True';
-    const resource = await untilGatewaySync(address, 'resolved', isResolved);
-    assert.equal(resource.status?.lastSyncCommit, commit);
+    const resource = await untilCommit(address, commit);
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
@@ -106,11 +106,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const { address, replaceSecret } = await arrange(t, { key: await key(), hosts: wrong, none: '' });
     const git = { repo: repository.url, auth: auth('hosts') };
     await applyGatewaySync(address, git, polled);
-    const nothingKnown = {
-      ...git,
-      auth: { sshKey: { ...auth().sshKey, knownHosts: { secretRef: { name: 'ssh', key: 'none' } } } },
-    };
-    await applyGatewaySync({ ...address, name: 'none' }, nothingKnown);
+    await applyGatewaySync({ ...address, name: 'none' }, { ...git, auth: auth('none') });
     const messages = {
       app: /check the Secret specified in spec\.git\.auth\.sshKey\.knownHosts/,
       none: /known_hosts has no host key/,
@@ -145,15 +141,10 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
         assert.match(condition(refused, type)?.message ?? '', /spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/, type);
       }
       assert.equal(condition(refused, 'Stalled')?.status, 'True');
-      await applyGatewaySync(address, {
-        repo: repository.url,
-        auth: { sshKey: { ...auth().sshKey, insecureIgnoreHostKey: true } },
-      });
-      const resource = await untilGatewaySync(
-        address,
-        'resolved',
-        (seen) => condition(seen, 'RefResolved')?.reason === 'Resolved' && condition(seen, 'Ready')?.status === 'True',
-      );
+      const insecure = auth(undefined, { insecureIgnoreHostKey: true });
+      await applyGatewaySync(address, { repo: repository.url, auth: insecure });
+      await untilCondition(address, 'RefResolved', 'Resolved');
+      const resource = await untilCondition(address, 'Ready', 'True');
       assert.equal(resource.status?.lastSyncCommit, commit);
       const warning = condition(resource, 'SSHHostKeyVerification');
       assert.deepEqual([warning?.status, warning?.reason], ['False', 'InsecureIgnoreHostKey']);
@@ -190,10 +181,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     });
     const body = (await key()).split('\n')[1] ?? '';
     await applyGatewaySync(address, { repo: throughLink(repository.url), auth: auth('hosts') });
-    const asking = await until(() => processArguments(controller.pid), {
-      describe: 'ssh is under way',
-      accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
-    });
+    const asking = await untilAsking(controller.pid);
     const holders = [...(await filesBelow(directory))].filter(([, { content }]) => content.includes(body));
     assert.deepEqual(
       holders.map(([file, { mode }]) => [file.split(path.sep)[0], mode]),
@@ -214,14 +202,9 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const link = await startSlowLink(t, repository.url);
     link.hold();
     const { address, controller, directory } = await arrange(t, { key: await key(), hosts: server.knownHosts });
-    await applyGatewaySync(address, {
-      repo: `ssh://git@127.0.0.1:${new URL(link.url).port}/silent.git`,
-      auth: auth('hosts'),
-    });
-    const asking = await until(() => processArguments(controller.pid), {
-      describe: 'ssh is under way',
-      accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
-    });
+    const repo = `ssh://git@127.0.0.1:${new URL(link.url).port}/silent.git`;
+    await applyGatewaySync(address, { repo, auth: auth('hosts') });
+    const asking = await untilAsking(controller.pid);
     const resource = await untilCondition(address, 'RefResolved', 'False');
     assert.match(condition(resource, 'RefResolved')?.reason ?? '', /^Git(Unreachable|Timeout)$/);
     const started = [...asking].filter(([, line]) => /^(ssh|git) /.test(line));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
 import {
@@ -12,6 +12,7 @@ import {
   push,
   request,
   untilGatewaySync,
+  untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -20,8 +21,7 @@ import { until } from '../../support/until.ts';
 async function arrange(t: TestContext) {
   const { repository, commit } = await serveRepository(t);
   const address = { namespace: await createNamespace(t), name: 'app' };
-  const resolved = () =>
-    untilGatewaySync(address, 'resolved', ({ status }) => status?.refResolutionStatus === 'Resolved');
+  const resolved = () => untilStatus(address, { refResolutionStatus: 'Resolved' });
   return { address, repository, commit, resolved };
 }
 
@@ -66,14 +66,8 @@ async function refuseStatus(t: TestContext, { namespace, name }: Address): Promi
     spec: { policyName: namespace, validationActions: ['Deny'] },
   });
   t.after(() => kubectl('delete', 'validatingadmissionpolicybinding', namespace));
-  const change = () =>
-    callApi({
-      method: 'PATCH',
-      path: `${gatewaySyncPath(namespace, name)}/status`,
-      query: { dryRun: 'All' },
-      body: { status: { lastSyncRef: 'other' } },
-      contentType: 'application/merge-patch+json',
-    });
+  const path = `${gatewaySyncPath(namespace, name)}/status`;
+  const change = () => mergePatch(path, { status: { lastSyncRef: 'other' } }, { dryRun: 'All' });
   const answer = () => change().then(() => 'written', String);
   await until(answer, { describe: 'a refusal', accept: (said) => said.includes('frozen') });
 }

@@ -24,20 +24,12 @@ const claim = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
 };
 
+const claiming = { serviceName: 'gateway', volumeClaimTemplates: [claim] };
+
 /** Kinds of workloads whose controllers create pods, and their number. */
 const workloads: [kind: string, apiVersion: string, spec: object, pods: number][] = [
   ['Deployment', 'apps/v1', { selector, replicas: 2, template: template() }, 2],
-  [
-    'StatefulSet',
-    'apps/v1',
-    {
-      selector,
-      serviceName: 'gateway',
-      template: template({ volumes: [] }),
-      volumeClaimTemplates: [claim],
-    },
-    1,
-  ],
+  ['StatefulSet', 'apps/v1', { ...claiming, selector, template: template({ volumes: [] }) }, 1],
   ['DaemonSet', 'apps/v1', { selector, template: template() }, 1],
   ['Job', 'batch/v1', { template: template({ restartPolicy: 'Never' }) }, 1],
 ];
@@ -75,6 +67,8 @@ suite('the pods of a workload get the sidecar', { concurrency: 4 }, () => {
     });
 });
 
+const part = { name: 'data', mountPath: '/d', subPath: 'site', readOnly: true };
+
 /** Fields of a pod's spec that make injection harder, with a check of the resulting pod. */
 const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
   [
@@ -107,15 +101,7 @@ const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
   ],
   [
     'a part of the volume, read-only',
-    {
-      containers: [
-        {
-          name: 'gateway',
-          image: 'x',
-          volumeMounts: [{ name: 'data', mountPath: '/d', subPath: 'site', readOnly: true }],
-        },
-      ],
-    },
+    { containers: [{ name: 'gateway', image: 'x', volumeMounts: [part] }] },
     (pod) => assert.equal(sidecarOf(pod).volumeMounts.find(({ name }) => name === 'data')?.subPath, 'site'),
   ],
   [
