@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
@@ -11,10 +10,10 @@ import {
   condition,
   untilCommit,
   untilCondition,
-  untilGatewaySync,
   untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
+import { roleBinding } from '../../support/role-binding.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -124,12 +123,8 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     await apply(injectedPod(namespace, 'pod', address.name));
     await startController(t, namespace, { KUBECONFIG: await accountWith(namespace, look) });
     await applyGatewaySync(address, { repo: repository.url });
-    const isDenied = (resource: GatewaySync) => condition(resource, 'AgentAccess')?.status === 'False';
-    const denied = await untilGatewaySync(
-      address,
-      'told, with the commit',
-      (resource) => isDenied(resource) && resource.status?.lastSyncCommit === commit,
-    );
+    await untilCommit(address, commit);
+    const denied = await untilCondition(address, 'AgentAccess', 'False');
     assert.equal(denied.status?.gateways?.total, 1);
     assert.equal(condition(denied, 'AgentAccess')?.reason, 'RoleBindingNotWritten');
     assert.match(condition(denied, 'AgentAccess')?.message ?? '', /rolebindings.* is forbidden/);
@@ -139,8 +134,7 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     await until(reasons, { describe: 'an event', accept: (text) => text.split(' ').includes('RoleBindingNotWritten') });
     await accountWith(namespace, look, ...bind);
     await untilSubjects(address, ['default']);
-    const bound = await untilGatewaySync(address, 'no problem', (resource) => !isDenied(resource));
-    assert.equal(condition(bound, 'AgentAccess')?.status, 'True');
+    await untilCondition(address, 'AgentAccess', 'True');
   });
 
   test('stays unchanged and is reported if it belongs to another owner', slow, async (t) => {
@@ -192,16 +186,11 @@ async function accountWith(namespace: string, ...more: object[]): Promise<string
   const name = 'controller';
   const metadata = { name, namespace };
   const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
   await apply([
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
     { apiVersion, kind: 'Role', metadata, rules },
-    {
-      apiVersion,
-      kind: 'RoleBinding',
-      metadata,
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    },
+    { ...roleBinding(metadata, name, [name]), roleRef },
   ]);
   return await (await connectCluster()).kubeconfigFor({ namespace, serviceAccount: name });
 }

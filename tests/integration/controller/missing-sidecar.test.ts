@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { gatewayPod, report } from '../../support/gateway-pods.ts';
@@ -16,10 +17,16 @@ async function events(namespace: string, reason: string): Promise<{ note: string
   return (await callApi<{ items: { note: string }[] }>({ path, query })).items;
 }
 
+const untilEvents = (namespace: string, reason: string, count: number) =>
+  until(() => events(namespace, reason), { describe: `${count} ${reason}`, accept: ({ length }) => length === count });
+
 async function gauge(port: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   return Number(/^sync_controller_pods_missing_sidecar (\d+)$/m.exec(text)?.[1]);
 }
+
+const gatewaysOf = ({ status }: GatewaySync) =>
+  status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`);
 
 async function arrange(t: TestContext, ref = 'main') {
   const { repository } = await serveRepository(t);
@@ -38,24 +45,15 @@ suite('a pod that was created while the webhook was unavailable', () => {
     const metricsPort = await freePort();
     await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
     const stored = await untilStatus(address, { gateways: { missingSidecar: 2 } });
-    assert.deepEqual(
-      stored.status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
-      ['slipped-0 MissingSidecar', 'slipped-1 MissingSidecar'],
-    );
+    assert.deepEqual(gatewaysOf(stored), ['slipped-0 MissingSidecar', 'slipped-1 MissingSidecar']);
     const injected = await untilCondition(address, 'SidecarInjected', 'False');
     assert.equal(condition(injected, 'SidecarInjected')?.reason, 'MissingSidecar');
     assert.equal(await gauge(metricsPort), 2);
-    await until(() => events(namespace, 'MissingSidecar'), {
-      describe: 'an event',
-      accept: ({ length }) => length === 1,
-    });
+    await untilEvents(namespace, 'MissingSidecar', 1);
     await repository.commit({ files: { 'config/a': '2' } });
     await push(address, 'main');
     await untilStatus(address, { lastPush: { outcome: 'Applied' } });
-    await until(() => events(namespace, 'RefResolved'), {
-      describe: 'the event of the push',
-      accept: ({ length }) => length === 2,
-    });
+    await untilEvents(namespace, 'RefResolved', 2);
     assert.equal((await events(namespace, 'MissingSidecar')).length, 1);
   });
 });
@@ -78,11 +76,8 @@ suite('a pod with the labels of an injected one, but no sidecar,', () => {
     await report({ namespace, name: 'names-it' }, { state: 'Synced', ref: 'main' });
     const metricsPort = await freePort();
     await startController(t, namespace, { METRICS_PORT: String(metricsPort), METRICS_SECURE: 'false' });
-    const { status } = await untilStatus(address, { gateways: { missingSidecar: 2 } });
-    assert.deepEqual(
-      status?.discoveredGateways?.map(({ podName, syncStatus }) => `${podName} ${syncStatus}`),
-      ['names-it MissingSidecar', 'names-none MissingSidecar'],
-    );
+    const shown = await untilStatus(address, { gateways: { missingSidecar: 2 } });
+    assert.deepEqual(gatewaysOf(shown), ['names-it MissingSidecar', 'names-none MissingSidecar']);
     assert.equal(await gauge(metricsPort), 2);
     const bindings = await kubectl('get', 'rolebindings', '--namespace', namespace, '--output', 'json');
     for (const { subjects = [] } of JSON.parse(bindings).items) assert.deepEqual(subjects, []);

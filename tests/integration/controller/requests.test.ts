@@ -78,13 +78,8 @@ suite('a sync request', { concurrency: 4 }, () => {
     const { status } = await untilCommit(address, commits.v1);
     assert.deepEqual(status?.target, { ref: 'v1', source: 'Request', requestId: 'one' });
     await untilReasons(address, 'RefResolved', 'RequestApplied');
-    assert.deepEqual(status?.lastRequest, {
-      id: 'one',
-      ref: 'v1',
-      by: 'github',
-      at: at.toISOString(),
-      outcome: 'Applied',
-    });
+    const echo = { id: 'one', ref: 'v1', by: 'github', at: at.toISOString(), outcome: 'Applied' };
+    assert.deepEqual(status?.lastRequest, echo);
   });
 
   test('is followed until spec.git.ref is edited', async (t) => {
@@ -103,10 +98,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     const fork = await repository.commit({ files: { 'config/a': 'evil' }, branch: 'fork' });
     await repository.git('update-ref', 'refs/pull/1/head', fork);
     await repository.deleteRef('refs/heads/fork');
-    for (const [id, ref] of [
-      ['pull', 'refs/pull/1/head'],
-      ['hash', fork],
-    ] as const) {
+    for (const [id, ref] of Object.entries({ pull: 'refs/pull/1/head', hash: fork })) {
       await request(address, ref, { id });
       const { status } = await untilOutcome(address, id, 'Ignored');
       assert.equal(status?.lastSyncCommit, commits.main);
@@ -196,12 +188,8 @@ suite('a status that is wiped while no controller runs', { concurrency: 4 }, () 
     await patchStatus(address, null);
     await startController(t, address.namespace);
     const after = await untilOutcome(address, 'release', 'Superseded');
-    const ends = [before, after].map(({ status }) => [
-      status?.target,
-      status?.lastSyncCommit,
-      status?.lastPush?.outcome,
-    ]);
-    assert.deepEqual(ends[1], ends[0]);
+    const endOf = ({ status }: typeof after) => [status?.target, status?.lastSyncCommit, status?.lastPush?.outcome];
+    assert.deepEqual(endOf(after), endOf(before));
     assert.deepEqual(after.status?.target, { ref: 'v2', source: 'Spec' });
   });
 });

@@ -71,16 +71,10 @@ test("a leader judges a fleet only when it has searched for the pods that don't 
   };
   const { metadata, spec } = gatewayPod('', '');
   const selector = { matchLabels: { app: 'gateway' } };
-  const template = {
-    metadata: { ...metadata, labels: selector.matchLabels },
-    spec: { ...spec, serviceAccountName: 'none' },
-  };
-  await apply({
-    apiVersion: 'apps/v1',
-    kind: 'ReplicaSet',
-    metadata: { name: 'gateway', namespace },
-    spec: { selector, template },
-  });
+  const withoutAccount = { ...spec, serviceAccountName: 'none' };
+  const template = { metadata: { ...metadata, labels: selector.matchLabels }, spec: withoutAccount };
+  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'gateway', namespace } };
+  await apply({ ...replicaSet, spec: { selector, template } });
   const address = { namespace, name: 'app' };
   await applyGatewaySync(address, { repo: 'https://git.test/app.git' });
   const judged = await untilGatewaySync(

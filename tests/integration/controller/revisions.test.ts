@@ -47,26 +47,14 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     const { address, path, edit, revisions } = await arrange(t);
     const gatewaySync = await edit('config', {});
     const { name, uid } = gatewaySync.metadata;
-    await callApi({
-      method: 'POST',
-      path,
-      body: {
-        apiVersion: 'apps/v1',
-        kind: 'ControllerRevision',
-        metadata: {
-          name: nameOf(gatewaySync),
-          ownerReferences: [{ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name, uid, controller: true }],
-        },
-        data: { sync: syncTo('evil') },
-        revision: 1,
-      },
-    });
+    const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name, uid, controller: true };
+    const metadata = { name: nameOf(gatewaySync), ownerReferences: [owner] };
+    const planted = { apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata, data: { sync: syncTo('evil') } };
+    await callApi({ method: 'POST', path, body: { ...planted, revision: 1 } });
     await startController(t, address.namespace);
     await untilGatewaySync(address, 'a rollout', ({ status }) => status?.rollout !== undefined);
-    assert.deepEqual(
-      (await revisions()).map(({ metadata, data }) => [metadata.name, data.sync]),
-      [[nameOf(gatewaySync), gatewaySync.spec.sync]],
-    );
+    const stored = (await revisions()).map(({ metadata, data }) => [metadata.name, data.sync]);
+    assert.deepEqual(stored, [[nameOf(gatewaySync), gatewaySync.spec.sync]]);
   });
 
   test('are removed with spec.rollout, however often it is added and removed', slow, async (t) => {
