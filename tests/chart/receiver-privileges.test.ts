@@ -113,6 +113,8 @@ test("the receiver's credentials can change only its own annotations, with any k
     ...[added].flat(),
   ];
   const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'defended', namespace } };
+  const owned = (changes: Parameters<typeof owners>[0]) => () => metadata({ managedFields: owners(changes) });
+  const only = (entry: object) => () => metadata({ managedFields: [{ ...specOwner, ...entry }] });
   const annotations = (values: Record<string, string | null> | null) => () => metadata({ annotations: values });
   await assertAllRefused({
     spec: () => client.mergePatch(path, { spec: { paused: true } }),
@@ -131,20 +133,18 @@ test("the receiver's credentials can change only its own annotations, with any k
     'a finalizer': () => metadata({ finalizers: ['example.test/hold'] }),
     'an owner': () => metadata({ ownerReferences: [owner] }),
     'no managedFields': () => metadata({ managedFields: [{}] }),
-    'the spec owned by somebody else': () => metadata({ managedFields: [{ ...specOwner, manager: 'other' }] }),
-    'the spec owned since another time': () =>
-      metadata({ managedFields: [{ ...specOwner, time: '2100-01-01T00:00:00Z' }] }),
-    'the spec owned by nobody': () => metadata({ managedFields: [{ ...specOwner, fieldsV1: { 'f:metadata': {} } }] }),
-    'the spec owned by a subresource': () =>
-      metadata({ managedFields: owners({ replaced: { ...specOwner, subresource: 'status' } }) }),
-    'an annotation of somebody else owned by a third': () =>
-      metadata({ managedFields: owners({ added: ownerOf('flux', 'Apply') }) }),
-    'an annotation of its own owned by somebody else': () =>
-      metadata({ managedFields: owners({ replaced: withOwn(specOwner) }) }),
-    'an annotation of its own owned since the future': () =>
-      metadata({ managedFields: owners({ added: ownerOf('sync-receiver', 'Update', 'sync.io/requested-at') }) }),
-    'so many owners that the API server joins the oldest': () =>
-      metadata({ managedFields: owners({ added: Array.from({ length: 12 }, (_, n) => ownerOf(`m${n}`, 'Update')) }) }),
+    'the spec owned by somebody else': only({ manager: 'other' }),
+    'the spec owned since another time': only({ time: '2100-01-01T00:00:00Z' }),
+    'the spec owned by nobody': only({ fieldsV1: { 'f:metadata': {} } }),
+    'the spec owned by a subresource': owned({ replaced: { ...specOwner, subresource: 'status' } }),
+    'an annotation of somebody else owned by a third': owned({ added: ownerOf('flux', 'Apply') }),
+    'an annotation of its own owned by somebody else': owned({ replaced: withOwn(specOwner) }),
+    'an annotation of its own owned since the future': owned({
+      added: ownerOf('sync-receiver', 'Update', 'sync.io/requested-at'),
+    }),
+    'so many owners that the API server joins the oldest': owned({
+      added: Array.from({ length: 12 }, (_, n) => ownerOf(`m${n}`, 'Update')),
+    }),
     'an annotation of its own in the name of who owns the spec': () =>
       client.mergePatch(
         path,

@@ -32,16 +32,8 @@ export class Installation {
   /** Installs the release, or upgrades it, to exactly these values. Throws `CommandError`. */
   async upgrade(chart: string, values: object, ...flags: string[]): Promise<void> {
     const set = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
-    await this.helm(
-      'upgrade',
-      this.release,
-      chart,
-      '--install',
-      '--create-namespace',
-      '--reset-values',
-      ...set,
-      ...flags,
-    );
+    const options = ['--install', '--create-namespace', '--reset-values'];
+    await this.helm('upgrade', this.release, chart, ...options, ...set, ...flags);
   }
 
   /** Uninstalls the release, if it exists, and deletes the CRDs with all remaining objects. */
@@ -107,12 +99,8 @@ const nameOf = ({ kind, metadata }: Pick<Rendered, 'kind' | 'metadata'>) =>
 function withoutAdditions({ status: _, ...object }: Rendered): Rendered {
   const { name, namespace, labels, annotations = {} } = object.metadata;
   const own = Object.entries(annotations).filter(([key]) => key !== 'deployment.kubernetes.io/revision');
-  const metadata = {
-    name,
-    labels: labels ?? {},
-    annotations: Object.fromEntries(own),
-    ...(namespace && { namespace }),
-  };
+  const place = namespace ? { namespace } : {};
+  const metadata = { name, labels: labels ?? {}, annotations: Object.fromEntries(own), ...place };
   return { ...object, metadata, ...(object.spec && { spec: withoutAllocations(object.spec) }) } as Rendered;
 }
 
