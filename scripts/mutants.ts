@@ -5,15 +5,13 @@ import { parseArgs } from 'node:util';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
 import { Slots } from '../shared/domain/slots.ts';
 import { copyCheckout } from './test/copy-checkout.ts';
-import type { Tally } from './test/tally.ts';
 import { startGuarded } from './testbed/guarded-process.ts';
 import { runCommand } from './testbed/run-command.ts';
 
-// Changes the programs of the last commit in small ways, one at a time, and tells which changes no test notices. `npm run mutation` does the same
-// with more of Stryker, but knows only files, not tests, and can't compare with the tests of another commit.
+// Changes the programs of the last commit in small ways, one at a time, and tells which changes no test notices. Unlike
+// `npm run mutation`, it can compare with the tests of another commit.
 //   npm run mutants -- --mutate 'controller/intent/*.ts' --tests 'tests/unit/controller/intent/*.test.ts'
 //   npm run mutants -- … --before main~3       what did the tests of this commit notice that those of HEAD don't?
-//   npm run mutants -- … --which changes.json  all tests that notice each change, to find those that no change needs
 
 const { values } = parseArgs({
   options: {
@@ -25,13 +23,11 @@ const { values } = parseArgs({
     depth: { type: 'string', default: 'quick' },
     /** Commit with earlier tests: it is an error if they notice a change that the present ones don't. */
     before: { type: 'string' },
-    /** File for the names of the tests. */
-    which: { type: 'string' },
   },
 });
 if (!values.mutate || !values.tests) {
   console.error(
-    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--depth quick|full] [--before COMMIT] [--which FILE]',
+    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--depth quick|full] [--before COMMIT]',
   );
   process.exit(2);
 }
@@ -90,10 +86,8 @@ class Sandbox {
     await inParallel(files, async (file) => {
       const started = performance.now();
       const reached = this.#at(`reached-${files.indexOf(file)}.json`);
-      const status = await this.#run([file], { REACHED: reached }, [
-        '--import',
-        path.join(scripts, 'write-reached.ts'),
-      ]);
+      const options = ['--import', path.join(scripts, 'write-reached.ts')];
+      const status = await this.#run([file], { REACHED: reached }, options);
       if (status !== 0) throw new Error(`${file} fails without a change`);
       const ids = JSON.parse(await readFile(reached, 'utf8')) as string[];
       this.#files.push({ file, ms: performance.now() - started, reached: new Set(ids) });
@@ -103,27 +97,12 @@ class Sandbox {
 
   /** Returns whether a test notices the change; a test that doesn't end does. */
   async notices(id: string): Promise<boolean> {
-    const reporter = path.join(scripts, 'first-failure-reporter.ts');
-    return (await this.#runReaching(id, [`--test-reporter=${reporter}`])) !== 0;
-  }
-
-  /** Returns the names of all tests that notice the change. */
-  async noticing(id: string): Promise<string[]> {
-    const tally = this.#at(`tally-${id}.json`);
-    const reporter = path.join(scripts, 'tally-reporter.ts');
-    const status = await this.#runReaching(id, [`--test-reporter=${reporter}`, `--test-reporter-destination=${tally}`]);
-    if (status === 0) return [];
-    const json = await readFile(tally, 'utf8').catch(() => '');
-    if (json === '') return ['did not end'];
-    return (JSON.parse(json) as Tally).failed.map(({ file, name }) => `${file}: ${name}`);
-  }
-
-  async #runReaching(id: string, options: string[]): Promise<number> {
     const reaching = this.#files.filter(({ reached }) => reached.has(id));
-    if (reaching.length === 0) return 0;
+    if (reaching.length === 0) return false;
     const limitMs = reaching.reduce((sum, { ms }) => sum + 3 * ms, 10_000);
     const files = reaching.map(({ file }) => file);
-    return await this.#run(files, { __STRYKER_ACTIVE_MUTANT__: id }, options, limitMs);
+    const options = [`--test-reporter=${path.join(scripts, 'first-failure-reporter.ts')}`];
+    return (await this.#run(files, { __STRYKER_ACTIVE_MUTANT__: id }, options, limitMs)) !== 0;
   }
 
   /** Returns the exit status, or 1 if the tests didn't end in time. */
@@ -170,10 +149,6 @@ try {
   const changes = await present.instrument(values.mutate);
   await present.survey(values.tests);
   const sample = sampleOf(changes, Number(values.sample), Number(values.seed));
-  if (values.which) {
-    const results = await inParallel(sample, async ({ id, change }) => ({ change, by: await present.noticing(id) }));
-    await writeFile(values.which, JSON.stringify(results, null, 1));
-  }
   const noticed = await inParallel(sample, ({ id }) => present.notices(id));
   const survivors = sample.filter((_, index) => !noticed[index]);
   for (const { change } of survivors) console.log(`not noticed: ${change}`);
