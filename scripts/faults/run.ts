@@ -121,15 +121,10 @@ function throwIf(wrong: string[]): void {
   if (wrong.length > 0) throw new Error([...new Set(wrong)].slice(0, 20).join('\n'));
 }
 
-interface Sampler {
-  /** Throws an error with the violations in samples so far. */
-  check(): void;
-  /** Ends it, does the same, and returns the number of samples. */
-  stop(): Promise<number>;
-}
+type Sampler = ReturnType<typeof startSampling>;
 
 /** Samples the world repeatedly, until something is wrong. */
-function startSampling(world: World): Sampler {
+function startSampling(world: World) {
   const invariants: Invariant[] = [
     wholeFiles,
     foreignFiles,
@@ -151,7 +146,9 @@ function startSampling(world: World): Sampler {
   };
   const running = later(run());
   return {
+    /** Throws an error with the violations in samples so far. */
     check: () => throwIf(wrong),
+    /** Ends it, does the same, and returns the number of samples. */
     stop: async () => {
       isOn = false;
       await running;

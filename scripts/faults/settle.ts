@@ -21,20 +21,16 @@ export async function settle(world: World): Promise<void> {
   const started = Date.now();
   let orderedAt = 0;
   for (;;) {
-    const objects = await Promise.all(resources.map(({ path }) => plane.ask<GatewaySync>({ path })));
-    const reasons = await Promise.all(
-      resources.map((resource, index) => whyNot(world, resource, objects[index] as GatewaySync)),
-    );
-    const open = reasons.filter((reason) => reason !== undefined);
+    const states = await Promise.all(resources.map((resource) => stateOf(world, resource)));
+    const open = states.flatMap(({ reason }) => reason ?? []);
     if (open.length === 0) {
-      for (const [index, resource] of resources.entries())
-        resource.intents.settle(shortName(objects[index]?.status?.target?.ref ?? resource.ref));
+      for (const { resource, object } of states)
+        resource.intents.settle(shortName(object.status?.target?.ref ?? resource.ref));
       break;
     }
     if (Date.now() - started > SETTLE_MS) throw new Error(`not settled within ${SETTLE_MS} ms:\n${open.join('\n')}`);
     if (Date.now() - orderedAt > ORDERS_MS) {
-      for (const [index, resource] of resources.entries())
-        if (objects[index]?.spec.rollout) await letRolloutGoOn(world, resource);
+      for (const { resource, object } of states) if (object.spec.rollout) await letRolloutGoOn(world, resource);
       orderedAt = Date.now();
     }
     await sleep(LOOK_MS);
@@ -43,6 +39,11 @@ export async function settle(world: World): Promise<void> {
     gateway.isDisturbed = false;
     gateway.drifted.clear();
   }
+}
+
+async function stateOf(world: World, resource: Resource) {
+  const object = await world.plane.ask<GatewaySync>({ path: resource.path });
+  return { resource, object, reason: await whyNot(world, resource, object) };
 }
 
 /** Returns why a resource, or one of its gateways, isn't settled. */

@@ -44,9 +44,8 @@ function locate(names: BinaryName[]) {
   const assets = process.env.KUBEBUILDER_ASSETS;
   const found: Partial<Binaries> = {};
   for (const name of names) {
-    for (const file of [...(assets ? [path.join(assets, name)] : []), cachedFile(name)]) {
-      if (!found[name] && isExecutable(file)) found[name] = file;
-    }
+    const file = [...(assets ? [path.join(assets, name)] : []), cachedFile(name)].find(isExecutable);
+    if (file) found[name] = file;
   }
   return { found, missing: names.filter((name) => !found[name]) };
 }

@@ -62,11 +62,8 @@ function passAnswer(output: Readable, response: ServerResponse): void {
 }
 
 function writeHeader(header: string, response: ServerResponse): void {
-  for (const line of header.split('\r\n')) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon);
-    const value = line.slice(colon + 1).trim();
+  for (const [, name = '', value = ''] of header.matchAll(/^([^:\s]+):[ \t]*(.*)$/gm)) {
     if (name.toLowerCase() === 'status') response.statusCode = Number.parseInt(value, 10);
-    else response.setHeader(name, value);
+    else response.setHeader(name, value.trim());
   }
 }
