@@ -1,12 +1,11 @@
 // Checks that text is plain English: pages, the chart, messages, comments and identifiers. Vale and textlint read pages
 // and comments, but neither literals nor identifiers, and have no budgets for phrases that are fine now and then.
 //
-// Without arguments it fails if text is above the ceilings in ceilings.ts. With files or directories it prints every hit in
+// Without arguments it fails if text is above the ceilings in judge.ts. With files or directories it prints every hit in
 // them, and fails if they miss the aims.
-import { AIMS, CEILINGS } from './ceilings.ts';
 import { findHits, type Hit } from './find-hits.ts';
 import { howTosWithoutExample, longCommitSubjects } from './find-problems.ts';
-import { aboveCeiling, doneRules, forbiddenHits, measure, tableOf } from './judge.ts';
+import { AIMS, aboveCeiling, CEILINGS, doneRules, forbiddenHits, measure, tableOf } from './judge.ts';
 import { readTexts } from './read-texts.ts';
 
 const paths = process.argv.slice(2);
@@ -18,8 +17,7 @@ const all = paths.length === 0;
 const forbidden = forbiddenHits(densities, { withPending: !all });
 const problems = [
   ...aboveCeiling(densities, all ? CEILINGS : { ...AIMS, page: Number.POSITIVE_INFINITY }),
-  ...(all ? await howTosWithoutExample() : []),
-  ...(all ? await longCommitSubjects() : []),
+  ...(all ? [...(await howTosWithoutExample()), ...(await longCommitSubjects())] : []),
 ];
 
 function lineOf({ file, line, phrase, instead, rule }: Hit): string {

@@ -1,6 +1,5 @@
 /** Kinds of text; each has its own density. */
-export const KINDS = ['page', 'chart', 'message', 'doc comment', 'comment', 'identifier'] as const;
-export type Kind = (typeof KINDS)[number];
+export type Kind = 'page' | 'chart' | 'message' | 'doc comment' | 'comment' | 'identifier';
 
 /** A paragraph, literal, comment or identifier. Lines of `text` are lines of the file, without markers and code. */
 export interface Passage {

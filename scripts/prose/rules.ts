@@ -7,10 +7,10 @@ export interface Rule {
   /** Patterns, each with the text to write instead. A space also matches the end of a line. */
   find: [RegExp, string][];
   /** Hits per 1,000 words that are ordinary English: only more count. Without a budget, no hit is allowed. */
-  budget?: number;
+  budget: number | undefined;
   /** The kind of text that the rule is about; if omitted, all but identifiers. */
-  kind?: Kind;
-  files?: RegExp;
+  kind: Kind | undefined;
+  files: RegExp | undefined;
   /** Kinds of text that still break the rule. `npm run check` enforces it if a kind is removed from the list. */
   pending: string[];
   /** The rule is about terms or structure, so its hits don't add to the density. */
@@ -43,16 +43,15 @@ function ruleOf(line: string): Rule {
   const [name = '', ...options] = line.split(' | ');
   const optionOf = (option: string) => options.find((each) => each.startsWith(`${option} `))?.slice(option.length + 1);
   const budget = optionOf('budget');
-  const kind = optionOf('kind');
   const files = optionOf('files');
   return {
     name,
     find: [],
     pending: optionOf('pending')?.split(', ') ?? [],
     apart: options.includes('apart'),
-    ...(budget && { budget: Number(budget) }),
-    ...(kind && { kind: kind as Kind }),
-    ...(files && { files: new RegExp(files) }),
+    budget: budget === undefined ? undefined : Number(budget),
+    kind: optionOf('kind') as Kind | undefined,
+    files: files === undefined ? undefined : new RegExp(files),
   };
 }
 
