@@ -1,16 +1,24 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, rmdir, writeFile } from 'node:fs/promises';
 
 /** Memory limit of each program in the chart, in kB as in /proc. */
 export const LIMIT_KB = 128 * 1024;
 
+/** Reads a figure from proc_pid_status(5), in kB; 0 if the process has ended, or if this isn't Linux. */
+export function memoryOf(pid: number, field: 'RssAnon' | 'VmHWM'): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
 /** Samples a process until it is stopped, and returns the peak of its memory that the kernel can't reclaim, in kB. */
 export function watchMemory(pid: number): { stop: () => number } {
   let peak = 0;
   const timer = setInterval(() => {
-    if (!existsSync(`/proc/${pid}/status`)) return;
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    peak = Math.max(peak, Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0));
+    peak = Math.max(peak, memoryOf(pid, 'RssAnon'));
   }, 10);
   timer.unref();
   return {

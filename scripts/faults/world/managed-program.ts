@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Program } from '../../images/programs.ts';
 import { type ProcessEnd, tailOf } from '../../testbed/guarded-process.ts';
+import { memoryOf } from '../../testbed/memory-limit.ts';
 import { programStarter, type RunningProgram } from '../../testbed/programs.ts';
 import type { ApiProxy } from './api-proxy.ts';
 
@@ -98,12 +98,6 @@ export class ManagedProgram {
 
   /** Reads its peak memory from the kernel. */
   measure(): void {
-    if (!this.#isRunning) return;
-    try {
-      const status = readFileSync(`/proc/${this.#process?.pid}/status`, 'utf8');
-      this.peakKb = Math.max(this.peakKb, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
-    } catch {
-      // It has just exited, or this isn't Linux.
-    }
+    if (this.#process && this.#isRunning) this.peakKb = Math.max(this.peakKb, memoryOf(this.#process.pid, 'VmHWM'));
   }
 }
