@@ -9,7 +9,6 @@ export interface GitRequest {
   path: string;
   /** `org/name` of `/org/name.git/…`. */
   repository: string;
-  service: 'git-upload-pack' | 'git-receive-pack' | undefined;
   /** Version of the protocol that the client requested. */
   protocol: 0 | 1 | 2;
   /** The command of a request in version 2; known once its body has arrived. */
@@ -31,7 +30,6 @@ export function describeRequest(request: IncomingMessage, authorised: boolean): 
     method: request.method ?? '',
     path: target,
     repository: /^\/(.+?)(?:\.git)?\/(?:info\/refs|git-)/.exec(target)?.[1] ?? '',
-    service: /git-(?:upload|receive)-pack/.exec(target)?.[0] as GitRequest['service'],
     protocol: Number(version) as GitRequest['protocol'],
     command: undefined,
     listsTags: false,

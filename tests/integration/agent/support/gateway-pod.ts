@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { agentRules } from '../../../../scripts/testbed/agent-role.ts';
+import { agentClusterRole } from '../../../../scripts/testbed/agent-role.ts';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
@@ -81,7 +81,7 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
       const { metadata } = await client.get<GatewaySync>(resource);
       await client.mergePatch(`${resource}/status`, { status: settledStatus(metadata.generation ?? 0, commit, ref) });
     },
-    bind: (rules = agentRules) => bind(client, namespace, rules),
+    bind: (rules = agentClusterRole.rules) => bind(client, namespace, rules),
     start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
     report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept }),
