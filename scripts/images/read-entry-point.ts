@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { LIMIT_KB } from '../testbed/memory-limit.ts';
 import type { Program } from './programs.ts';
 
 const dockerfile = path.join(import.meta.dirname, '../../Dockerfile');
@@ -13,9 +14,6 @@ export async function readEntryPoint(program: Program): Promise<string[]> {
   return JSON.parse(entryPoint) as string[];
 }
 
-/** Memory limit of each program in the chart, in MiB. */
-const GRANTED_MIB = 128;
-
 /**
  * Returns the flags of Node in a program's image, for runs outside of a container: percentages of the container's memory
  * are replaced by their values for the chart's limit.
@@ -25,7 +23,7 @@ export async function readNodeFlags(program: Program): Promise<string[]> {
   const flags = entryPoint.slice(entryPoint.indexOf('node')).filter((argument) => argument.startsWith('--'));
   return flags.map((flag) =>
     flag.replace(/^--max-old-space-size-percentage=(\d+)$/, (_, percentage) => {
-      return `--max-old-space-size=${Math.floor((Number(percentage) * GRANTED_MIB) / 100)}`;
+      return `--max-old-space-size=${Math.floor((Number(percentage) * (LIMIT_KB / 1024)) / 100)}`;
     }),
   );
 }

@@ -49,17 +49,18 @@ const garbageCollection = { GOGC: '400', GOMEMLIMIT: '2GiB' };
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const binaries = await findBinaries('etcd', 'kube-apiserver');
-  return await inProcesses(async (processes) => (await startServer(processes, binaries, options)).server);
+  return await inProcesses((processes) => startServer(processes, binaries, options));
 }
 
 /** Starts an API server and kube-controller-manager; resolves when the namespace `default` is usable. */
 export async function startControlPlane(options: ApiServerOptions = {}): Promise<ControlPlane> {
   const binaries = await findBinaries('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl');
   return await inProcesses(async (processes) => {
-    const { server, isReady } = await startServer(processes, binaries, options);
-    processes.start(binaries['kube-controller-manager'], controllerManagerArguments(processes.dir));
+    const server = await startServer(processes, binaries, options);
+    processes.start(binaries['kube-controller-manager'], controllerManagerArguments(server.dir));
     // Pods are refused until the controllers have created this account.
-    await processes.until(isReady('/api/v1/namespaces/default/serviceaccounts/default'), 'kube-controller-manager');
+    const account = '/api/v1/namespaces/default/serviceaccounts/default';
+    await processes.until(() => isServed(server, account), 'kube-controller-manager');
     return { ...server, ...accessCluster({ ...server, binaries }) };
   });
 }
@@ -78,19 +79,17 @@ async function startServer(
   processes: Processes,
   binaries: Binaries<'etcd' | 'kube-apiserver'>,
   { apiServerArgs = [] }: ApiServerOptions,
-) {
-  const { dir } = processes;
+): Promise<ApiServer> {
+  const dir = processes.directory.path;
   const etcdPort = await freePort();
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const { ca: caFile, adminKubeconfig: kubeconfig } = controlPlaneFiles(dir);
   const details = { dir, url, caFile, kubeconfig };
   await createCredentials(dir, url);
-  const isReady = (path: string) => () => isServed(details, path);
   const startKubeApiServer = async () => {
-    const args = [...apiServerArguments({ dir, port, etcdPort }), ...apiServerArgs];
-    processes.start(binaries['kube-apiserver'], args);
-    await processes.until(isReady('/readyz'), 'kube-apiserver');
+    processes.start(binaries['kube-apiserver'], [...apiServerArguments({ dir, port, etcdPort }), ...apiServerArgs]);
+    await processes.until(() => isServed(details, '/readyz'), 'kube-apiserver');
   };
   const start = async () => {
     processes.start(binaries.etcd, etcdArguments({ dir, port: etcdPort }));
@@ -105,7 +104,7 @@ async function startServer(
     await start();
   };
   await start();
-  const server: ApiServer = {
+  return {
     ...accessServer(details),
     stopApiServer: () => processes.kill('kube-apiserver'),
     startApiServer: startKubeApiServer,
@@ -116,25 +115,23 @@ async function startServer(
     holdEtcd: (isHeld) => processes.signal('etcd', isHeld ? 'SIGSTOP' : 'SIGCONT'),
     stop: () => processes.stop(),
   };
-  return { server, isReady };
 }
 
 /** The processes of a control plane, by the name of their binary. */
 class Processes {
-  readonly dir: string;
-  readonly #directory: TemporaryDirectory;
+  readonly directory: TemporaryDirectory;
   readonly #running = new Map<string, GuardedProcess>();
 
   constructor(directory: TemporaryDirectory) {
-    this.#directory = directory;
-    this.dir = directory.path;
+    this.directory = directory;
   }
 
   start(binary: string, args: string[]): void {
     const name = path.basename(binary);
     if (this.#running.get(name)?.hasExited() === false) throw new Error(`${name} is already running`);
     const env = { ...process.env, ...garbageCollection };
-    this.#running.set(name, startGuarded(binary, args, { output: { log: this.#log(name) }, cwd: this.dir, env }));
+    const options = { output: { log: this.#log(name) }, cwd: this.directory.path, env };
+    this.#running.set(name, startGuarded(binary, args, options));
   }
 
   signal(name: string, signal: NodeJS.Signals): void {
@@ -160,10 +157,10 @@ class Processes {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#running.values()].map((running) => running.stop(0)));
-    await this.#directory.remove();
+    await this.directory.remove();
   }
 
   #log(name: string): string {
-    return path.join(this.dir, `${name}.log`);
+    return path.join(this.directory.path, `${name}.log`);
   }
 }

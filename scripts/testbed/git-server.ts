@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -61,12 +61,9 @@ export async function startGitServer({
 }: GitServerOptions = {}): Promise<GitServer> {
   const directory = await makeTemporaryDirectory('git-server-');
   const certificates = tls ? (given ?? (await createCertificates(directory.path))) : undefined;
-  const server = await listen(
-    { certificates, address },
-    (request, response) =>
-      // A test's own response may fail if the client is gone.
-      void answer(request, response).catch(() => response.destroy()),
-  );
+  const server = certificates ? createTlsServer(await readPair(certificates)) : createServer();
+  server.listen(0, address);
+  await once(server, 'listening');
   const gitServer: GitServer = {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     caFile: certificates?.caFile,
@@ -99,22 +96,13 @@ export async function startGitServer({
     if (gitServer.lfs && /\/info\/lfs\//.test(request.url ?? '')) return gitServer.lfs(request, response);
     answerWithGit(request, response, { body: readBody(request, entry), root: directory.path });
   };
+  // A test's own response may fail if the client is gone.
+  server.on('request', (request, response) => void answer(request, response).catch(() => response.destroy()));
   return gitServer;
 }
 
-async function listen(
-  { certificates, address }: { certificates: Certificates | undefined; address: string },
-  listener: RequestListener,
-): Promise<Server> {
-  const server = certificates
-    ? createTlsServer(
-        { cert: await readFile(certificates.certFile), key: await readFile(certificates.keyFile) },
-        listener,
-      )
-    : createServer(listener);
-  server.listen(0, address);
-  await once(server, 'listening');
-  return server;
+async function readPair({ certFile, keyFile }: Certificates) {
+  return { cert: await readFile(certFile), key: await readFile(keyFile) };
 }
 
 /** Applies the fault and returns whether the request needs no further response. */

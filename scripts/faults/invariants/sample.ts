@@ -36,11 +36,9 @@ export async function takeSample(world: World): Promise<Sample> {
 
 async function list({ plane: { server } }: World): Promise<Map<string, GatewaySync> | undefined> {
   const answer = callApi<{ items: GatewaySync[] }>(server, { path: gatewaySyncPath() }).catch(() => undefined);
-  const given = await Promise.race([answer, timeout()]);
+  const given = await Promise.race([answer, sleep(TIMEOUT_MS, undefined, { ref: false })]);
   return given && new Map(given.items.map((item) => [item.metadata.name, item]));
 }
-
-const timeout = () => sleep(TIMEOUT_MS, undefined, { ref: false });
 
 /** Returns the gateways of a resource. */
 export const gatewaysOf = ({ gateways }: World, { name }: Resource): Gateway[] =>
