@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeAuthority, makeServingCertificate } from '../../controller/certificates/make-certificate.ts';
 
@@ -26,4 +26,9 @@ export async function createCertificates(directory: string, hosts = ['localhost'
     certFile: await write('server.crt', serving.certificate),
     keyFile: await write('server.key', serving.privateKey),
   };
+}
+
+/** Reads the certificate and the key, as options of a server. */
+export async function readPair({ certFile, keyFile }: Certificates) {
+  return { cert: await readFile(certFile), key: await readFile(keyFile) };
 }

@@ -34,16 +34,15 @@ export async function downloadBinaries(
     const hash = 'hash' in release ? release.hash : await publishedHash(release);
     await unpackArchive(together, fileOf, { url: release.url, hash });
   });
-  if (fromEnvtest.length > 0) downloads.unshift(downloadEnvtest(fromEnvtest, fileOf, sites));
+  const downloadEnvtest = async () => {
+    const index = String(await fetchBytes(sites.envtestIndex, SMALL_FILE_TIMEOUT_MS));
+    await unpackArchive(fromEnvtest, fileOf, chooseArchive(index));
+  };
+  if (fromEnvtest.length > 0) downloads.unshift(downloadEnvtest());
   const results = await Promise.allSettled(downloads);
   const problems = results.flatMap((result) => (result.status === 'rejected' ? (result.reason as Error).message : []));
   if (unpublished.length > 0) problems.push(`${unpublished.join(', ')}: not published for ${platform}-${arch}`);
   return problems;
-}
-
-async function downloadEnvtest(names: BinaryName[], fileOf: (name: BinaryName) => string, sites: DownloadSites) {
-  const index = String(await fetchBytes(sites.envtestIndex, SMALL_FILE_TIMEOUT_MS));
-  await unpackArchive(names, fileOf, chooseArchive(index));
 }
 
 /** Chooses the archive of our version, or the newest of the same minor version: not every patch release has one. */

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Certificates, createCertificates } from './certificates.ts';
+import { type Certificates, createCertificates, readPair } from './certificates.ts';
 import { answerWithGit } from './git-http-backend.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
 import { describeRequest, type GitRequest, readBody } from './git-request.ts';
@@ -99,10 +98,6 @@ export async function startGitServer({
   // A test's own response may fail if the client is gone.
   server.on('request', (request, response) => void answer(request, response).catch(() => response.destroy()));
   return gitServer;
-}
-
-async function readPair({ certFile, keyFile }: Certificates) {
-  return { cert: await readFile(certFile), key: await readFile(keyFile) };
 }
 
 /** Applies the fault and returns whether the request needs no further response. */

@@ -19,7 +19,9 @@ export async function unpackArchive<Name extends string>(
 ): Promise<void> {
   const started = performance.now();
   const bytes = await fetchBytes(url, ARCHIVE_TIMEOUT_MS);
-  check(bytes, hash, url);
+  const algorithm = hash.length === 64 ? 'sha256' : 'sha512';
+  const actual = createHash(algorithm).update(bytes).digest('hex');
+  if (actual !== hash) throw new Error(`${url} has the ${algorithm} ${actual} instead of ${hash}`);
   const base = path.dirname(path.dirname(fileOf(names[0] as Name)));
   await mkdir(base, { recursive: true });
   const directory = await mkdtemp(path.join(base, '.download-'));
@@ -53,10 +55,4 @@ export async function fetchBytes(url: string, timeoutMs: number): Promise<Buffer
     const { message, cause } = error as Error;
     throw new Error(`${url}: ${(cause as Error | undefined)?.message ?? message}`);
   }
-}
-
-function check(bytes: Buffer, expected: string, url: string): void {
-  const algorithm = expected.length === 64 ? 'sha256' : 'sha512';
-  const actual = createHash(algorithm).update(bytes).digest('hex');
-  if (actual !== expected) throw new Error(`${url} has the ${algorithm} ${actual} instead of ${expected}`);
 }

@@ -5,7 +5,7 @@ import { Agent, createServer, request as send } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerDetails } from '../../testbed/call-api.ts';
-import type { Certificates } from '../../testbed/certificates.ts';
+import { type Certificates, readPair } from '../../testbed/certificates.ts';
 
 /** A fault of the network to the API server. */
 export interface ProxyFault {
@@ -25,16 +25,14 @@ export type ApiProxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** Starts a proxy between one program and the API server: a network that can be broken. */
 export async function startProxy(upstream: ServerDetails, certificates: Certificates) {
-  const files = [certificates.certFile, certificates.keyFile, upstream.caFile];
-  const [cert, key, ca] = await Promise.all(files.map((file) => readFile(file)));
-  const agent = new Agent({ ca: [ca as Buffer], keepAlive: true });
+  const agent = new Agent({ ca: await readFile(upstream.caFile), keepAlive: true });
   const streams = new Map<ServerResponse, IncomingMessage>();
   let fault: ProxyFault | undefined;
   let calls = 0;
   let thawed = Promise.withResolvers<void>();
   thawed.resolve();
 
-  const server = createServer({ cert, key }, (request, response) => {
+  const server = createServer(await readPair(certificates), (request, response) => {
     void answer(request, response).catch(() => response.destroy());
   });
   // As long as an API server's: a connection that is closed while a request is sent would be one more fault.
