@@ -66,7 +66,7 @@ export const CONDITION_REASONS = [
 ] as const;
 
 /** Reasons of errors that no condition has; all but `Changed` and `VolumeUnusable` occur only in agents. */
-export const ERROR_REASONS = [
+const ERROR_REASONS = [
   'AgentEnds',
   'AgentTooOld',
   'Changed',

@@ -141,7 +141,7 @@ suite('the notes of a Helm installation', () => {
     });
 
   test('are shown by helm', async (t) => {
-    // Helm 3 shows notes only if a cluster has all kinds, also those of cert-manager.
+    // Helm 3 shows notes only if a cluster has all kinds, those of cert-manager included.
     if ((await helm('version', '--short')).startsWith('v3')) return t.skip('it needs Helm 4');
     const output = await helm('install', 'test', chart, '--namespace=operator', '--dry-run=client');
     assert.match(output, oneReplica);

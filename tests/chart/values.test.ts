@@ -59,7 +59,7 @@ const exposures = {
 };
 const scaled = 'webhookReceiver.autoscaling.enabled=true';
 
-/** Mistakes in values, and what a message has to name, beside an invalid value. */
+/** Mistakes in values, and what a message has to name, next to an invalid value. */
 const mistakes: Record<string, string> = {
   'unknown=1': "additional properties 'unknown' not allowed",
   'webhookReceiver.hmac.secretref.name=x': "at '/webhookReceiver/hmac': additional properties 'secretref'",

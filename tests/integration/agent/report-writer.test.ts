@@ -75,7 +75,7 @@ suite('the report of a pod', () => {
       await untilOwned(pod);
       await pod.client.delete(syncReportPath(pod.namespace, 'gateway-0'));
     }
-    // Unless the other one is there again.
+    // Unless the other one exists again.
     await createEarlier(pods[1]).catch(() => {});
     for (const pod of pods) await untilOwned(pod);
   });

@@ -547,12 +547,12 @@ suite('the whole view', () => {
   });
 
   test('of a rollout has its position, and explains the resource while that waits for it', () => {
-    const told = { summary: 's', startedAt: 'then', nextCommit: 'c', message: 'm' };
-    const rollout = release({ phase: 'Stopped', ...told, plan: 'other' });
+    const announced = { summary: 's', startedAt: 'then', nextCommit: 'c', message: 'm' };
+    const rollout = release({ phase: 'Stopped', ...announced, plan: 'other' });
     const given = { ...status, rollout, conditions: ready('False', 'RolloutStopped', 'short') };
     const { rollout: view, says, state } = resourceView(gatewaySync(given), {});
     assert.deepEqual([says, state], ['m', 'failed']);
-    assert.deepEqual(view, { number: 7, phase: 'Stopped', commit: NEW, stableCommit: OLD, ...told, waves: [] });
+    assert.deepEqual(view, { number: 7, phase: 'Stopped', commit: NEW, stableCommit: OLD, ...announced, waves: [] });
     assert.equal(resourceView(gatewaySync({ ...given, conditions: ready('False', 'X', 'own') }), {}).says, 'own');
   });
 
