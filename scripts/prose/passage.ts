@@ -1,4 +1,4 @@
-/** Kinds of text; each has its own density. */
+/** Kinds of text. */
 export type Kind = 'page' | 'chart' | 'message' | 'doc comment' | 'comment' | 'identifier';
 
 /** A paragraph, literal, comment or identifier. Lines of `text` are lines of the file, without markers and code. */

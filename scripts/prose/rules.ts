@@ -13,7 +13,7 @@ export interface Rule {
   files: RegExp | undefined;
   /** Kinds of text that still break the rule. `npm run check` enforces it if a kind is removed from the list. */
   pending: string[];
-  /** The rule is about terms or structure, so its hits don't add to the density. */
+  /** The rule is about terms or structure, so its hits can overlap with others. */
   apart: boolean;
 }
 
