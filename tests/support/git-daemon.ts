@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { freePort } from './free-port.ts';
-import { gitEnvironment } from './git-command.ts';
-import { createBareRepository, type GitRepository } from './git-repository.ts';
+import { freePort } from '../../scripts/testbed/free-port.ts';
+import { gitEnvironment } from '../../scripts/testbed/git-command.ts';
+import { createBareRepository, type GitRepository } from '../../scripts/testbed/git-repository.ts';
+import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { startDaemon } from './start-daemon.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Real git over the git:// protocol. */
 export interface GitDaemon {

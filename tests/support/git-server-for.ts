@@ -1,6 +1,6 @@
-import { type GitDaemon, startGitDaemon } from '../../scripts/testbed/git-daemon.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../../scripts/testbed/git-server.ts';
 import { cleanUp, type Scope } from './clean-up.ts';
+import { type GitDaemon, startGitDaemon } from './git-daemon.ts';
 
 /** Starts a git server that is stopped after the test. */
 export async function gitServerFor(t: Scope, options: GitServerOptions = {}): Promise<GitServer> {

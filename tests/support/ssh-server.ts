@@ -1,12 +1,12 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { freePort } from './free-port.ts';
-import { createBareRepository, type GitRepository } from './git-repository.ts';
-import { isExecutable } from './is-executable.ts';
-import { runCommand } from './run-command.ts';
+import { freePort } from '../../scripts/testbed/free-port.ts';
+import { createBareRepository, type GitRepository } from '../../scripts/testbed/git-repository.ts';
+import { isExecutable } from '../../scripts/testbed/is-executable.ts';
+import { runCommand } from '../../scripts/testbed/run-command.ts';
+import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { startDaemon } from './start-daemon.ts';
-import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Path of the OpenSSH server in distributions. */
 const SSHD = '/usr/sbin/sshd';

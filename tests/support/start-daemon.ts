@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startGuarded, tailOf } from './guarded-process.ts';
-import type { TemporaryDirectory } from './temporary-directory.ts';
+import { startGuarded, tailOf } from '../../scripts/testbed/guarded-process.ts';
+import type { TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 
 /** The port and the directory of a server on this machine, and its environment, if it isn't ours. */
 interface DaemonOptions {

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeCgroup } from '../../../scripts/testbed/memory-limit.ts';
 import { sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { drawKeys } from '../../../shared/io/sealed-box.ts';
+import { makeCgroup } from '../../support/memory-limit.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
 /** Long paths need as much memory as three times as many files, and a third of the time to write. */

@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import type { GitServerOptions } from '../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
+import { startSshServer } from '../../support/ssh-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startGithubApi } from './start-github-api.ts';
 

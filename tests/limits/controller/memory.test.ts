@@ -5,7 +5,7 @@ import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
-import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
+import { LIMIT_KB } from '../../../scripts/testbed/memory-limit.ts';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
@@ -15,6 +15,7 @@ import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kuberne
 import { corePath, gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { gatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
+import { makeCgroup, watchMemory } from '../../support/memory-limit.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 

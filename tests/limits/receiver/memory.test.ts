@@ -7,11 +7,12 @@ import { suite, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
+import { LIMIT_KB } from '../../../scripts/testbed/memory-limit.ts';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { startSlowLink } from '../../integration/receiver/slow-link.ts';
 import { startReceiver } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { makeCgroup, watchMemory } from '../../support/memory-limit.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 

@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, withGitAccess } from '../../../agent/git/git-access.ts';
 import { GitHttp } from '../../../controller/polling/git-http.ts';
-import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { AddressGuard } from '../../../shared/io/address-guard.ts';
 import { Git } from '../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
 import { REFUSING, silentAddress } from '../../support/dead-address.ts';
 import { slow } from '../../support/depth.ts';
+import { startGitDaemon } from '../../support/git-daemon.ts';
+import { skipWithoutSshd, startSshServer } from '../../support/ssh-server.ts';
 import { queryClient, queryTools, sshAuth, sshTools } from '../controller/polling/query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { readSshKey } from '../../../../shared/io/git/read-ssh-key.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { slow } from '../../../support/depth.ts';
+import { type SshServer, skipWithoutSshd, startSshServer } from '../../../support/ssh-server.ts';
 import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
 

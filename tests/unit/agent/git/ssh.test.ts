@@ -4,10 +4,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { nameUser } from '../../../../agent/git/name-user.ts';
-import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { slow } from '../../../support/depth.ts';
+import { type SshServer, skipWithoutSshd, startSshServer } from '../../../support/ssh-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createSandbox } from '../support/sandbox.ts';
 

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { type GitDaemon, startGitDaemon } from '../../../support/git-daemon.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createSandbox, type SandboxOptions } from './sandbox.ts';
 
