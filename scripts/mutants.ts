@@ -132,8 +132,13 @@ class Sandbox {
 }
 
 const slots = new Slots(Math.max(2, availableParallelism()));
-const inParallel = <T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> =>
-  Promise.all(items.map((item) => slots.run(() => run(item))));
+
+async function inParallel<T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const runs = items.map((item) => slots.run(() => run(item)));
+  // Until all have ended, their directory stays.
+  await Promise.allSettled(runs);
+  return await Promise.all(runs);
+}
 
 /** Sorts by a number that depends on the seed, so that two runs choose the same ones. */
 function sampleOf(all: Change[], count: number, seed: number): Change[] {
