@@ -65,7 +65,7 @@ async function loseNothing(t: TestContext): Promise<void> {
     }),
     { numRuns },
   );
-  assert.ok(volume.kills > numRuns / 2, `only ${volume.kills} kills`);
+  assert.ok(volume.kills > numRuns / byDepth(10, 2), `only ${volume.kills} kills`);
 }
 
 /** A sync is killed, then the one that undoes it, and a third one delivers another commit: only its files exist. */
@@ -100,7 +100,7 @@ async function bringNextCommit(t: TestContext): Promise<void> {
     ),
     { numRuns },
   );
-  assert.ok(volume.kills > numRuns / 2, `only ${volume.kills} kills`);
+  assert.ok(volume.kills > numRuns / byDepth(10, 2), `only ${volume.kills} kills`);
 }
 
 /**
@@ -152,7 +152,7 @@ async function exchangeTrees(t: TestContext): Promise<void> {
     // Shrinking takes longer than the limit of a test, and the failure would be lost.
     { numRuns, endOnFailure: true },
   );
-  assert.ok(volume.kills > numRuns / 4, `only ${volume.kills} kills`);
+  assert.ok(volume.kills > numRuns / byDepth(10, 4), `only ${volume.kills} kills`);
 }
 
 /**
