@@ -23,7 +23,6 @@ import { AgentMetrics } from './metrics.ts';
 import { previewRelease } from './preview/preview-release.ts';
 import { Previewer } from './preview/previewer.ts';
 import { Announcer } from './report/announcer.ts';
-import type { ReportWriterOptions } from './report/report-writer.ts';
 import { Reports } from './report/reports.ts';
 import { judgePreview } from './resource/judge-preview.ts';
 import { Revisions } from './resource/revisions.ts';
@@ -32,7 +31,6 @@ import { tidyLfs } from './sync/provide-content.ts';
 import { isAtHand, lastGood, sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
-import type { SyncLoopOptions } from './sync/sync-loop-options.ts';
 import { TreeKeeper } from './sync/tree-keeper.ts';
 import { TreePreparer } from './sync/tree-preparer.ts';
 import { wireSync } from './wire-sync.ts';
@@ -44,13 +42,11 @@ const RECONSIDER_MS = 15_000;
 
 interface AgentHost extends Host {
   user: User;
-  /** Overrides of production times (ms). */
-  times?: Pick<SyncLoopOptions, 'apiGraceMs'> & Pick<ReportWriterOptions, 'firstCheckMs'>;
 }
 
 /** Delivers files until the signal aborts. */
 export async function runAgent(config: AgentConfig, host: AgentHost): Promise<void> {
-  const { signal: stopping, log, environment, credentials, user, times } = host;
+  const { signal: stopping, log, environment, credentials, user } = host;
   const waitingEnds = endOfWaiting(stopping);
   const metrics = new AgentMetrics(version);
   const git = new Git({ ...environment, ...(await nameUser(user)) }, GIT_LIMITS);
@@ -68,15 +64,7 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
   });
   const reportLog = log.child({ component: 'report' });
   const offsetMs = () => clock.offsetMs;
-  const reports = await Reports.start({
-    client,
-    identity,
-    offsetMs,
-    labelsFile,
-    manifestFile,
-    log: reportLog,
-    firstCheckMs: times?.firstCheckMs,
-  });
+  const reports = await Reports.start({ client, identity, offsetMs, labelsFile, manifestFile, log: reportLog });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
   const revisions = new Revisions({ client, identity, onChange: () => reconsider(), log: syncLog });
   const surroundings = {
@@ -136,7 +124,6 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
     access,
     announcer: new Announcer({ report: (finding, about) => reports.say(finding, about), metrics, log: syncLog }),
     log: syncLog,
-    apiGraceMs: times?.apiGraceMs,
   });
   const onResource = (resource: WatchedResource | undefined) => {
     clone.pins.earlier = resource?.rollout?.earlier ?? [];

@@ -14,7 +14,7 @@ import { statusSender } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
 import { Controller, settingsOf } from './controller.ts';
 import type { AdmittedPod } from './injection/admitted-pod.ts';
-import { createApp } from './injection/app.ts';
+import { createApp, type InjectionSettings } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
 import { injectionSettings } from './injection/injection-settings.ts';
@@ -62,7 +62,9 @@ class Replica {
   readonly #config: ControllerConfig;
   readonly #host: ControllerHost;
   readonly #metrics = createMetrics();
-  readonly #stopping = new AbortController();
+  /** Aborted when the lease is lost, or the start fails. */
+  readonly #failure = new AbortController();
+  readonly #stopping: AbortSignal;
   /** For the work of every replica, and for the lease, which must not wait behind a thousand writes. */
   readonly #client: KubernetesClient;
   /** For writes of the leader. */
@@ -71,12 +73,15 @@ class Replica {
   readonly #lease: LeaderLease;
   readonly #controller: Controller;
   readonly #candidates: ReturnType<typeof candidateSource>;
+  readonly #injection: InjectionSettings;
   #isAdmissionReady: boolean;
 
   constructor(config: ControllerConfig, host: ControllerHost) {
     const { log, environment, credentials, scratch, keys } = host;
     this.#config = config;
     this.#host = host;
+    this.#stopping = AbortSignal.any([host.signal, this.#failure.signal]);
+    this.#injection = injectionSettings(config, environment);
     this.#isAdmissionReady = config.WEBHOOK_PORT === 0;
     const options = {
       userAgent: `stoker-operator-controller/${version}`,
@@ -116,21 +121,19 @@ class Replica {
   }
 
   async run(): Promise<Ending> {
-    const { signal, log } = this.#host;
-    signal.addEventListener('abort', () => this.#stopping.abort(), { once: true });
-    if (signal.aborted) this.#stopping.abort();
+    const { log } = this.#host;
     const { caches } = this.#controller;
-    const watching = caches.run(this.#stopping.signal);
+    const watching = caches.run(this.#stopping);
     const host = await anyAddress(log);
     const operations = await serveOperations({
       host,
       port: this.#config.HEALTH_PORT,
       isAlive: () => checkLiveness(this.#loops, log),
-      isReady: () => caches.hasSynced && this.#isAdmissionReady && !this.#stopping.signal.aborted,
+      isReady: () => caches.hasSynced && this.#isAdmissionReady && !this.#stopping.aborted,
     });
     const servers = await this.#startServers(host);
     if (servers) log.info({ version }, 'controller started');
-    else this.#stopping.abort();
+    else this.#failure.abort();
     const ending = servers ? await this.#lead() : 'failed';
     await Promise.all((servers ?? []).map((server) => server?.close(DRAIN_MS)));
     operations.close();
@@ -149,7 +152,7 @@ class Replica {
     try {
       return await Promise.all([this.#startMetrics(host), this.#startAdmission(host)]);
     } catch (error) {
-      if (this.#stopping.signal.aborted) return [];
+      if (this.#stopping.aborted) return [];
       this.#host.log.fatal({ err: error }, 'controller cannot start');
       return undefined;
     }
@@ -157,7 +160,7 @@ class Replica {
 
   /** Reconciles while this replica is the leader, which ends with the lease. */
   async #lead(): Promise<Ending> {
-    const { signal } = this.#stopping;
+    const signal = this.#stopping;
     if (!this.#config.LEADER_ELECTION) {
       await this.#controller.lead(signal);
       return 'signal';
@@ -177,14 +180,14 @@ class Replica {
 
   /**
    * Stops as after a signal if the lease was lost: unready at once, but reviews in progress get their response, because
-   * there is no other for the pod. Nothing more is written, because it would conflict with the next leader.
+   * the pod gets no other. Nothing more is written, because it would conflict with the next leader.
    */
   #stopIfLeaseIsLost(): Ending {
-    if (this.#stopping.signal.aborted) return 'signal';
+    if (this.#stopping.aborted) return 'signal';
     this.#host.log.error('the lease was lost: draining admission');
     void this.#fencedClient.seal();
     this.#host.onLeaseLost?.();
-    this.#stopping.abort();
+    this.#failure.abort();
     return 'leaseLost';
   }
 
@@ -206,16 +209,16 @@ class Replica {
   /** Returns what admission would do with a pod, according to the caches. */
   #reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
     const candidates = this.#candidates.cached(namespace) ?? [];
-    return injectSidecar({ ...injectionSettings(this.#config, this.#host.environment), pod, namespace, candidates });
+    return injectSidecar({ ...this.#injection, pod, namespace, candidates });
   }
 
   async #startAdmission(host: string) {
     const { WEBHOOK_PORT: port, WEBHOOK_SELF_SIGNED: webhook, POD_NAMESPACE: namespace } = this.#config;
-    const { keys: directory, environment, log, times } = this.#host;
+    const { keys: directory, log, times } = this.#host;
     if (port === 0) return undefined;
     const handler = createApp({
       candidates: this.#candidates,
-      ...injectionSettings(this.#config, environment),
+      ...this.#injection,
       readBody: createReadBody({
         maxBytes: MAX_REVIEW_BYTES,
         budgetBytes: 2 * MAX_REVIEW_BYTES,
@@ -235,7 +238,7 @@ class Replica {
       certDir: this.#config.WEBHOOK_CERT_DIR,
       clientCaFile: this.#config.WEBHOOK_CLIENT_CA_FILE,
       selfSigned: { client: this.#client, webhook, namespace, directory },
-      signal: this.#stopping.signal,
+      signal: this.#stopping,
       log,
       onCertificate: ({ expiresAt }) => this.#metrics.certificateExpiry.set(expiresAt / 1000),
       ...times?.admission,

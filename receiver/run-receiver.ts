@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimit } from '../shared/domain/rate-limit.ts';
@@ -48,8 +49,7 @@ export interface ReceiverHost extends Omit<Host, 'environment'> {
 export async function runReceiver(config: Config, receiverHost: ReceiverHost): Promise<void> {
   const { signal, log, credentials, times = {} } = receiverHost;
   const { lameDuckMs = LAME_DUCK_MS, certificateRefreshMs = CERTIFICATE_REFRESH_MS } = times;
-  const terminated = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  const state = { hasSecrets: (await missingSecrets(config.secrets)).length === 0, isEnding: false };
+  let hasSecrets = (await missingSecrets(config.secrets)).length === 0;
   const metrics = createMetrics();
   metrics.setOpen(reportOpen(config.secrets, log));
   const { client, clock } = createClient(credentials, metrics);
@@ -61,23 +61,22 @@ export async function runReceiver(config: Config, receiverHost: ReceiverHost): P
   const host = config.host ?? any;
   const listening = await listen({ handler, host, port, tls, ...limits });
   const operations = await Promise.all([
-    serveOperations({ host: any, port: config.healthPort, isReady: () => state.hasSecrets && !state.isEnding }),
+    serveOperations({ host: any, port: config.healthPort, isReady: () => hasSecrets && !signal.aborted }),
     serveOperations({ host: any, port: config.metricsPort, metrics: metrics.page }),
   ]);
   log.info({ version, port, tls: tls !== undefined }, 'listening');
 
   // Only at startup: later, the last valid secrets are kept, so a broken Secret doesn't make replicas unready.
   void untilSecretsAreThere(config.secrets, { log, signal }).then(() => {
-    state.hasSecrets = true;
+    hasSecrets = true;
   });
 
   const refresh = setInterval(() => {
     listening.reloadCertificate().catch((err) => log.warn({ err }, 'failed to reload the certificate'));
   }, certificateRefreshMs);
 
-  if (!signal.aborted) await terminated;
+  if (!signal.aborted) await once(signal, 'abort');
   log.info('shutting down');
-  state.isEnding = true;
   await listening.close(DRAIN_MS, lameDuckMs);
   clearInterval(refresh);
   clearInterval(followingTime);

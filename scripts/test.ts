@@ -173,9 +173,9 @@ try {
   if (inMemory) console.log(`Temporary files are in ${inMemory}; TMPDIR=/tmp npm test puts them on the disk.`);
   await buildBundles();
   const tallies = await runGroups(selected, flags);
-  const over = depth === 'quick' ? overBudget(sumOfTallies(tallies).uses) : [];
+  const { passed, failed, uses } = sumOfTallies(tallies);
+  const over = depth === 'quick' ? overBudget(uses) : [];
   console.log(['', ...over, describeTallies(tallies)].join('\n'));
-  const { passed, failed } = sumOfTallies(tallies);
   if (passed + failed.length === 0) throw new Error('no test ran');
   process.exitCode = over.length > 0 || failed.length > 0 ? 1 : 0;
 } catch (error) {

@@ -32,7 +32,7 @@ export interface ReportWriterOptions {
   offsetMs: () => number;
   log: Logger;
   /** Time until the first check of the written report (ms). */
-  firstCheckMs?: number | undefined;
+  firstCheckMs?: number;
 }
 
 /** Writes the pod's SyncReport; of several statuses in quick succession, only the last one. */

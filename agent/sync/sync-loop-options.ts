@@ -27,8 +27,6 @@ export interface SyncLoopOptions {
   access: AccessFacts;
   announcer: Announcer;
   log: Logger;
-  /** Time for the API server to return the GatewaySync before a gateway can start without it (ms). */
-  apiGraceMs?: number | undefined;
 }
 
 /** State of the files with credentials for the git server, and with trusted keys. */

@@ -17,6 +17,7 @@ import type { SyncLoopOptions } from './sync-loop-options.ts';
 
 /** Delay while nothing changes; the loop can run more often. */
 const IDLE_MS = 3_600_000;
+/** Time for the API server to return the GatewaySync before a gateway can start without it (ms). */
 const API_GRACE_MS = 10_000;
 
 /** Runs one sync at a time, for the latest state of the resource, and checks the files in each period. */
@@ -155,7 +156,7 @@ export class SyncLoop {
   /** Reports why there is nothing to sync, and lets the gateway start if allowed. */
   async #wait(verdict: Exclude<Verdict, { kind: 'act' }>, signal: AbortSignal): Promise<void> {
     if (verdict.kind === 'unknown') {
-      await this.#pause(this.#options.apiGraceMs ?? API_GRACE_MS, signal);
+      await this.#pause(API_GRACE_MS, signal);
       if (signal.aborted || verdict !== this.#verdict) return;
     }
     await this.#options.announcer.announce({ kind: 'idle', finding: idleFinding(verdict) });

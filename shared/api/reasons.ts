@@ -66,37 +66,37 @@ export const CONDITION_REASONS = [
 ] as const;
 
 /** Reasons of errors that no condition has; all but `Changed` and `VolumeUnusable` occur only in agents. */
-const ERROR_REASONS = [
-  'AgentEnds',
-  'AgentTooOld',
-  'Changed',
-  'CheckFailed',
-  'CloneDamaged',
-  'CommitNotServed',
-  'ContentInvalid',
-  'CredentialsMissing',
-  'DesignerSessionOpen',
-  'GatewayAway',
-  'GatewayRefused',
-  'LfsObjectNotFound',
-  'LfsUnavailable',
-  'NameCollision',
-  'NotComplete',
-  'NothingLeft',
-  'PathConflict',
-  'ProfileInvalid',
-  'ReloadRequestInvalid',
-  'SignatureInvalid',
-  'SubmoduleInvalid',
-  'TakenOverFull',
-  'TooManyFiles',
-  'UnsafeContent',
-  'VolumeInUse',
-  'VolumeUnusable',
-] as const;
+type ErrorReason =
+  | 'AgentEnds'
+  | 'AgentTooOld'
+  | 'Changed'
+  | 'CheckFailed'
+  | 'CloneDamaged'
+  | 'CommitNotServed'
+  | 'ContentInvalid'
+  | 'CredentialsMissing'
+  | 'DesignerSessionOpen'
+  | 'GatewayAway'
+  | 'GatewayRefused'
+  | 'LfsObjectNotFound'
+  | 'LfsUnavailable'
+  | 'NameCollision'
+  | 'NotComplete'
+  | 'NothingLeft'
+  | 'PathConflict'
+  | 'ProfileInvalid'
+  | 'ReloadRequestInvalid'
+  | 'SignatureInvalid'
+  | 'SubmoduleInvalid'
+  | 'TakenOverFull'
+  | 'TooManyFiles'
+  | 'UnsafeContent'
+  | 'VolumeInUse'
+  | 'VolumeUnusable';
 
 /** Reason of a condition or an error. A status in the cluster can have others, written by another version. */
 export type Reason =
-  | (typeof CONDITION_REASONS | typeof ERROR_REASONS)[number]
+  | (typeof CONDITION_REASONS)[number]
+  | ErrorReason
   | RolloutPhase
   | `Rollout${RolloutPhase | 'Waiting'}`;

@@ -19,7 +19,7 @@ export async function noSecrets(world: World): Promise<string[]> {
   const texts = new Map<string, string>();
   const logs = path.join(world.directory, 'logs');
   for (const name of await readdir(logs)) texts.set(name, await readFile(path.join(logs, name), 'utf8'));
-  for (const path of OBJECTS) texts.set(path, JSON.stringify(await world.plane.ask({ path })));
+  for (const object of OBJECTS) texts.set(object, JSON.stringify(await world.plane.ask({ path: object })));
   return [...texts].flatMap(([place, text]) => {
     const found = secrets.find(({ value }) => text.includes(value));
     return found ? [`${place} holds ${found.what}`] : [];
