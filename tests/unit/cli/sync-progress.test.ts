@@ -215,33 +215,6 @@ suite('the gateways of a request', () => {
     ]);
     assert.equal(barsIn(resourceView(fleet(gateways[0] ?? {}), {}))[0]?.mark, 'done');
   });
-});
-
-suite('the gateways of a request', () => {
-  const gatewayOf = (name: string, syncStatus: string, fields: object = {}) => ({
-    name,
-    namespace: 'a',
-    podName: `${name}-0`,
-    syncStatus,
-    ...fields,
-  });
-  const fleet = (...discoveredGateways: object[]) => gatewaySync({ discoveredGateways } as GatewaySyncStatus);
-
-  test('are drawn as one bar without waves', () => {
-    const gateways = [
-      gatewayOf('new', 'Synced', { syncedCommit: COMMIT }),
-      gatewayOf('other', 'Synced', { syncedCommit: 'x' }),
-      ...['Error', 'MissingSidecar', 'Paused', 'DryRun', 'Pending', 'Skewed'].map((state) => gatewayOf(state, state)),
-    ];
-    const [bar] = barsIn(resourceView(fleet(...gateways), {}));
-    const looks = bar?.gateways?.map(({ name, pod, look }) => `${name} ${pod} ${look}`);
-    assert.deepEqual([bar?.name, bar?.mark], ['all', 'underWay']);
-    assert.deepEqual(looks, [
-      ...['new new-0 new', 'other other-0 onItsWay', 'Error Error-0 failed', 'MissingSidecar MissingSidecar-0 failed'],
-      ...['Paused Paused-0 old', 'DryRun DryRun-0 old', 'Pending Pending-0 onItsWay', 'Skewed Skewed-0 onItsWay'],
-    ]);
-    assert.equal(barsIn(resourceView(fleet(gateways[0] ?? {}), {}))[0]?.mark, 'done');
-  });
 
   test("are listed with their obstacle if they don't have the commit", () => {
     const missing = missingIn(
