@@ -5,7 +5,7 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi } from '../support/cluster.ts';
+import { apply, callApi, mergePatch } from '../support/cluster.ts';
 import { applyGatewaySync, SYNC } from '../support/gateway-syncs.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf } from '../support/objects.ts';
 import { digestFor } from '../support/planned-fleet.ts';
@@ -38,12 +38,7 @@ export async function writeResource(
   await applyGatewaySync({ namespace, name }, { repo: `https://git.example/${name}` }, spec);
   const path = gatewaySyncPath(namespace, name);
   const { metadata } = await callApi<{ metadata: { generation: number } }>({ path });
-  await callApi({
-    method: 'PATCH',
-    path: `${path}/status`,
-    body: { status: { observedGeneration: metadata.generation, ...status } },
-    contentType: 'application/merge-patch+json',
-  });
+  await mergePatch(`${path}/status`, { status: { observedGeneration: metadata.generation, ...status } });
 }
 
 /** Writes a report as an agent does, for a pod that doesn't exist. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { after, suite, type TestContext, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
+import { connectCluster, createNamespace, mergePatch } from '../support/cluster.ts';
 import { startUi } from '../support/start-ui.ts';
 import { until } from '../support/until.ts';
 import { faultsOf } from './accessibility.ts';
@@ -109,8 +109,7 @@ suite('the page of a fleet', { skip: skipWithoutChromium }, () => {
     const dot = page.locator('.waves .dot[data-look=new]').last();
     const pod = (await dot.getAttribute('data-key')) ?? '';
     const body = { status: { state: 'Error', message: 'the volume is full', hasFailed: true } };
-    const target = syncReportPath(namespace, pod);
-    await callApi({ method: 'PATCH', path: target, body, contentType: 'application/merge-patch+json' });
+    await mergePatch(syncReportPath(namespace, pod), body);
     await page.locator(`.waves .dot[data-key="${pod}"][data-look=failed]`).waitFor();
     assert.deepEqual(await page.evaluate('changes'), [pod]);
 

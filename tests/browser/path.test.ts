@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, suite, type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { callApi, connectCluster } from '../support/cluster.ts';
+import { connectCluster } from '../support/cluster.ts';
+import { markReady } from '../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { gatewayStarter, startPath } from '../support/start-path.ts';
 import { startUi } from '../support/start-ui.ts';
@@ -25,13 +26,7 @@ async function arrange(t: TestContext) {
     data.push(gateway.data);
     await gateway.start();
   }
-  for (const pod of ['gateway-0', 'gateway-1', 'gateway-2'])
-    await callApi({
-      method: 'PATCH',
-      path: `/api/v1/namespaces/${namespace}/pods/${pod}/status`,
-      body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
-      contentType: 'application/merge-patch+json',
-    });
+  for (const pod of ['gateway-0', 'gateway-1', 'gateway-2']) await markReady(namespace, pod);
   await applyGatewaySync(world.address, { repo: world.repository.url }, { rollout: { waves, previewTimeout: '0s' } });
   await untilGatewaySync(
     world.address,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, type TestContext, test } from 'node:test';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
+import { patchStatus } from '../support/gateway-syncs.ts';
 import { digestFor } from '../support/planned-fleet.ts';
 import { startUi } from '../support/start-ui.ts';
 import { faultsOf } from './accessibility.ts';
@@ -79,12 +80,7 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
     await page.getByRole('link', { name }).click();
     await page.locator('#plan code', { hasText: evil }).waitFor();
     assert.equal(await page.evaluate('globalThis.hacked'), undefined);
-    await callApi({
-      method: 'PATCH',
-      path: `${gatewaySyncPath(namespace, name)}/status`,
-      body: { status: { rollout: { preview: null } } },
-      contentType: 'application/merge-patch+json',
-    });
+    await patchStatus({ namespace, name }, { rollout: { preview: null } });
     await page.locator('#plan-section').waitFor({ state: 'hidden' });
   });
 

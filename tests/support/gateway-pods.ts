@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi } from './cluster.ts';
+import { apply, callApi, mergePatch } from './cluster.ts';
 
 /** A pod as a user writes it, with a data volume and the annotation that requests the sidecar. */
 export function gatewayPod(namespace: string, name: string, annotations: Record<string, string> = {}) {
@@ -34,12 +34,8 @@ export function injectedPod(namespace: string, name: string, crName: string, ser
 
 /** Sets the status of a pod as its kubelet does when all its containers are ready. */
 export async function markReady(namespace: string, name: string): Promise<void> {
-  await callApi({
-    method: 'PATCH',
-    path: `${corePath('pods', namespace, name)}/status`,
-    body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
-    contentType: 'application/merge-patch+json',
-  });
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  await mergePatch(`${corePath('pods', namespace, name)}/status`, { status });
 }
 
 /** Reads the UID of a pod. */

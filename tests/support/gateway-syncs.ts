@@ -101,8 +101,7 @@ export async function patchStatus({ namespace, name }: Address, status: object |
 
 /** Merges these fields into a GatewaySync. */
 export async function patchResource({ namespace, name }: Address, body: object): Promise<void> {
-  const contentType = 'application/merge-patch+json';
-  await callApi({ method: 'PATCH', path: gatewaySyncPath(namespace, name), body, contentType });
+  await mergePatch(gatewaySyncPath(namespace, name), body);
 }
 
 /** Annotates a GatewaySync as the receiver does for a request. */

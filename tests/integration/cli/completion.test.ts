@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -11,6 +9,7 @@ import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { rolloutStatusOf } from '../../support/objects.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
@@ -83,10 +82,7 @@ suite('kubectl completes', { concurrency: 3 }, () => {
 
   test('nothing, and soon, if the cluster or the credential plugin does not answer', slow, async (t) => {
     const { env, directory, store } = await installPlugin(t);
-    const server = createServer(() => {}).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await startTcpServer(t, () => {});
     const helper = path.join(directory, 'login');
     await writeFile(helper, '#!/bin/sh\nexec sleep 60\n', { mode: 0o700 });
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };

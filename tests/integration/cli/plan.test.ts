@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import type { PlanView } from '../../../cli/fleet/plan-view.ts';
@@ -22,6 +20,7 @@ import { blocksOf } from '../../support/markdown.ts';
 import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
 import { digestFor } from '../../support/planned-fleet.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { untilPermitted } from '../../support/until-permitted.ts';
@@ -180,10 +179,7 @@ suite('kubectl stoker plan', { concurrency: 4 }, () => {
   });
 
   test('waits for an API server that does not respond no longer than --timeout', async (t) => {
-    const server = createServer(() => {}).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await startTcpServer(t, () => {});
     const kubeconfig = await kubeconfigWith(t, { server: `http://127.0.0.1:${port}` }, { token: 'x' });
     const started = performance.now();
     const { status, notes } = await runCli(['plan', 'plant', '--timeout', '1s', '--kubeconfig', kubeconfig]);

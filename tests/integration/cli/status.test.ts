@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { apply, connectCluster, createNamespace, mergePatch } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, patchStatus } from '../../support/gateway-syncs.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
@@ -72,12 +72,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       await apply(injectedPod(namespace, name, 'plant'));
       await report({ namespace, name }, { crName: 'plant', commit: COMMIT });
     }
-    await callApi({
-      method: 'PATCH',
-      path: `${corePath('pods', namespace, 'job')}/status`,
-      body: { status: { phase: 'Succeeded' } },
-      contentType: 'application/merge-patch+json',
-    });
+    await mergePatch(`${corePath('pods', namespace, 'job')}/status`, { status: { phase: 'Succeeded' } });
     await patchStatus({ namespace, name: 'plant' }, { gateways: gatewayCountsOf({ total: 5, synced: 5 }) });
     const stoker = await stokerIn(namespace);
     const { gateways } = JSON.parse((await stoker(['status', 'plant', '-o', 'json'])).output) as ResourceView;

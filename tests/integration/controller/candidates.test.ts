@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { candidateSource } from '../../../controller/injection/candidates.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
-import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
 import { until } from '../../support/until.ts';
 
 /** Counts the queries of admission before the caches are filled, with the API server or a replacement. */
@@ -49,9 +48,7 @@ suite('before the webhook denies a pod', () => {
   });
 
   test('it gives a silent API server three seconds in all', slow, async (t) => {
-    const port = await freePort();
-    const silent = createServer((socket) => socket.on('error', () => {})).listen(port, '127.0.0.1');
-    t.after(() => silent.close());
+    const port = await startTcpServer(t, () => {});
     const { live } = await arrange(t, `http://127.0.0.1:${port}`);
     const started = performance.now();
     await assert.rejects(live('any', 'app'));

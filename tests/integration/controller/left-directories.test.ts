@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdir, readdir } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createNamespace } from '../../support/cluster.ts';
 import { startControllerProcess } from '../../support/start-controller.ts';
+import { startTcpServer } from '../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 test('a controller removes directories of a killed one, and none of a running one', async (t) => {
@@ -46,10 +45,7 @@ test('a controller removes directories of a killed one, and none of a running on
 test('a controller that cannot start says so, and leaves nothing', async (t) => {
   const directory = await temporaryDirectory(t, 'left-');
   const namespace = await createNamespace(t);
-  const server = createServer().listen(0);
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const METRICS_PORT = `${(server.address() as AddressInfo).port}`;
+  const METRICS_PORT = `${await startTcpServer(t, () => {})}`;
   const starting = startControllerProcess(t, namespace, { METRICS_PORT, METRICS_SECURE: 'false', TMPDIR: directory });
   await assert.rejects(starting, /"code":"EADDRINUSE".*controller cannot start/);
   assert.deepEqual(await readdir(directory), []);
