@@ -123,7 +123,7 @@ suite('the answer to a query', () => {
         interrupt = leave;
         return () => {};
       };
-      const asking = { name: 'gw', kind: 'drift' as const, pods: ['nobody-0'], timeoutMs, onBusy: () => {}, onExit };
+      const asking = { name: 'gw', kind: 'drift' as const, pods: ['missing-0'], timeoutMs, onBusy: () => {}, onExit };
       return { asked: askAgents(access, asking), interrupt: () => interrupt() };
     };
     return { access, ask };

@@ -118,12 +118,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
   const cases: [name: string, git: Git, reason: string, words: RegExp][] = [
     ['a missing ref', (_, repo) => ({ repo, ref: 'nowhere' }), 'RefNotFound', /push it, or change spec\.git\.ref/],
     ['a missing repository', ({ url }) => ({ repo: `${url}/no.git` }), 'RepositoryNotFound', /check spec\.git\.repo/],
-    [
-      'a URL that is no repository',
-      () => ({ repo: 'http://127.0.0.1:1/x' }),
-      'GitUnreachable',
-      /refused the connection/,
-    ],
+    ['a URL without a server', () => ({ repo: 'http://127.0.0.1:1/x' }), 'GitUnreachable', /refused the connection/],
   ];
   for (const [name, git, reason, words] of cases) {
     test(name, async (t) => {

@@ -61,7 +61,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   /** Waits until ssh runs. Returns the arguments of the controller's processes. */
   const untilAsking = (pid: number) =>
     until(() => processArguments(pid), {
-      describe: 'ssh is under way',
+      describe: 'ssh is running',
       accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
     });
 

@@ -12,7 +12,7 @@ import { intentOf } from '../../../support/intents.ts';
 
 const bounds = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 const problem = { words: 'it answered 503', isBeforeStart: false };
-const starting = { words: 'nobody listens', isBeforeStart: true };
+const starting = { words: 'no server listens', isBeforeStart: true };
 
 /** A check: seconds since the start, and its result: healthy, unhealthy, or not started yet. */
 type Seen = [atSeconds: number, found: 'well' | 'wrong' | 'starting'];
@@ -52,7 +52,7 @@ suite('judgeCheck', () => {
     ['a good look between bad ones', [...wrong(0, 5), ...well(10), ...wrong(15, 20)], 'next in 5s'],
     ['a bad look at the very end', [...well(0, 55), ...wrong(60)], 'next in 5s'],
     ['a gateway that has not started yet is waited for', unstarted(0, 5, 10, 500), 'next in 5s'],
-    ['but not for ever', unstarted(0, 600, 605, 610), 'failed: nobody listens'],
+    ['but not for ever', unstarted(0, 600, 605, 610), 'failed: no server listens'],
     ['the time counts from when it is well', [...unstarted(0), ...well(100, 159)], 'next in 1s'],
   ];
   for (const [name, checks, expected, changes] of cases) {

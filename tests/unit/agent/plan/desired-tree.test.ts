@@ -166,7 +166,7 @@ suite('desiredTree', () => {
     assert.match(problems.join('; '), /^mappings\[0\]: .* no none.*; mappings\[2\]: .* no gone/);
     const inEachOther = ['top', 'base'].map((source) => ({ source, destination: 'p' }));
     const first = build(repository, [...inEachOther, { source: 'none', destination: 'x' }]);
-    assert.equal(first.problems?.length, 1, 'what is in the way of what is told next');
+    assert.equal(first.problems?.length, 1, 'a problem of the mappings, before any missing source');
   });
 
   test("explains how to name the gateway's source", () => {

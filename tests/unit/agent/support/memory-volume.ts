@@ -194,7 +194,7 @@ export function planFor(volume: MemoryVolume, files: Files, options?: PlanOption
   return result.kind === 'plan' ? result.plan : assert.fail(result.problems.join('; '));
 }
 
-/** Returns the reason and the problems for which there is no plan. */
+/** Returns the reason and the problems of a refused plan. */
 export function refusal(volume: MemoryVolume, files: Files, options?: PlanOptions): string {
   const result = planOrRefusal(volume, files, options);
   return result.kind === 'refused' ? `${result.reason}: ${result.problems.join('; ')}` : assert.fail('not refused');

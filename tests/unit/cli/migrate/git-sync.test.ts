@@ -134,7 +134,7 @@ suite('options of git-sync that need a note', () => {
     [['--change-permissions=0'], {}],
     [['--http-metrics'], {}, ['dropped --http-metrics']],
     [['--http-metrics=false', '--http-pprof=F'], {}],
-    [['--nobody=knows', '-v', '2', 'word'], {}, ['todo --nobody']],
+    [['--unknown=flag', '-v', '2', 'word'], {}, ['todo --unknown']],
     [[], {}, ['todo HTTPS_PROXY no_proxy'], { env: [variable('HTTPS_PROXY', 'x'), variable('no_proxy', 'y')] }],
     [[], {}, ['dropped MY_HTTP_PROXY'], { env: [variable('TZ', 'UTC'), variable('MY_HTTP_PROXY', 'y')] }],
     [[], {}, ['todo'], { envFrom: [{}] }],

@@ -67,7 +67,7 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'next, request Superseded',
   ],
   [
-    'a time that nobody can read, next to an edit after it was stored',
+    'an unreadable time, next to an edit after it was stored',
     { ...edited, request: { at: '10', writtenAt: second(10) }, status: followsMain },
     'next, request Superseded',
   ],
