@@ -52,7 +52,6 @@ export function startOwnProgram<Ending>(
     get output() {
       return output;
     },
-    waitForLog: (pattern, timeout) =>
-      untilMatch(() => ({ match: output.match(pattern), ended: hasEnded, output }), pattern, timeout),
+    waitForLog: (pattern, timeout) => untilMatch(() => ({ output, ended: hasEnded }), pattern, timeout),
   };
 }

@@ -73,7 +73,7 @@ function follow(guarded: GuardedProcess): Program {
     },
     waitForLog: (pattern, timeout) => {
       const ended = () => guarded.hasExited() && child.stdout?.readableEnded === true;
-      return untilMatch(() => ({ match: output.match(pattern), ended: ended(), output }), pattern, timeout);
+      return untilMatch(() => ({ output, ended: ended() }), pattern, timeout);
     },
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
@@ -86,13 +86,14 @@ function follow(guarded: GuardedProcess): Program {
 
 /** Waits until an output matches a pattern; fails with the output, at once if its program has ended. */
 export async function untilMatch(
-  read: () => { match: RegExpMatchArray | null; ended: boolean; output: string },
+  read: () => { output: string; ended: boolean },
   pattern: RegExp,
   timeout = 120_000,
 ): Promise<RegExpMatchArray> {
   const describe = `output that matches ${pattern}`;
-  const accept = ({ match, ended }: ReturnType<typeof read>) => match !== null || ended;
-  const { match, output } = await until(read, { describe, timeout, interval: 10, accept });
+  const accept = ({ output, ended }: ReturnType<typeof read>) => pattern.test(output) || ended;
+  const { output } = await until(read, { describe, timeout, interval: 10, accept });
+  const match = output.match(pattern);
   if (!match) throw new Error(`The program ended before ${describe}. Its output:\n${output}`);
   return match;
 }
