@@ -7,7 +7,7 @@ import { parseRepository } from '../../shared/domain/repository.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Hub } from '../intent/hub.ts';
 import type { Resolution } from '../intent/resolution.ts';
-import { heldOrders } from '../rollout/messages.ts';
+import { heldOrders } from '../rollout/explain.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { judgeRange } from './judge-range.ts';
 import { conditionOf, type Earlier, type Verdict, type Verdicts } from './merge-conditions.ts';

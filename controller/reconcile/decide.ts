@@ -32,8 +32,8 @@ export interface Decision {
   retryAfterMs: number | undefined;
   /** Delay before the git server is queried again for a ref that it doesn't show yet (ms). */
   requeryInMs: number | undefined;
-  /** Time after which the clock alone can advance a rollout (ms). */
-  wakeInMs: number | undefined;
+  /** Time after which the clock can have advanced a rollout (ms). */
+  againInMs: number | undefined;
   /** The commit status to post; undefined if there is none, or no new one. */
   commitStatus: WantedPost | undefined;
 }
@@ -71,7 +71,7 @@ export function decide(observation: Observation, now: number): Decision {
     holdForMs: holdFor(gatewaySync, resolution),
     retryAfterMs: resolution.kind === 'querying' || isDue ? retryAfterMs : undefined,
     requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
-    wakeInMs: rolledOut.wakeInMs,
+    againInMs: rolledOut.againInMs,
     commitStatus: placed?.kind === 'destination' && wanted ? { destination: placed.destination, wanted } : undefined,
   };
 }

@@ -29,13 +29,13 @@ interface StepFacts {
   sync: GatewaySyncStatus;
   observation: RolloutObservation;
   /** Returns whether the spec configures a pause or a dry run for a profile. */
-  restOf: (profile: string) => unknown;
+  pauseOf: (profile: string) => unknown;
   /** Milliseconds since the epoch. */
   now: number;
 }
 
 /** Makes the input of a step. */
-export function rolloutInput({ sync, observation, restOf, now }: StepFacts): RolloutInput {
+export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): RolloutInput {
   const { gatewaySync, pods, reportOf, storedRevisions } = observation;
   const { spec, status: before, orders = {} } = gatewaySync;
   const { rollout = {}, revision = '', history = HISTORY } = spec;
@@ -49,13 +49,13 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
     gateways: livePods.map((pod) => ({
       ...gatewayOf(pod, waves),
       ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
-      isResting: Boolean(restOf(pod.profile)),
+      isPaused: Boolean(pauseOf(pod.profile)),
     })),
-    wanted: releaseOf(sync, revision),
+    newest: releaseOf(sync, revision),
     isSameVersion:
       sync.target?.range !== undefined &&
       isSameVersion([sync.lastSyncRef, before.rollout?.ref], sync.target.tagPrefix ?? ''),
-    inPlace: releaseOf(before, revision),
+    delivered: releaseOf(before, revision),
     storedRevisions,
     approved: orders.approve,
     rollback: orders.rollback,
@@ -113,7 +113,7 @@ function reportedBy(
   { waiting }: ObservedPod,
   report: ObservedReport | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
-): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'previews' | 'preview'> {
+): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'supportsPreviews' | 'preview'> {
   const status = report?.status;
   const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, problem, isOutdated: false };
@@ -128,7 +128,7 @@ function reportedBy(
     },
     problem,
     isOutdated: !isAtLeast(agentVersion, FIRST_AGENT_WITH_ROLLOUTS),
-    previews: isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS),
+    supportsPreviews: isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS),
     preview: previewIn(status),
   };
 }
@@ -136,7 +136,7 @@ function reportedBy(
 /** Returns the preview that an agent reports. After it noted a commit without a change, its report has no preview. */
 function previewIn({ preview, unchangedAt, revision = '' }: ObservedReportStatus): ReportedPreview | undefined {
   if (!preview)
-    return unchangedAt ? { commit: unchangedAt, revision, digest: '', isUnchanged: true, files: 0 } : undefined;
+    return unchangedAt ? { commit: unchangedAt, revision, digest: '', changesNothing: true, files: 0 } : undefined;
   // A fabricated digest must not look like an approval of every change.
   if (!isDigest(preview.digest)) return undefined;
   const { added, modified, deleted, failure, everyCommit } = preview;
@@ -144,7 +144,7 @@ function previewIn({ preview, unchangedAt, revision = '' }: ObservedReportStatus
     commit: preview.commit,
     revision: preview.revision,
     digest: preview.digest,
-    isUnchanged: unchangedAt === preview.commit && failure === undefined,
+    changesNothing: unchangedAt === preview.commit && failure === undefined,
     files: added + modified + deleted,
     failure,
     everyCommit,

@@ -102,18 +102,18 @@ export class Reconciler {
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
     const observation = { ...inputs, ...installation, accessProblems, isRevisionKept, storedRevisions };
     const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
-    const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
+    const { status, holdForMs, retryAfterMs, requeryInMs, againInMs } = decision;
     if (query?.kind !== 'querying')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
     if (holdForMs > 0) return deferred(earliest(holdForMs, ...accessRetries));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
-    if (waitMs > 0) return deferred(earliest(waitMs, wakeInMs));
+    if (waitMs > 0) return deferred(earliest(waitMs, againInMs));
     await state.statusWriter.write(status, gatewaySync);
     this.#announce(state, gatewaySync, decision, log);
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout) await state.revisions.drop(gatewaySync, status, log);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
-    const delays = [...accessRetries, retryAfterMs, requeryInMs, wakeInMs, denied?.expiresInMs];
+    const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs, denied?.expiresInMs];
     return { afterMs: earliest(resyncMs, ...delays) };
   }
 

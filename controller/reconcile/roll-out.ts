@@ -2,12 +2,12 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { answersRange } from '../../shared/domain/answers-range.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { GIVEN_UP } from '../../shared/domain/releases.ts';
-import { isAdmitted } from '../rollout/admission.ts';
+import { GIVEN_UP, isInProgress } from '../../shared/domain/releases.ts';
+import { isReleasedIn } from '../rollout/admission.ts';
 import { givenUpMessage } from '../rollout/failure-messages.ts';
-import { givenUpName } from '../rollout/lifecycle.ts';
+import { step } from '../rollout/machine.ts';
 import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
-import { step } from '../rollout/step.ts';
+import { givenUpName } from '../rollout/transitions.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
@@ -17,8 +17,8 @@ import { rolloutInput } from './observe-rollout.ts';
 export interface RolledOut {
   fields: Partial<Pick<GatewaySyncStatus, 'rollout' | 'history' | 'lastRequest'>>;
   wantedOf: (pod: ObservedPod) => WantedFiles;
-  /** Time until the clock alone can change something (ms). */
-  wakeInMs: number | undefined;
+  /** Time until the clock can have changed something (ms). */
+  againInMs: number | undefined;
   /**
    * Whether the wanted release isn't part of a rollout yet: its `spec.sync` isn't stored as a revision, or its commit
    * is unknown.
@@ -32,7 +32,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
   const { gatewaySync, isRevisionKept } = observation;
   const { spec, status: before, generation } = gatewaySync;
   if (!spec.rollout) {
-    return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), wakeInMs: undefined, isHeldBack: false };
+    return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), againInMs: undefined, isHeldBack: false };
   }
   const state = before.rollout && { rollout: before.rollout, history: before.history ?? [] };
   // Nothing changes for a spec that hasn't been judged yet.
@@ -40,19 +40,28 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
   // New mappings never meet an old commit, and a revision that isn't stored can't be read. A current rollout continues.
   const mayBegin = isResolved && isRevisionKept;
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
-  const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
+  const input = rolloutInput({ sync: wanted, observation, now, pauseOf: restsOf(gatewaySync) });
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
   const kept = next ? withNextRevision(next, observation) : state;
-  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: true };
+  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), againInMs: undefined, isHeldBack: true };
   return {
     fields: { ...kept, ...requestOf(sync, kept, gatewaySync) },
     wantedOf: wantedBy(kept, input.gateways),
-    wakeInMs: next?.wakeInMs,
+    againInMs: next && periodOf(next.rollout),
     isHeldBack:
       !isAnswered ||
       kept.rollout.revision !== spec.revision ||
       (isResolved && !isRevisionKept && kept.rollout.commit !== sync.lastSyncCommit),
   };
+}
+
+/** Periods in which a rollout is judged again (ms), because time alone ends soaks, deadlines, and waits for windows. */
+const PERIOD_MS = { moving: 5_000, waiting: 30_000 };
+
+function periodOf(rollout: RolloutStatus): number | undefined {
+  const { phase, nextCommit, waitsFor } = rollout;
+  if (!isInProgress(rollout) && phase !== 'RollingBack' && nextCommit === undefined) return undefined;
+  return waitsFor === undefined || waitsFor === 'Gateways' ? PERIOD_MS.moving : PERIOD_MS.waiting;
 }
 
 interface Moment {
@@ -79,7 +88,7 @@ function withNextRevision(
 /** A pod that isn't among the gateways has ended; its result doesn't matter. */
 function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]): (pod: ObservedPod) => WantedFiles {
   const { commit, revision, stableCommit, stableRevision, admission } = rollout;
-  const admitted = new Set(gateways.flatMap((gateway) => (isAdmitted(gateway, admission) ? gateway.name : [])));
+  const admitted = new Set(gateways.flatMap((gateway) => (isReleasedIn(gateway, admission) ? gateway.name : [])));
   return ({ name }) => (admitted.has(name) ? { commit, revision } : { commit: stableCommit, revision: stableRevision });
 }
 

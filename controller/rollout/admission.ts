@@ -3,7 +3,7 @@ import { ALL, isWithin, NO_GATEWAY, waveNames, waveOf } from '../../shared/domai
 import type { RolloutGateway } from './rollout-input.ts';
 
 export type Admission = RolloutStatus['admission'];
-type Place = Pick<RolloutGateway, 'fits' | 'key'>;
+type Member = Pick<RolloutGateway, 'fits' | 'key'>;
 
 /** Makes the admission of all waves, each with this `admitted`. Facts about earlier waves are kept by name. */
 export function makeAdmission(
@@ -20,9 +20,9 @@ export function makeAdmission(
     admission.push({ wave, ...share, admitted, ...(had !== undefined && { gateways: had }) });
   }
   const noted = noteGateways(admission, gateways);
-  const hadSome = before.some(hasHad);
+  const hadSome = before.some(hadGateways);
   // If the names changed, it is unknown which waves had gateways. Keep the fact that some had.
-  if (!hadSome || noted.some(hasHad)) return noted;
+  if (!hadSome || noted.some(hadGateways)) return noted;
   return noted.map((entry, index) => (index === noted.length - 1 ? { ...entry, gateways: 1 } : entry));
 }
 
@@ -33,12 +33,12 @@ export function makeAdmission(
 export function noteGateways(admission: Admission, gateways: readonly RolloutGateway[], from = 0): Admission {
   return admission.map((entry, index) => {
     const isNews = index >= from && gateways.some((gateway) => couldBelong(gateway, index, admission));
-    return isNews && !hasHad(entry) ? { ...entry, gateways: 1 } : entry;
+    return isNews && !hadGateways(entry) ? { ...entry, gateways: 1 } : entry;
   });
 }
 
 /** Whether a wave has had gateways, and so requires a verified one. */
-export const hasHad = ({ gateways = 0 }: Admission[number]): boolean => gateways > 0;
+export const hadGateways = (entry: Admission[number] | undefined): boolean => (entry?.gateways ?? 0) > 0;
 
 /**
  * Forgets that a wave had gateways if all of them now belong to an earlier wave, where they replace others. It then
@@ -92,12 +92,12 @@ export function chooseAgain(
 }
 
 /** Whether a gateway fits a wave and belongs to no earlier one. */
-const couldBelong = ({ fits, key }: Place, index: number, admission: Admission): boolean =>
+const couldBelong = ({ fits, key }: Member, index: number, admission: Admission): boolean =>
   (fits[index] ?? index === fits.length) && waveOf(fits, key, admission, index) === index;
 
 /** Gateways from which a wave takes its share. Paused ones are excluded, because they can't be verified. */
 const choicesIn = (admission: Admission, index: number, gateways: readonly RolloutGateway[]): RolloutGateway[] =>
-  gateways.filter((gateway) => !gateway.isResting && couldBelong(gateway, index, admission));
+  gateways.filter((gateway) => !gateway.isPaused && couldBelong(gateway, index, admission));
 
 /**
  * Returns the members of a wave that takes a share, and the fleet size for which it was computed. If fewer than half of
@@ -126,7 +126,7 @@ export function amountOf(amount: unknown, total: number): number {
   return Math.min(total, share === undefined ? Number(amount) : Math.ceil((total * share) / 100));
 }
 
-/** Whether a gateway is admitted to the release. */
-export function isAdmitted({ fits, key }: Place, admission: Admission): boolean {
+/** Whether a gateway may have the release. */
+export function isReleasedIn({ fits, key }: Member, admission: Admission): boolean {
   return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NO_GATEWAY);
 }

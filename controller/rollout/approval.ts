@@ -5,7 +5,7 @@ import { waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
 import { isApprovalOf } from './approved-release.ts';
 import { isPreviewed, lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
-import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 /** Takes the place of digests if an approval applies to every change. */
 export const EVERY_CHANGE = 'all';
@@ -17,12 +17,16 @@ interface Circumstances {
   input: RolloutInput;
 }
 
-/** Returns the reason why a wave of a release can't begin. Users can approve it before a window opens. */
-export function waitBefore(wave: number, release: Release, { rollout, input }: Circumstances): Wait | undefined {
+/** Returns what a wave of a release needs before it can begin. Users can approve it before a window opens. */
+export function waitBefore(
+  wave: number,
+  release: Release,
+  { rollout, input }: Circumstances,
+): 'approval' | 'window' | undefined {
   const { spec, window } = input;
   const isApproved = spec.waves?.[wave]?.approval !== true || coversAll(release, rollout, input);
-  if (!isApproved) return { kind: 'approval' };
-  return window.isOpen ? undefined : { kind: 'window' };
+  if (!isApproved) return 'approval';
+  return window.isOpen ? undefined : 'window';
 }
 
 /**
@@ -63,7 +67,7 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const ended = { ...rollout, preview: { ...preview, digests } };
   const hasReports = preview.reported > 0 || digests.length > 0;
   const isSilent = !hasReports && previewsOf(preview, rollout, input.gateways).length === 0;
-  const canReport = input.gateways.some(({ previews = true }) => previews);
+  const canReport = input.gateways.some(({ supportsPreviews = true }) => supportsPreviews);
   const isEarly = isSilent && canReport && input.now < lastReportAt(preview, input);
   if (!handled || !isApproving || isEarly) return { history, rollout: ended };
   // Without any report, the user could only approve the commit.
@@ -75,12 +79,6 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
 /** Whether a release is approved, but not yet which changes of it. */
 const isUnrecorded = (release: ReleaseName, rollout: RolloutStatus): boolean =>
   !rollout.handled?.approvedDigests && isApprovalOf(rollout, release);
-
-/** When an approval applies to every change, unless a gateway reports one before (ms since the epoch). */
-export function approvalDue(rollout: RolloutStatus, input: RolloutInput): number | undefined {
-  const { preview } = rollout;
-  return preview && isUnrecorded(preview, rollout) ? lastReportAt(preview, input) : undefined;
-}
 
 const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === EVERY_CHANGE;
 
@@ -111,8 +109,8 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
     const wave = waveOf(fits, key, admission);
     return wave >= current && spec.waves?.[wave]?.approval === true;
   };
-  const changed = previewsOf(release, rollout, gateways).filter(({ preview }) => !preview.isUnchanged);
-  const active = changed.filter(({ gateway }) => !gateway.isResting);
+  const changed = previewsOf(release, rollout, gateways).filter(({ preview }) => !preview.changesNothing);
+  const active = changed.filter(({ gateway }) => !gateway.isPaused);
   return {
     inApprovalWaves: distinctDigests(active.filter(isInApprovalWave)),
     all: [...distinctDigests(active), ...distinctDigests(changed)],

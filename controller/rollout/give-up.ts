@@ -1,43 +1,54 @@
-import type { RolloutPhase } from '../../shared/api/rollout.ts';
-import { stableOf } from '../../shared/domain/releases.ts';
+import { isInProgress, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
-import { notRolledBack } from './judge-gateway.ts';
-import { givenUpWith, rollBack, unlessEmpty } from './lifecycle.ts';
-import type { RolloutInput, RolloutState } from './rollout-input.ts';
-
-export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
-  ...state,
-  rollout: { ...state.rollout, phase },
-});
-
-/** Stops after too many failures, or rolls back all gateways. A newer commit keeps waiting. */
-export function giveUp(state: RolloutState, input: RolloutInput): RolloutState {
-  const { rollout } = state;
-  const failures = unlessEmpty(rollout.failures?.slice(0, (input.spec.maxFailures ?? 0) + 1));
-  if (input.spec.onFailure !== 'Rollback') {
-    const stopped = { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) };
-    return inPhase({ ...state, rollout: stopped }, 'Stopped');
-  }
-  const { nextCommit, nextRevision, failureMessage } = rollout;
-  const back = rollBack(state, stableOf(rollout), input);
-  const waiting = { nextCommit, nextRevision };
-  return continueRollback({ ...back, rollout: { ...back.rollout, failures, failureMessage, ...waiting } }, input);
-}
+import { newFailures } from './deadlines.ts';
+import type { Facts } from './facts.ts';
+import { previewFailureOf } from './failure-messages.ts';
+import { isEmptyForLong } from './phases/waves.ts';
+import { failuresIn, isPreviewed, type PreviewedGateway } from './preview.ts';
+import type { Draft, Move } from './rollout-input.ts';
+import { change, givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
 
 /**
- * Stops a release before a gateway gets it because it can't be delivered to some. Unchanged waves that were passed over
- * return to the stable release as well.
+ * Stops a release that can't be delivered to some gateways, before one has it. They may report that after the preview
+ * has ended.
  */
-export function stopBefore({ history, rollout }: RolloutState, previewFailure: string): RolloutState {
-  const admission = rollout.admission.map((entry) => ({ ...entry, admitted: NO_GATEWAY }));
-  const stopped = { ...rollout, admission, previewFailure, givenUp: givenUpWith(rollout, rollout) };
-  return inPhase({ history, rollout: stopped }, 'Stopped');
+export function cannotBeDelivered({ state, rollout, input }: Facts): Move | undefined {
+  if (!isInProgress(rollout) || rollout.admittedAt !== undefined || rollout.nextCommit !== undefined) return undefined;
+  const failures = isPreviewed(rollout, rollout, input) ? failuresIn(rollout, input) : [];
+  return failures.length > 0 ? stopBefore(state, failures) : undefined;
 }
 
-/** Rolls back until all gateways are back, or the deadline has passed. */
-export function continueRollback(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): RolloutState {
+/** Skipped waves return to the stable release as well. */
+export function stopBefore(state: Draft, failures: readonly PreviewedGateway[]): Move {
   const { rollout } = state;
-  const isOver = now - Date.parse(rollout.startedAt) >= deadlineMs;
-  const isDone = isOver || notRolledBack(rollout, gateways).length === 0;
-  return isDone ? inPhase(state, 'RolledBack') : state;
+  const admission = rollout.admission.map((entry) => ({ ...entry, admitted: NO_GATEWAY }));
+  const previewFailure = previewFailureOf(failures);
+  return {
+    to: 'Stopped',
+    state: change(state, { admission, previewFailure, givenUp: givenUpWith(rollout, releaseOf(rollout)) }),
+  };
+}
+
+/** Notes gateways that have failed, and stops or rolls back if they are too many. A newer commit keeps waiting. */
+export function tooManyFailed(facts: Facts): Move | undefined {
+  const { state, rollout, input } = facts;
+  if (!isInProgress(rollout)) return undefined;
+  const failed = newFailures(facts);
+  if (failed) return { to: rollout.phase, state: change(state, failed) };
+  const { maxFailures = 0, onFailure } = input.spec;
+  if ((rollout.failures ?? []).length <= maxFailures && !hasWholeWaveFailed(facts)) return undefined;
+  const failures = unlessEmpty(rollout.failures?.slice(0, maxFailures + 1));
+  if (onFailure !== 'Rollback')
+    return { to: 'Stopped', state: change(state, { failures, givenUp: givenUpWith(rollout, rollout) }) };
+  const { nextCommit, nextRevision, failureMessage } = rollout;
+  const back = rollBack(state, stableOf(rollout), input);
+  return { to: 'RollingBack', state: change(back, { failures, failureMessage, nextCommit, nextRevision }) };
+}
+
+/** Whether all gateways of the wave that count have failed, whatever the maximum, unless replacements may come. */
+function hasWholeWaveFailed({ rollout, wave, input }: Facts): boolean {
+  if (!wave || !rollout.waveStartedAt) return false;
+  const { awaited, pending, verified, index } = wave;
+  if (awaited.length === 0 || pending.length > 0 || verified.length > 0) return false;
+  return awaited.length >= (rollout.admission[index]?.gateways ?? 0) || isEmptyForLong(rollout, input);
 }

@@ -20,7 +20,7 @@ export const hasRelease = ({ report }: RolloutGateway, rollout: RolloutStatus): 
  * When a gateway that crashed during the rollout can be healthy again (ms since the epoch): after half of the deadline.
  * A gateway that crashes again within the deadline therefore fails, because a crash doesn't move its deadline.
  */
-export function recoversAt(
+function recoversAt(
   gateway: RolloutGateway,
   rollout: RolloutStatus,
   { deadlineMs }: Pick<RolloutInput, 'deadlineMs'>,
@@ -55,7 +55,7 @@ export function notRolledBack(rollout: RolloutStatus, gateways: readonly Rollout
   const isLater = laterThan(startedAt);
   const isBroken = ({ report }: RolloutGateway) => isSame(report ?? {}, rollout);
   return gateways.filter((gateway) => {
-    if (gateway.isResting || isRolledBack(gateway, rollout) || isLater(gateway)) return false;
+    if (gateway.isPaused || isRolledBack(gateway, rollout) || isLater(gateway)) return false;
     return isBroken(gateway) || !isSkipped(gateway);
   });
 }

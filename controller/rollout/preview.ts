@@ -11,8 +11,8 @@ import {
 } from '../../shared/domain/releases.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
 import { skippedBefore } from './judge-gateway.ts';
-import { iso, unlessEmpty } from './lifecycle.ts';
 import type { ReportedPreview, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import { iso, unlessEmpty } from './transitions.ts';
 
 /** A gateway, and the preview that it reports. */
 export interface PreviewedGateway {
@@ -57,7 +57,7 @@ export function previewsOf(
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
   const isCurrent = isInProgress(rollout) || rollout.phase === 'Stopped';
   const previewed = isCurrent ? previewsOf(rollout, rollout, gateways) : [];
-  return new Set(previewed.flatMap(({ gateway, preview }) => (preview.isUnchanged ? gateway : [])));
+  return new Set(previewed.flatMap(({ gateway, preview }) => (preview.changesNothing ? gateway : [])));
 }
 
 /**
@@ -79,7 +79,7 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
   if (!current || spec.previewFailures === 'Ignore') return [];
   const isUnready = skippedBefore(current.startedAt);
   return previewsOf(current, rollout, gateways).filter(
-    ({ gateway, preview }) => preview.failure !== undefined && !gateway.isResting && !isUnready(gateway),
+    ({ gateway, preview }) => preview.failure !== undefined && !gateway.isPaused && !isUnready(gateway),
   );
 }
 
@@ -114,7 +114,7 @@ function countReports(begun: Begun, rollout: RolloutStatus, input: RolloutInput)
   const { changedWaves, endedAt } = begun;
   const empty = { ...begun, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
   const previews = previewsOf(begun, { ...rollout, preview: empty }, gateways);
-  const previewed = previews.filter(({ gateway }) => !gateway.isResting);
+  const previewed = previews.filter(({ gateway }) => !gateway.isPaused);
   const reporting = new Set(previewed.map(({ gateway }) => gateway));
   const total = reporting.size + awaitedIn(begun, reporting, gateways).length;
   const isOver = reporting.size === total || now >= lastReportAt(begun, input);
@@ -123,7 +123,7 @@ function countReports(begun: Begun, rollout: RolloutStatus, input: RolloutInput)
     endedAt: endedAt ?? (isOver ? iso(now) : undefined),
     total,
     reported: reporting.size,
-    unchanged: previewed.filter(({ preview }) => preview.isUnchanged).length,
+    unchanged: previewed.filter(({ preview }) => preview.changesNothing).length,
     failing: previewed.filter(({ preview }) => preview.failure !== undefined).length,
     // The sum of fabricated reports must fit into the status.
     files: Math.min(
@@ -143,7 +143,7 @@ function awaitedIn(
 ): RolloutGateway[] {
   const isUnready = skippedBefore(startedAt);
   return gateways.filter(
-    (gateway) => gateway.previews && !gateway.isResting && !isUnready(gateway) && !reporting.has(gateway),
+    (gateway) => gateway.supportsPreviews && !gateway.isPaused && !isUnready(gateway) && !reporting.has(gateway),
   );
 }
 
@@ -164,7 +164,7 @@ function changedIn(
 ): string[] | undefined {
   const { admission } = rollout;
   const isChanged = ({ gateway, preview }: PreviewedGateway) =>
-    !preview.isUnchanged && isOn(gateway.report ?? {}, stableOf(rollout));
+    !preview.changesNothing && isOn(gateway.report ?? {}, stableOf(rollout));
   const changed = previewed.filter(isChanged);
   const names = changed.flatMap(({ gateway: { fits, key } }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
   return unlessEmpty([...new Set([...before, ...names])].sort());
@@ -183,7 +183,7 @@ function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput):
   if (!preview && staleIn(release, rollout, input).length > 0) return undefined;
   const earliestAt = nextPreviewAt === undefined ? now - previewIntervalMs : Date.parse(nextPreviewAt);
   // Agents without previews have nothing to do.
-  if (!gateways.some(({ previews, isResting }) => previews && !isResting))
+  if (!gateways.some(({ supportsPreviews, isPaused }) => supportsPreviews && !isPaused))
     return { startedAt: iso(now), nextPreviewAt };
   if (now < earliestAt) return undefined;
   return { startedAt: iso(now), nextPreviewAt: iso(Math.max(now, earliestAt + previewIntervalMs)) };
@@ -201,11 +201,4 @@ interface Times {
 export function staleIn(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
   if (input.now >= lastReportAt(rollout, input)) return [];
   return input.gateways.filter(({ preview }) => preview?.failure !== undefined && isSame(preview, release));
-}
-
-/** Times at which the clock alone changes something about previews (ms since the epoch). */
-export function previewDues(rollout: RolloutStatus, input: RolloutInput): number[] {
-  const { preview, nextPreviewAt = '' } = rollout;
-  if (preview) return preview.endedAt ? [] : [lastReportAt(preview, input)];
-  return [Date.parse(nextPreviewAt), lastReportAt(rollout, input)];
 }

@@ -1,8 +1,8 @@
 import type { Release } from '../../shared/domain/releases.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
-interface ReportedInput extends Pick<RolloutInput, 'wanted' | 'inPlace' | 'storedRevisions'> {
-  gateways: readonly Pick<RolloutGateway, 'report' | 'isResting'>[];
+interface ReportedInput extends Pick<RolloutInput, 'newest' | 'delivered' | 'storedRevisions'> {
+  gateways: readonly Pick<RolloutGateway, 'report' | 'isPaused'>[];
 }
 
 /**
@@ -12,23 +12,23 @@ interface ReportedInput extends Pick<RolloutInput, 'wanted' | 'inPlace' | 'store
  * isn't stored is ignored, because gateways couldn't read it.
  */
 export function reportedRelease(input: ReportedInput): Release | undefined {
-  const { gateways, wanted, inPlace, storedRevisions = [] } = input;
+  const { gateways, newest, delivered, storedRevisions = [] } = input;
   const reported = new Map<string, { release: Release; votes: number }>();
-  const readable = [wanted?.revision, inPlace?.revision, ...storedRevisions];
-  for (const { report, isResting } of gateways) {
+  const readable = [newest?.revision, delivered?.revision, ...storedRevisions];
+  for (const { report, isPaused } of gateways) {
     const { commit, revision, state } = report ?? {};
     if (commit === undefined) continue;
-    const release = revision === undefined ? inPlace : { commit, ref: commit, revision };
+    const release = revision === undefined ? delivered : { commit, ref: commit, revision };
     if (!release || !readable.includes(release.revision)) continue;
     const name = `${release.commit} ${release.revision}`;
     const full = revision === undefined ? HEALTHY + 1 : HEALTHY;
-    const weight = !isResting && (state === 'healthy' || revision === undefined) ? full : 1;
+    const weight = !isPaused && (state === 'healthy' || revision === undefined) ? full : 1;
     reported.set(name, { release, votes: (reported.get(name)?.votes ?? 0) + weight });
   }
-  const newest = `${wanted?.commit} ${wanted?.revision}`;
+  const newestName = `${newest?.commit} ${newest?.revision}`;
   const [first] = [...reported].sort(
     ([a, { votes: votesForA }], [b, { votes: votesForB }]) =>
-      votesForB - votesForA || Number(a === newest) - Number(b === newest) || (a < b ? -1 : 1),
+      votesForB - votesForA || Number(a === newestName) - Number(b === newestName) || (a < b ? -1 : 1),
   );
   return first?.[1].release;
 }

@@ -1,4 +1,4 @@
-import type { HistoryEntry, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { HistoryEntry, RolloutPhase, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { Release } from '../../shared/domain/releases.ts';
 
 /** A gateway in a rollout; times in milliseconds since the epoch. */
@@ -23,7 +23,7 @@ export interface RolloutGateway {
   /** Not all of its containers have run yet (no node, image, or Secret), so it can't be verified. */
   isUnstarted?: boolean;
   /** Paused or in a dry run: it neither passes nor fails. */
-  isResting: boolean;
+  isPaused: boolean;
   /** Its agent doesn't support rollouts, and follows the newest commit. */
   isOutdated: boolean;
   /** Problem reported by its agent and its pod; undefined if there is none. */
@@ -31,7 +31,7 @@ export interface RolloutGateway {
   /** Report of its agent; undefined if there is none. */
   report: GatewayReport | undefined;
   /** Its agent previews releases. */
-  previews?: boolean;
+  supportsPreviews?: boolean;
   /** Last preview that it reports. */
   preview?: ReportedPreview | undefined;
 }
@@ -43,7 +43,7 @@ export interface ReportedPreview {
   /** Equal for equal changes. */
   digest: string;
   /** It leaves all files unchanged. */
-  isUnchanged: boolean;
+  changesNothing: boolean;
   /** Number of files that change. */
   files: number;
   /** Why it can't be delivered. */
@@ -67,11 +67,11 @@ export interface RolloutInput {
   wavesHash: string;
   gateways: readonly RolloutGateway[];
   /** The newest release; undefined if there is none. */
-  wanted: Release | undefined;
+  newest: Release | undefined;
   /** Whether its tag, chosen for a range, is the same version as the release of the rollout. */
   isSameVersion?: boolean;
   /** Release that the gateways have followed, if nothing was rolled out yet. */
-  inPlace: Release | undefined;
+  delivered: Release | undefined;
   /** Revisions that gateways report and that are stored, besides the present one; only for the first state. */
   storedRevisions?: readonly string[] | undefined;
   /** Value of the annotation with an approval: see `approvedRevisionOf`. */
@@ -79,7 +79,7 @@ export interface RolloutInput {
   /** Values of the other order annotations. Each takes effect once, until the annotation is removed or changed. */
   rollback: string | undefined;
   retry: string | undefined;
-  window: { isOpen: boolean; message: string; changesAt?: number | undefined };
+  window: { isOpen: boolean; message: string };
   /** Commits to keep in the history. */
   historyLength: number;
   /** `progressDeadline` (ms). */
@@ -99,6 +99,12 @@ export interface RolloutState {
   history: HistoryEntry[];
 }
 
+/** A state in no phase yet: only the machine assigns one. */
+export interface Draft {
+  rollout: Omit<RolloutStatus, 'phase'>;
+  history: HistoryEntry[];
+}
+
 /** Why nothing more happens now. */
 export type Wait =
   | { kind: 'none' }
@@ -108,8 +114,11 @@ export type Wait =
   /** Pods whose agents don't support rollouts. */
   | { kind: 'outdated'; pods: string[] };
 
-/** Result of a step, and the reason for waiting. */
-export interface Advanced {
-  state: RolloutState;
-  wait: Wait;
+/** A move of the machine, after which it decides again. */
+export interface Move<To extends RolloutPhase = RolloutPhase> {
+  to: To;
+  state: Draft;
 }
+
+/** A move, or the reason why the machine stays in its phase. */
+export type Next<To extends RolloutPhase = RolloutPhase> = Move<To> | { wait: Wait };

@@ -3,14 +3,11 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import { LruMap } from '../../shared/domain/lru-map.ts';
 import { readSchedule } from './schedule.ts';
 
-/** Times are in milliseconds since the epoch. */
 export interface WindowJudgement {
   /** Whether a rollout can begin or continue. */
   isOpen: boolean;
   /** Why it can't, in one sentence; empty if it can. */
   message: string;
-  /** Earliest time at which `isOpen` can change; undefined for never. */
-  changesAt?: number;
 }
 
 /** A period in which a window is open, or closed, from `from` (inclusive) to `until` (exclusive). */
@@ -33,12 +30,10 @@ export function judgeWindows(windows: RolloutWindow[] | undefined, now: number):
   const allows = judged.filter(({ window }) => window.kind === 'Allow');
 
   const deny = latest(denies.filter(({ isOpen }) => isOpen));
-  if (deny) return closed(deniedMessage(deny), deny.until);
-  const allow = latest(allows.filter(({ isOpen }) => isOpen));
+  if (deny) return { isOpen: false, message: deniedMessage(deny) };
   const next = earliest(allows);
-  if (next && !allow) return closed(notAllowedMessage(next), next.until);
-  const until = Math.min(allow?.until ?? ALWAYS.until, earliest(denies)?.until ?? ALWAYS.until);
-  return { isOpen: true, message: '', ...at(until) };
+  if (next && !allows.some(({ isOpen }) => isOpen)) return { isOpen: false, message: notAllowedMessage(next) };
+  return { isOpen: true, message: '' };
 }
 
 /** Lists problems of windows that the CRD can't detect, one sentence each, with the path below `spec`. */
@@ -51,8 +46,6 @@ export function windowProblems(windows: RolloutWindow[] | undefined): string[] {
 
 const latest = (judged: Judged[]) => judged.toSorted((a, b) => b.until - a.until)[0];
 const earliest = (judged: Judged[]) => judged.toSorted((a, b) => a.until - b.until)[0];
-const at = (until: number) => (Number.isFinite(until) ? { changesAt: until } : {});
-const closed = (message: string, until: number): WindowJudgement => ({ isOpen: false, message, ...at(until) });
 
 function deniedMessage({ window, until, problem }: Judged): string {
   if (problem !== undefined) return `an invalid Deny window counts as open (${problem})`;

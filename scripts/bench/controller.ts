@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { type RunningProgram, startProgram } from '../testbed/programs.ts';
@@ -8,7 +9,7 @@ import { type Mirror, mirrorResources, timeRequests, timeRequestsDuringPolls } f
 import { readCpuSeconds, readMemory, readMetric } from './support/measure.ts';
 import { readOptions } from './support/read-options.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
-import { inWorld, NAMESPACE, type World } from './support/world.ts';
+import { inParallel, inWorld, NAMESPACE, type World } from './support/world.ts';
 
 const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 };
 
@@ -35,6 +36,9 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
     timeRequestsDuringPolls(world, repositories, { mirror, first: count, count }),
   );
   const memory = await readMemory(pid);
+  const rollouts = await step('Rollouts in progress', () =>
+    measureRollouts(world, repositories, { mirror, pid, pods, metricsPort }),
+  );
   await cold.controller.stop();
   printTable(
     ['what', 'measured', 'aim'],
@@ -54,6 +58,12 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
         `${polled.times.length} requests while polls move ${polled.moved} resources, p50, p99`,
         percentiles(polled.times),
       ],
+      [
+        `CPU while ${rollouts.count} rollouts wait for a gateway`,
+        `${rollouts.cpuPercent.toFixed(1)} %`,
+        '< 10 % at 1,000',
+      ],
+      ['API writes in that time', rollouts.writes, 0],
     ],
   );
 }
@@ -88,6 +98,28 @@ async function measureQuietCycle(pid: number, metricsPort: string, interval: num
     writes: (await readWrites(metricsPort)) - writes,
     cpuPercent: ((await readCpuSeconds(pid)) - cpu) * (100 / elapsed),
   };
+}
+
+/** Begins a rollout of every resource with a pod, which no agent verifies, and measures half a minute of waiting. */
+async function measureRollouts(
+  world: World,
+  repositories: GitRepository[],
+  { mirror, pid, pods, metricsPort }: { mirror: Mirror; pid: number; pods: number; metricsPort: string },
+) {
+  const { client } = world;
+  const names = [...mirror.store.values()]
+    .filter(({ status }) => status?.target?.ref === 'main')
+    .slice(0, pods)
+    .map(({ metadata }) => metadata.name ?? '');
+  const inPhase = (phase: string) =>
+    [...mirror.store.values()].filter(({ status }) => status?.rollout?.phase === phase).length;
+  await inParallel(names.length, (index) =>
+    client.mergePatch(gatewaySyncPath(NAMESPACE, names[index] ?? ''), { spec: { rollout: {} } }),
+  );
+  while (inPhase('Complete') < names.length) await sleep(50);
+  for (const repository of repositories) await repository.commit({ files: { 'files/a': '3' } });
+  while (inPhase('Progressing') < names.length) await sleep(50);
+  return { count: names.length, ...(await measureQuietCycle(pid, metricsPort, 25)) };
 }
 
 /** Reads the number of writes to the API server. */

@@ -198,10 +198,6 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   previewFailure: v.optional(
     text('Gateways to which the commit cannot be delivered, if the preview stopped the rollout.', BOUNDS.text),
   ),
-  trial: v.optional(text('Gateway that goes first because the commit leaves the earlier waves unchanged.', 253)),
-  isTried: v.optional(
-    flag('A gateway that the commit changes is verified, so no gateway goes first in an unlimited wave.'),
-  ),
   plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
   admission: list(
     v.object({

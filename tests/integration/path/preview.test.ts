@@ -125,17 +125,10 @@ suite('a commit that gateways preview', () => {
     assert.deepEqual(contents(), former);
   });
 
-  test('reaches the gateways that it changes, and one of them first if the first wave is unchanged', async (t) => {
+  test('reaches exactly the gateways that it changes, without an approval if the first wave is unchanged', async (t) => {
     const { names, start, untilStatus, reports, contents } = fleet;
     const changed = names.slice(-CHANGED);
     const former = contents();
-    const had: string[] = [];
-    const timer = setInterval(() => {
-      const all = contents();
-      const now = names.filter((_, index) => all[index] === 'second').join();
-      if (now !== had.at(-1)) had.push(now);
-    }, 10);
-    t.after(() => clearInterval(timer));
     const { commit, seconds } = await start(filesOf(changed, 'second'));
     await until(reports, {
       describe: 'previews of all gateways',
@@ -148,11 +141,9 @@ suite('a commit that gateways preview', () => {
     const status = await untilStatus('the commit on the changed gateways', ({ rollout }) => {
       return rollout?.phase === 'Complete' && rollout.stableCommit === commit;
     });
-    // The first wave, which needs an approval, was passed over.
+    // The first wave, which needs an approval, was skipped.
     assert.equal(status.rollout?.handled, undefined);
     assert.deepEqual(contents(), [...former.slice(0, -CHANGED), ...changed.map(() => 'second')]);
-    const [none, one] = had;
-    assert.deepEqual([none, one, had.at(-1)], ['', changed[0], changed.join()]);
   });
 
   test('that changes only a paused gateway waits for the approval, also after the pause', slow, async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { RESOURCE_METRICS } from '../../../controller/metrics/resource-metrics.ts';
+import { PHASES } from '../../../controller/rollout/machine.ts';
 import { CONDITION_REASONS } from '../../../shared/api/reasons.ts';
 import { ROLLOUT_PHASES } from '../../../shared/api/rollout.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
@@ -28,6 +29,15 @@ const ofRollouts = [
   ...ROLLOUT_PHASES,
   ...[...ROLLOUT_PHASES.filter((phase) => phase !== 'Complete'), 'Waiting'].map((reason) => `Rollout${reason}`),
 ];
+
+test('the diagram of a rollout shows exactly the moves of the phases', async () => {
+  const page = await readFile(path.join(checkout, 'docs/explanation/rollouts.md'), 'utf8');
+  const shown = [...page.matchAll(/^ {2}(\w+) --> (\w+): /gm)].map(([, from, to]) => `${from} ${to}`);
+  const moves = Object.entries(PHASES).flatMap(([from, { to }]) =>
+    to.filter((phase) => phase !== from).map((phase) => `${from} ${phase}`),
+  );
+  assert.deepEqual(shown.sort(), moves.sort());
+});
 
 const wordsIn = (text: string) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word);
 

@@ -214,8 +214,8 @@ suite('a step of a rollout takes into account', () => {
       reportOf: () =>
         report && { podUID: 'pod', status: { state: 'Synced' as const, agentVersion: '9.9.9', ...report } },
     };
-    const restOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
-    return { input: rolloutInput({ sync, observation, restOf, now }), revision: gatewaySync.spec.revision };
+    const pauseOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
+    return { input: rolloutInput({ sync, observation, pauseOf, now }), revision: gatewaySync.spec.revision };
   };
   const ofLabel = { name: 'b', selector: { matchLabels: { x: 'y' } } };
   const began = Date.parse('2026-11-22T11:00:00Z');
@@ -247,12 +247,12 @@ suite('a step of a rollout takes into account', () => {
           runsSince: undefined,
           ...unknown,
           isUnstarted: false,
-          isResting: false,
+          isPaused: false,
         },
       ],
-      wanted: { commit: newest, ref: 'v2', revision },
+      newest: { commit: newest, ref: 'v2', revision },
       isSameVersion: false,
-      inPlace: { commit: stable, ref: 'v1', revision },
+      delivered: { commit: stable, ref: 'v1', revision },
       storedRevisions: ['earlier'],
       approved: 'c',
       rollback: 'previous',
@@ -269,14 +269,14 @@ suite('a step of a rollout takes into account', () => {
   test('its own times and durations, and a followed commit without a ref', () => {
     const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
     assert.equal(input.deadlineMs, 300_000);
-    assert.equal(input.wanted?.ref, newest);
-    assert.equal(input.inPlace, undefined);
+    assert.equal(input.newest?.ref, newest);
+    assert.equal(input.delivered, undefined);
   });
 
   const ran = { isUnstarted: true, hasAgentRun: true };
   const verify = { requests: [{ path: '/' }] };
   const states: [name: string, World, expected: object][] = [
-    ['rests', { rest: 'default' }, { isResting: true }],
+    ['rests', { rest: 'default' }, { isPaused: true }],
     ['has the labels of a wave', { rollout: { waves: [ofLabel] }, pod: { labels: { x: 'y' } } }, { fits: [true] }],
     ['has not started', { pod: { isUnstarted: true } }, { isUnstarted: true }],
     ['waits for its agent, which has not reported', { pod: ran }, { isUnstarted: false }],
@@ -293,9 +293,9 @@ suite('a step of a rollout takes into account', () => {
   for (const [name, world, expected] of states) {
     test(`a gateway that ${name}`, () => {
       const [gateway] = inputOf(world).input.gateways;
-      const { fits, isUnstarted, isResting, isOutdated, report } = gateway ?? {};
-      const plain = { fits: [], isUnstarted: false, isResting: false, isOutdated: false, report: undefined };
-      assert.deepEqual({ fits, isUnstarted, isResting, isOutdated, report: report?.state }, { ...plain, ...expected });
+      const { fits, isUnstarted, isPaused, isOutdated, report } = gateway ?? {};
+      const plain = { fits: [], isUnstarted: false, isPaused: false, isOutdated: false, report: undefined };
+      assert.deepEqual({ fits, isUnstarted, isPaused, isOutdated, report: report?.state }, { ...plain, ...expected });
     });
   }
 
@@ -329,20 +329,23 @@ suite('a step of a rollout takes into account', () => {
 
   test("a report's preview, and the commit of a gateway that was unchanged", () => {
     const previewed = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
-    const { previews, preview: none } = previewed({}) ?? {};
-    assert.deepEqual([previews, none, previewed({ agentVersion: '0.0.9' })?.previews], [true, undefined, false]);
+    const { supportsPreviews, preview: none } = previewed({}) ?? {};
+    assert.deepEqual(
+      [supportsPreviews, none, previewed({ agentVersion: '0.0.9' })?.supportsPreviews],
+      [true, undefined, false],
+    );
     const preview = { commit: newest, revision: 'r', digest: 'd'.repeat(64), added: 1, modified: 2, deleted: 3 };
-    const expected = { commit: newest, revision: 'r', digest: 'd'.repeat(64), isUnchanged: false, files: 6 };
+    const expected = { commit: newest, revision: 'r', digest: 'd'.repeat(64), changesNothing: false, files: 6 };
     const texts = { failure: undefined, everyCommit: undefined };
     assert.deepEqual(previewed({ preview })?.preview, { ...expected, ...texts });
     const known = { failure: 'no value', everyCommit: 'a.json' };
     const failing = { ...preview, ...known };
     assert.deepEqual(previewed({ preview: failing, unchangedAt: newest })?.preview, { ...expected, ...known });
-    assert.equal(previewed({ preview, unchangedAt: newest })?.preview?.isUnchanged, true);
-    assert.equal(previewed({ preview, unchangedAt: stable })?.preview?.isUnchanged, false);
+    assert.equal(previewed({ preview, unchangedAt: newest })?.preview?.changesNothing, true);
+    assert.equal(previewed({ preview, unchangedAt: stable })?.preview?.changesNothing, false);
     for (const digest of ['all', '', 'd'.repeat(63), 'D'.repeat(64)])
       assert.equal(previewed({ preview: { ...preview, digest }, unchangedAt: newest })?.preview, undefined);
-    const noted = { commit: newest, revision: 'r', digest: '', isUnchanged: true, files: 0 };
+    const noted = { commit: newest, revision: 'r', digest: '', changesNothing: true, files: 0 };
     assert.deepEqual(previewed({ commit: newest, revision: 'r', unchangedAt: newest })?.preview, noted);
   });
 
@@ -359,7 +362,7 @@ suite('the result of a rollout', () => {
     const gatewaySync = resourceWith({}, complete({}));
     const observation = { gatewaySync, pods: [], isRevisionKept: true, reportOf: () => undefined };
     const { wantedOf, ...result } = rollOutFor({ lastSyncCommit: newest }, observation);
-    assert.deepEqual(result, { fields: {}, wakeInMs: undefined, isHeldBack: false });
+    assert.deepEqual(result, { fields: {}, againInMs: undefined, isHeldBack: false });
     assert.deepEqual(wantedOf(pod), { commit: newest });
   });
 
@@ -451,9 +454,12 @@ suite('the result of a rollout', () => {
     });
   });
 
-  test('is checked again when its next time comes', () => {
+  test('is judged again soon while time can advance it, and now and then while it waits for users', () => {
     const rollout = { waves: [{ name: 'all', selector: { matchLabels: { a: 'b' } } }] };
-    const begun = next(complete({ rollout }), { rollout });
-    assert.ok(begun.wakeInMs !== undefined && begun.wakeInMs > 0 && begun.wakeInMs <= 900_000, `${begun.wakeInMs}`);
+    const before = complete({ rollout });
+    assert.equal(next(before, { rollout }).againInMs, 5_000);
+    const frozen = { ...rollout, windows: [{ kind: 'Deny' as const }] };
+    assert.equal(next(before, { rollout: frozen }).againInMs, 30_000);
+    assert.equal(next(before, { rollout }, stable).againInMs, undefined);
   });
 });

@@ -71,7 +71,7 @@ test('a last wave that lost one of two gateways to another wave waits for the ot
 
 for (const [how, change] of [
   ['are created again', gone],
-  ['are paused', { isResting: true }],
+  ['are paused', { isPaused: true }],
 ] as const) {
   test(`a last wave whose gateways all ${how} during the wave isn't complete because of that`, () => {
     const waves = [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }];
@@ -105,13 +105,13 @@ test('a wave that has a gateway for a moment before its turn needs one', () => {
 
 test('unready gateways are admitted when the others have the commit', () => {
   const history = historyOf({ waves: [{ name: 'all', maxConcurrent: 1 }] }, threeCanaries).begin();
-  history.agent({ isResting: true }, 1, 2).control();
+  history.agent({ isPaused: true }, 1, 2).control();
   assert.equal(history.admitted[0], '00');
   assert.equal(history.sync(0).control().rollout.phase, 'Complete');
 });
 
 test('a percentage applies to gateways that count, and to others when they are gone', () => {
-  const history = historyOf(oneCanary, threeCanaries).agent({ isResting: true }, 0).begin();
+  const history = historyOf(oneCanary, threeCanaries).agent({ isPaused: true }, 0).begin();
   const members = history.rollout.admission.map((wave) => wave.members);
   assert.deepEqual(members, ['10', ALL]);
   const { admission } = history.agent(gone, 1).control().rollout;

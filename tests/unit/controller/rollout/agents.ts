@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isAdmitted } from '../../../../controller/rollout/admission.ts';
+import { isReleasedIn } from '../../../../controller/rollout/admission.ts';
 import type { GatewayReport, ReportedPreview } from '../../../../controller/rollout/rollout-input.ts';
 import {
   type Agent,
@@ -35,7 +35,7 @@ export const GONE: Partial<Agent> = {
 function aimOf(world: World, index: number, setup: Setup): Aim | undefined {
   const rollout = world.state?.rollout;
   if (!rollout || rollout.plan !== planNameOf(world, setup)) return undefined;
-  const isIn = isAdmitted({ fits: planIn(world, setup).fits[index] ?? [], key: keyOf(index) }, rollout.admission);
+  const isIn = isReleasedIn({ fits: planIn(world, setup).fits[index] ?? [], key: keyOf(index) }, rollout.admission);
   const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
   return { commit, number: isIn || rollout.phase.startsWith('Roll') ? rollout.number : undefined };
 }
@@ -71,15 +71,15 @@ function previewOf(commit: Commit, index: number, world: World, setup: Setup): R
   const stable = world.state?.rollout.stableCommit as Commit;
   const { holds = stable } = world.agents[index] as Agent;
   const [content, before, other] = [commit, holds, stable].map((each) => contentOf(each, index, world, setup));
-  const isUnchanged = content === before;
+  const changesNothing = content === before;
   const failure = content === 'x' && other !== 'x' ? 'broken' : undefined;
-  return { commit, revision: 'r', digest: content ?? '', isUnchanged, files: isUnchanged ? 0 : 1, failure };
+  return { commit, revision: 'r', digest: content ?? '', changesNothing, files: changesNothing ? 0 : 1, failure };
 }
 
 /** An agent delivers the release that it has read, and reports the result. */
 export function apply(world: World, index: number, setup: Setup): World {
-  const { aim, isResting, holds, preview: previewed, isNoted } = world.agents[index] as Agent;
-  if (!aim || isResting) return world;
+  const { aim, isPaused, holds, preview: previewed, isNoted } = world.agents[index] as Agent;
+  if (!aim || isPaused) return world;
   const { commit, number: rollout } = aim;
   const content = contentOf(commit, index, world, setup);
   if (content === 'x') {
@@ -89,7 +89,7 @@ export function apply(world: World, index: number, setup: Setup): World {
   const isSame = holds !== undefined && content === contentOf(holds, index, world, setup);
   // Only a comparison with the stable release proves that nothing has to be verified.
   const isKnown =
-    holds === commit ? isNoted : isStable(holds, world) && previewed?.commit === commit && previewed.isUnchanged;
+    holds === commit ? isNoted : isStable(holds, world) && previewed?.commit === commit && previewed.changesNothing;
   return withAgent(world, index, {
     aim: undefined,
     holds: commit,
@@ -118,7 +118,13 @@ export function shownPreview({ preview: previewed, holds, isNoted, report }: Age
   return previewed ?? (isNoted && report ? NOTED[holds as Commit] : undefined);
 }
 
-const noted = (commit: Commit): ReportedPreview => ({ commit, revision: 'r', digest: '', isUnchanged: true, files: 0 });
+const noted = (commit: Commit): ReportedPreview => ({
+  commit,
+  revision: 'r',
+  digest: '',
+  changesNothing: true,
+  files: 0,
+});
 const NOTED = { S: noted('S'), A: noted('A'), B: noted('B'), C: noted('C') };
 
 /** An agent reads the status, delivers the release, and reports it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { step } from '../../../../controller/rollout/machine.ts';
 import type { RolloutGateway, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
-import { step } from '../../../../controller/rollout/step.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isSame, stableOf } from '../../../../shared/domain/releases.ts';
@@ -42,16 +42,16 @@ function gatewayOf({ holds, state, isPreviewing, now }: World): RolloutGateway {
     fits: [true],
     createdAt: 0,
     notReadySince: undefined,
-    isResting: false,
+    isPaused: false,
     isOutdated: false,
-    previews: true,
+    supportsPreviews: true,
     // It has followed a rollout before a status that is lost.
     report: { rollout: state?.rollout.number ?? (now > BEGUN.now ? 1 : undefined), commit, revision, state: 'healthy' },
     preview: preview && {
       commit: preview.commit,
       revision: preview.revision,
       digest: preview.revision,
-      isUnchanged: false,
+      changesNothing: false,
       files: 1,
       failure: isBroken ? 'broken' : undefined,
     },
@@ -65,8 +65,8 @@ function control(world: World): World {
     spec: { waves },
     wavesHash: 'p',
     gateways: [gateway],
-    wanted: { commit: world.commit, ref: 'main', revision: world.revision },
-    inPlace: undefined,
+    newest: { commit: world.commit, ref: 'main', revision: world.revision },
+    delivered: undefined,
     approved: world.approve,
     rollback: undefined,
     retry: undefined,

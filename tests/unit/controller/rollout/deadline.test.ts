@@ -46,10 +46,7 @@ suite('a canary fails at its own deadline', () => {
         else fleet.gateways.pop();
       },
     ],
-    [
-      'while another gateway is paused and resumed',
-      (fleet, minute) => fleet.change(1, { isResting: minute % 2 === 0 }),
-    ],
+    ['while another gateway is paused and resumed', (fleet, minute) => fleet.change(1, { isPaused: minute % 2 === 0 })],
   ];
   for (const [what, disturb] of disturbances) {
     test(what, () => {

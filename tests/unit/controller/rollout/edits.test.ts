@@ -81,7 +81,7 @@ suite('the waves of a spec', () => {
     fits: [key !== '4'],
     createdAt: 0,
     notReadySince: undefined,
-    isResting: key === '1',
+    isPaused: key === '1',
     isOutdated: false,
     report: undefined,
   }));

@@ -1,3 +1,4 @@
+import { step } from '../../../../controller/rollout/machine.ts';
 import type {
   GatewayReport,
   ReportedPreview,
@@ -5,7 +6,6 @@ import type {
   RolloutInput,
   RolloutState,
 } from '../../../../controller/rollout/rollout-input.ts';
-import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { isWithin } from '../../../../shared/domain/waves.ts';
 
@@ -19,7 +19,6 @@ export class Fleet {
   now = start;
   gateways: RolloutGateway[];
   state: RolloutState | undefined;
-  wakeInMs: number | undefined;
   more: Partial<RolloutInput> = {};
   readonly #spec: RolloutSpec;
 
@@ -48,14 +47,14 @@ export class Fleet {
     this.now += 1_000;
     const { waves = [] } = this.#spec;
     const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
-    const { wakeInMs, ...state } = step(this.state, {
+    const state = step(this.state, {
       spec: this.#spec,
       wavesHash: 'p',
       gateways: this.gateways,
       soakMs,
       now: this.now,
-      wanted: releaseOf(commit),
-      inPlace: undefined,
+      newest: releaseOf(commit),
+      delivered: undefined,
       approved: undefined,
       rollback: undefined,
       retry: undefined,
@@ -65,8 +64,8 @@ export class Fleet {
       previewIntervalMs: MINUTE,
       previewMs: 0,
       ...more,
-    }) as ReturnType<typeof step> & RolloutState;
-    return Object.assign(this, { state: structuredClone(state), wakeInMs });
+    });
+    return Object.assign(this, { state: structuredClone(state) });
   }
 
   /** Sets parts of the input for all later reconciles. */
@@ -127,11 +126,11 @@ export class Fleet {
       commit,
       revision: 'r',
       digest: 'd'.repeat(64),
-      isUnchanged: !change,
+      changesNothing: !change,
       files: change ? 1 : 0,
       ...change,
     };
-    for (const index of indexes) this.change(index, { previews: true, preview });
+    for (const index of indexes) this.change(index, { supportsPreviews: true, preview });
     return this;
   }
 
@@ -173,7 +172,7 @@ export class Fleet {
       fits,
       createdAt: start - DEADLINE,
       notReadySince: undefined,
-      isResting: false,
+      isPaused: false,
       isOutdated: false,
       report: undefined,
     };

@@ -64,7 +64,7 @@ suite('to the exact millisecond,', () => {
       reconcileAt(fleet, began + counts + 1);
       if (field) fleet.change(0, { [field]: began + counts });
       reconcileAt(fleet, began + counts + DEADLINE - 1);
-      assert.deepEqual([fleet.rollout.failures, fleet.wakeInMs], [undefined, 1]);
+      assert.deepEqual([fleet.rollout.failures], [undefined]);
       reconcileAt(fleet, began + counts + DEADLINE);
       assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Stopped', ['g0']]);
     });
@@ -74,7 +74,7 @@ suite('to the exact millisecond,', () => {
     const { fleet, began } = begin(canary);
     fleet.crash(0).well(0);
     reconcileAt(fleet, began + DEADLINE / 2 - 1);
-    assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified, fleet.wakeInMs], ['canary', 0, 1]);
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified], ['canary', 0]);
     reconcileAt(fleet, began + DEADLINE / 2);
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified], ['rest', 1]);
   });
@@ -84,7 +84,7 @@ suite('to the exact millisecond,', () => {
     fleet.well(0);
     reconcileAt(fleet, began + MINUTE);
     reconcileAt(fleet, began + 11 * MINUTE - 1);
-    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Soaking', 1]);
+    assert.deepEqual([fleet.rollout.phase], ['Soaking']);
     reconcileAt(fleet, began + 11 * MINUTE);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.wave], ['Progressing', 'rest']);
   });
@@ -93,9 +93,9 @@ suite('to the exact millisecond,', () => {
     const { fleet, began } = begin({ ...canary, onFailure: 'Rollback' });
     reconcileAt(fleet, began + DEADLINE);
     reconcileAt(fleet, began + 2 * DEADLINE - 1);
-    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RollingBack', 1]);
+    assert.deepEqual([fleet.rollout.phase], ['RollingBack']);
     reconcileAt(fleet, began + 2 * DEADLINE);
-    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RolledBack', undefined]);
+    assert.deepEqual([fleet.rollout.phase], ['RolledBack']);
   });
 
   test('the last wave is complete after it had no gateway for the length of the deadline', () => {
@@ -103,7 +103,7 @@ suite('to the exact millisecond,', () => {
     fleet.well(0).remove(1);
     reconcileAt(fleet, began + MINUTE);
     reconcileAt(fleet, began + MINUTE + DEADLINE - 1);
-    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Progressing', 1]);
+    assert.deepEqual([fleet.rollout.phase], ['Progressing']);
     reconcileAt(fleet, began + MINUTE + DEADLINE);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsSince], ['Complete', undefined]);
   });
@@ -129,70 +129,8 @@ suite('to the exact millisecond,', () => {
     fleet.changeAll({ fits: [false] }).look('B', pilot);
     const edited = fleet.now;
     reconcileAt(fleet, edited + DEADLINE - 1, pilot);
-    assert.deepEqual([fleet.rollout.wave, fleet.wakeInMs], ['pilot', 1]);
+    assert.deepEqual([fleet.rollout.wave], ['pilot']);
     reconcileAt(fleet, edited + DEADLINE, pilot);
     assert.equal(fleet.rollout.wave, 'rest');
-  });
-
-  test('the rollout is checked again when a window changes, if it waits for that', () => {
-    const window = (changesAt: number) => ({ window: { isOpen: false, message: 'shut', changesAt } });
-    const fleet = new Fleet(canary, [[true]]);
-    const open = { window: { isOpen: true, message: '', changesAt: fleet.now + 5_000 } };
-    fleet.look('A', open);
-    assert.equal(fleet.wakeInMs, undefined, 'nothing waits');
-    fleet.look('B', window(fleet.now + 5_000));
-    assert.equal(fleet.wakeInMs, 4_000);
-    fleet.look('B', { ...window(fleet.now + 5_000), wanted: undefined });
-    assert.equal(fleet.wakeInMs, undefined, 'nobody knows what would begin');
-    fleet.look('B', window(fleet.now + 1_000));
-    assert.equal(fleet.wakeInMs, undefined, 'that is now');
-  });
-});
-
-suite('a wave of a healthy fleet', () => {
-  for (const [missing, wave] of [
-    [2, 'rest'],
-    [3, 'canary'],
-  ] as const) {
-    test(`of twenty ${wave === 'rest' ? 'can' : "can't"} end while ${missing} of them are recreated`, () => {
-      const fleet = new Fleet(canary, [...twenty, [false]])
-        .look()
-        .well(...all.slice(missing))
-        .pass(1);
-      for (const index of all.slice(0, missing)) fleet.replace(index, `n${index}`);
-      fleet.look();
-      assert.equal(fleet.rollout.wave, wave);
-    });
-  }
-
-  for (const [unwell, wave, waitsFor] of [
-    [1, 'rest', undefined],
-    [2, 'canary', 'Gateways'],
-  ] as const) {
-    test(`${wave === 'rest' ? 'can' : "can't"} end with one healthy gateway, and ${unwell} that are not and delay no others`, () => {
-      const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
-      const others = [1, 2].slice(0, unwell);
-      for (const index of [1, 2]) fleet.blink(index);
-      fleet.look().well(0);
-      for (const index of others) fleet.hasIt(index);
-      fleet.look();
-      assert.deepEqual([fleet.rollout.wave, fleet.rollout.waitsFor], [wave, waitsFor]);
-    });
-  }
-
-  test('without maxConcurrent admits all at once, and unready gateways when all others have it', () => {
-    const fleet = new Fleet(canary, [[true], [true], [true]]).change(2, { isResting: true }).look();
-    assert.equal(fleet.rollout.admission[0]?.admitted, '11');
-    fleet.change(2, { isResting: false }).look();
-    assert.equal(fleet.rollout.admission[0]?.admitted, 'all');
-  });
-
-  test('fails at one failure more than allowed, and lists failures in their order', () => {
-    const fleet = new Fleet({ ...canary, maxFailures: 1 }, [[true], [true], [true], [true]]).look();
-    fleet.fail(2).look();
-    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', ['g2']]);
-    fleet.report([0, 1, 3], 'failed').look();
-    assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Stopped', ['g2', 'g0']]);
-    assert.deepEqual(fleet.rollout.givenUp, ['B r']);
   });
 });

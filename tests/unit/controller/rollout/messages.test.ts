@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { heldOrders } from '../../../../controller/rollout/messages.ts';
+import { heldOrders } from '../../../../controller/rollout/explain.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { canary, Fleet, fitting, shut, three, twenty, two } from './fleet.ts';
@@ -62,7 +62,7 @@ const readings: Record<string, Reading> = {
     facts: [B, '12:00:02', 'no window is open'],
   },
   'the newest commit is unknown': {
-    fleet: () => begin(canary, two, shut).look(B, { wanted: undefined }),
+    fleet: () => begin(canary, two, shut).look(B, { newest: undefined }),
     summary: waiting,
     counts: '2 0 0 2',
     facts: [B, 'until the newest commit is resolved'],
@@ -157,7 +157,7 @@ const readings: Record<string, Reading> = {
     facts: ['wave rest', 'are gone'],
   },
   'the gateways of the wave are paused': {
-    fleet: () => new Fleet(canary, two).change(0, { isResting: true }).look(B),
+    fleet: () => new Fleet(canary, two).change(0, { isPaused: true }).look(B),
     summary: 'canary 0/0',
     counts: '0 0 0 1',
     waitsFor: 'Gateways',
@@ -230,7 +230,7 @@ const readings: Record<string, Reading> = {
     fleet: () => {
       const fleet = begin(rollback, [[true], [true]])
         .report([1], 'healthy')
-        .change(1, { isResting: true });
+        .change(1, { isPaused: true });
       return fleet.fail(0).look(B).report([0], 'healthy', back).look(B);
     },
     summary: 'rolled back',
@@ -280,7 +280,7 @@ suite('the summary of a rollout shows', () => {
     ['revision of spec.sync', { commit: B, ref: 'main', revision: 'edited' }],
   ] as const) {
     test(`since when a newer ${what} has waited, not the one that it replaces`, () => {
-      const fleet = begin(approval, two).pass(1).look(B, { wanted });
+      const fleet = begin(approval, two).pass(1).look(B, { newest: wanted });
       assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:01:03.000Z']);
     });
   }

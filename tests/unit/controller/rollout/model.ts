@@ -1,3 +1,4 @@
+import { step } from '../../../../controller/rollout/machine.ts';
 import type {
   GatewayReport,
   ReportedPreview,
@@ -5,7 +6,6 @@ import type {
   RolloutInput,
   RolloutState,
 } from '../../../../controller/rollout/rollout-input.ts';
-import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import type { Release } from '../../../../shared/domain/releases.ts';
 
@@ -33,7 +33,7 @@ export interface Agent {
   createdAt: number | undefined;
   notReadySince: number | undefined;
   /** Its profile is paused. */
-  isResting: boolean;
+  isPaused: boolean;
   /** Read, but not delivered yet. */
   aim: Aim | undefined;
   holds: Commit | undefined;
@@ -99,7 +99,7 @@ export function makeWorld({ fits }: Setup): World {
   const agent = (): Agent => ({
     createdAt: 0,
     notReadySince: undefined,
-    isResting: false,
+    isPaused: false,
     aim: undefined,
     holds: 'S',
     isNoted: false,
@@ -124,16 +124,16 @@ export function makeWorld({ fits }: Setup): World {
 
 export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
   const { fits } = planIn(world, setup);
-  return world.agents.flatMap(({ createdAt, notReadySince, isResting, seen, seenPreview }, index) => {
+  return world.agents.flatMap(({ createdAt, notReadySince, isPaused, seen, seenPreview }, index) => {
     if (createdAt === undefined) return [];
     const pod = { name: `g${index}`, key: keyOf(index), fits: fits[index] ?? [], createdAt };
     return {
       ...pod,
       notReadySince,
-      isResting,
+      isPaused,
       isOutdated: false,
       report: seen,
-      previews: seen !== undefined && knowsPreviews(index, setup),
+      supportsPreviews: seen !== undefined && knowsPreviews(index, setup),
       preview: seenPreview,
     };
   });
@@ -145,8 +145,8 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     spec,
     wavesHash: planNameOf(world, setup),
     gateways: gatewaysOf(world, setup),
-    wanted: world.wanted && releaseOf(world.wanted),
-    inPlace: undefined,
+    newest: world.wanted && releaseOf(world.wanted),
+    delivered: undefined,
     approved: world.approved && `${world.approved}/r`,
     rollback: world.rollback,
     retry: world.retry,
@@ -162,10 +162,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
 
 /** Runs a reconcile. */
 export function control(world: World, setup: Setup): World {
-  const next = step(world.state, inputOf(world, setup));
-  if (!next) return world;
-  const { rollout, history } = next;
-  return { ...world, state: { rollout, history } };
+  return { ...world, state: step(world.state, inputOf(world, setup)) ?? world.state };
 }
 
 export const knowsPreviews = (index: number, { contents, old = [] }: Setup): boolean =>

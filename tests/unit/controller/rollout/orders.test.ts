@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { step } from '../../../../controller/rollout/machine.ts';
 import type { RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
-import { step } from '../../../../controller/rollout/step.ts';
 import { sync } from './agents.ts';
 import { control, inputOf, makeWorld, type Setup, type World } from './model.ts';
 
@@ -138,42 +138,42 @@ test('a version that was rolled back stays so if its tag is moved, until it is r
     return [phase, commit, nextCommit, waitsFor];
   };
   const tagged = (commit: string, ref: string, revision = 'r') => ({ commit, ref, revision });
-  const complete = look(look(undefined, { wanted: tagged('A', 'v1') }), { wanted: tagged('B', 'v2') });
-  const back = look(complete, { wanted: tagged('B', 'v2'), rollback: 'previous' });
-  const held = { wanted: tagged('C', 'v2'), isSameVersion: true, rollback: 'previous' };
+  const complete = look(look(undefined, { newest: tagged('A', 'v1') }), { newest: tagged('B', 'v2') });
+  const back = look(complete, { newest: tagged('B', 'v2'), rollback: 'previous' });
+  const held = { newest: tagged('C', 'v2'), isSameVersion: true, rollback: 'previous' };
   const moved = look(back, held);
   assert.deepEqual(phaseAfter(back, held), ['RolledBack', 'B', 'C', 'Retry']);
   assert.deepEqual(phaseAfter(moved, held), ['RolledBack', 'B', 'C', 'Retry']);
-  assert.deepEqual(phaseAfter(moved, { ...held, wanted: tagged('D', 'v2') }), ['RolledBack', 'B', 'D', 'Retry']);
+  assert.deepEqual(phaseAfter(moved, { ...held, newest: tagged('D', 'v2') }), ['RolledBack', 'B', 'D', 'Retry']);
   // A retry can wait for a window.
   const window = { isOpen: false, message: '' };
   const retried = look(moved, { ...held, retry: 'C', window });
   assert.deepEqual(phaseAfter(retried, { ...held, retry: 'C', window }), ['RolledBack', 'B', 'C', 'Window']);
   for (const [state, change] of [
     [retried, { ...held, retry: 'C' }],
-    [moved, { ...held, isSameVersion: false, wanted: tagged('C2', 'v3') }],
+    [moved, { ...held, isSameVersion: false, newest: tagged('C2', 'v3') }],
     // Without a range, moving the tag repairs it.
     [back, { ...held, isSameVersion: false }],
     // An edit of spec.sync is newer.
-    [back, { ...held, wanted: tagged('C', 'v2', 'edited') }],
+    [back, { ...held, newest: tagged('C', 'v2', 'edited') }],
     // A version that wasn't rolled back follows its tag.
     [complete, { ...held, rollback: undefined }],
   ] as const)
-    assert.deepEqual(phaseAfter(state, change), ['Complete', change.wanted.commit, undefined, undefined]);
+    assert.deepEqual(phaseAfter(state, change), ['Complete', change.newest.commit, undefined, undefined]);
 });
 
 test('a commit that was rolled back stays so, however far later rollbacks go', () => {
   const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
   const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], historyLength: 8 };
   let state: RolloutState | undefined;
-  const order = (change: Pick<RolloutInput, 'wanted' | 'rollback'>) => {
+  const order = (change: Pick<RolloutInput, 'newest' | 'rollback'>) => {
     for (let turn = 0; turn < 8; turn += 1) state = step(state, { ...input, ...change });
     return state?.rollout.stableCommit;
   };
-  for (const commit of 'ABCDEFGH') order({ wanted: releaseOf(commit), rollback: undefined });
-  const wanted = releaseOf('W'); // it arrived together with the first order, so it is abandoned as well
+  for (const commit of 'ABCDEFGH') order({ newest: releaseOf(commit), rollback: undefined });
+  const newest = releaseOf('W'); // it arrived together with the first order, so it is abandoned as well
   for (const commit of 'GFEDCBA') {
-    assert.equal(order({ wanted, rollback: 'previous' }), commit);
-    assert.equal(order({ wanted, rollback: undefined }), commit);
+    assert.equal(order({ newest, rollback: 'previous' }), commit);
+    assert.equal(order({ newest, rollback: undefined }), commit);
   }
 });

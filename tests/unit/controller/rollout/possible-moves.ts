@@ -24,7 +24,7 @@ export function movesOf(node: Node, setup: Setup): Move[] {
 function agentsMoves(index: number, node: Node, setup: Setup): Move[] {
   const { world, left } = node;
   const moves: Move[] = [];
-  const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, isNoted } = world.agents[index] as Agent;
+  const { createdAt, notReadySince, isPaused, isRelabeled, aim, holds, isNoted } = world.agents[index] as Agent;
   const to = (name: string, next: World) => {
     if (next !== world) moves.push([`${name} ${index}`, () => ({ ...node, world: next })]);
   };
@@ -39,7 +39,7 @@ function agentsMoves(index: number, node: Node, setup: Setup): Move[] {
     return moves;
   }
   if (!isRelabeled) rare('relabel', 'relabel', { isRelabeled: true, preview: undefined, isNoted: false });
-  rare(isResting ? 'resume' : 'pause', 'rest', { isResting: !isResting });
+  rare(isPaused ? 'resume' : 'pause', 'rest', { isPaused: !isPaused });
   rare('leave', 'leave', GONE);
   rare('restart', 'restart', restarted(holds));
   if (isNoted) rare('restart without a note', 'restart', { ...restarted(holds), isNoted: false });
@@ -172,7 +172,7 @@ function atLast(world: World): World {
   // A release in progress goes on if the wanted one was given up.
   const asked = (nextCommit ?? (message.includes('sync.io/approve') ? commit : wanted)) as World['approved'];
   const approved = /remove it first/.test(message) ? undefined : asked;
-  const agents = world.agents.map((agent) => (agent.isResting ? { ...agent, isResting: false } : agent));
+  const agents = world.agents.map((agent) => (agent.isPaused ? { ...agent, isPaused: false } : agent));
   return { ...world, wanted, approved, isOpen: true, agents };
 }
 

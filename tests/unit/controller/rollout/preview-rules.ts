@@ -63,22 +63,11 @@ export function isChanged(
  */
 export function areUnchanged(index: number, { rollout, really }: Write, circumstances: Circumstances): boolean {
   const { admission, number, commit } = rollout;
-  const present = really.filter(({ fits, key, isResting }) => !isResting && waveOf(fits, key, admission) === index);
+  const present = really.filter(({ fits, key, isPaused }) => !isPaused && waveOf(fits, key, admission) === index);
   const isNoted = present.some(
     ({ report }) => report?.rollout === number && report.commit === commit && report.state === 'healthy',
   );
   return isNoted && !present.some((gateway) => isChanged(gateway, rollout, circumstances));
-}
-
-/** Whether earlier waves were passed over because they are unchanged, and no other gateway has tried the commit. */
-export function isUntried(index: number, { rollout, really }: Write, { shown }: Node): boolean {
-  const { admission, preview, number } = rollout;
-  const wavesOf = really.map(({ fits, key }) => waveOf(fits, key, admission));
-  const isUnchanged = admission.some(
-    (entry, at) => at < index && (entry.isUnchanged || !entry.gateways) && wavesOf.includes(at),
-  );
-  const isTried = admission.some((entry, at) => !entry.isUnchanged && shown.includes(`${number} ${at}`));
-  return preview !== undefined && isUnchanged && !isTried;
 }
 
 /** Whether a gateway wasn't ready before a rollout or its preview began. */
@@ -93,10 +82,10 @@ export function isSkipped(
 
 /** Whether a rollout waits for a gateway that its commit changes. If its labels changed, its report can be outdated. */
 export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world, setup }: Circumstances): boolean {
-  const { isResting, preview } = gateway;
-  if (isResting || skippedBefore(rollout.startedAt)(gateway) || !isChanged(gateway, rollout, { world, setup }))
+  const { isPaused, preview } = gateway;
+  if (isPaused || skippedBefore(rollout.startedAt)(gateway) || !isChanged(gateway, rollout, { world, setup }))
     return false;
-  return !(preview?.isUnchanged && isRelabeled(gateway, world));
+  return !(preview?.changesNothing && isRelabeled(gateway, world));
 }
 
 /** A wave begins only with its approval, which must cover all changes that gateways report. */
@@ -110,7 +99,7 @@ export function checkApproval(index: number, { rollout, previous, really }: Writ
   if (!isNeeded || hasBegun) return;
   const letIn = really.filter(({ fits, key }) => waveOf(fits, key, admission) === index && isWithin(key, admitted));
   // A paused gateway gets the commit when it is resumed.
-  const resumed = letIn.map((gateway) => ({ ...gateway, isResting: false }));
+  const resumed = letIn.map((gateway) => ({ ...gateway, isPaused: false }));
   if (!resumed.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
   assert.equal(world.approved, commit, 'a wave begins without its approval');
   assert.deepEqual(unapproved(commit, index, circumstances), [], 'a wave begins with changes that were not approved');
@@ -122,10 +111,10 @@ function unapproved(commit: string, from: number, { world, setup }: Circumstance
   const { approvedDigests = [EVERY_CHANGE] } = rollout.handled ?? {};
   if (approvedDigests.includes(EVERY_CHANGE)) return [];
   const { waves } = planIn(world, setup).spec;
-  const inApprovalWaves = gatewaysOf(world, setup).filter(({ fits, key, isResting, preview, report }) => {
+  const inApprovalWaves = gatewaysOf(world, setup).filter(({ fits, key, isPaused, preview, report }) => {
     const index = waveOf(fits, key, rollout.admission);
-    const isValid = preview?.commit === commit && !preview.isUnchanged && isOnRelease(report ?? {}, rollout);
-    return !isResting && isValid && index >= from && waves?.[index]?.approval === true;
+    const isValid = preview?.commit === commit && !preview.changesNothing && isOnRelease(report ?? {}, rollout);
+    return !isPaused && isValid && index >= from && waves?.[index]?.approval === true;
   });
   return inApprovalWaves
     .flatMap(({ preview }) => preview?.digest ?? [])
@@ -135,7 +124,7 @@ function unapproved(commit: string, from: number, { world, setup }: Circumstance
 /** Returns the preview of each gateway that counts, if it is valid. */
 function previewsFor(commit: string, world: World, setup: Setup) {
   const { rollout } = world.state as NonNullable<World['state']>;
-  const counted = gatewaysOf(world, setup).filter(({ isResting }) => !isResting);
+  const counted = gatewaysOf(world, setup).filter(({ isPaused }) => !isPaused);
   return counted.map(({ preview, report }) =>
     preview?.commit === commit && isOnRelease(report ?? {}, rollout) ? preview : undefined,
   );
@@ -157,13 +146,13 @@ export function checkAsked(world: World, setup: Setup): void {
   const present = new Set(gateways.map(({ fits, key }) => waveOf(fits, key, admission)));
   // A wave that takes a share takes none of paused gateways, so it can be empty.
   const isGone =
-    admission.some((entry, at) => entry.gateways && !present.has(at)) || gateways.some(({ isResting }) => isResting);
+    admission.some((entry, at) => entry.gateways && !present.has(at)) || gateways.some(({ isPaused }) => isPaused);
   const previews = previewsFor(next, world, setup);
   // Gateways that have an unfinished commit return to the stable one first.
   const { stableCommit } = rollout;
   const isForNothing =
     previews.length > 0 &&
-    previews.every((each) => each?.isUnchanged) &&
+    previews.every((each) => each?.changesNothing) &&
     !gateways.some(
       (gateway) =>
         world.agents[indexOf(gateway.name)]?.holds !== stableCommit &&

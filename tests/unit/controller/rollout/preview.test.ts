@@ -12,7 +12,7 @@ const RETRY = { ...PREVIEW, retry: 'B' };
 
 /** A fleet whose agents know previews, with a new commit whose preview has begun. */
 function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
-  const fleet = new Fleet(spec, fits).changeAll({ previews: true });
+  const fleet = new Fleet(spec, fits).changeAll({ supportsPreviews: true });
   return fleet.set({ ...PREVIEW, ...more }).look();
 }
 
@@ -61,14 +61,14 @@ suite('before the first wave', () => {
   test('the wait ends to the exact millisecond, and a gateway without a report counts as changed', () => {
     const fleet = begin(canary, two).preview('B', [1]);
     lookAfter(fleet, 29_999);
-    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 1]);
+    assert.deepEqual([fleet.rollout.phase], ['Previewing']);
     lookAfter(fleet, 30_000);
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
   });
 
   test("it doesn't wait for old agents, paused gateways, or gateways that were not ready before", () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [true]]);
-    fleet.preview('A', [1, 2, 3]).change(0, { previews: false }).change(1, { isResting: true });
+    fleet.preview('A', [1, 2, 3]).change(0, { supportsPreviews: false }).change(1, { isPaused: true });
     fleet.change(2, { notReadySince: 0 }).look('B', PREVIEW);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.total], ['Previewing', 1]);
     fleet.preview('B', [3], {}).look('B', PREVIEW);
@@ -82,7 +82,7 @@ suite('before the first wave', () => {
     fleet.look('D');
     assert.equal(phaseOf(fleet), 'Previewing canary D A');
     lookAfter(fleet, 59_999, 'D');
-    assert.deepEqual([phaseOf(fleet), fleet.wakeInMs], ['Previewing canary D A', 1]);
+    assert.deepEqual([phaseOf(fleet)], ['Previewing canary D A']);
     lookAfter(fleet, 60_000, 'D');
     assert.equal(phaseOf(fleet), 'Progressing canary D A');
   });
@@ -109,7 +109,7 @@ suite('before the first wave', () => {
   test('a preview of another commit, of another revision, or from another release proves nothing', () => {
     const fleet = begin(canary, two);
     const away = { rollout: 1, commit: 'Z', revision: 'r', state: 'healthy' } as const;
-    fleet.preview('C', [0]).preview('B', [1], { revision: 'other', isUnchanged: true }).look();
+    fleet.preview('C', [0]).preview('B', [1], { revision: 'other', changesNothing: true }).look();
     assert.equal(fleet.rollout.preview?.reported, 0);
     fleet.preview('B', [0, 1]).change(1, { report: away }).look();
     assert.deepEqual([fleet.rollout.preview?.reported, fleet.rollout.phase], [1, 'Previewing']);
@@ -155,7 +155,6 @@ suite('before the first wave', () => {
       const minutes = index + 1;
       lookAfter(fleet, minutes * 60_000 - 1, commit);
       assert.deepEqual([phaseOf(fleet), fleet.rollout.preview], [`Previewing canary ${commit} A`, undefined]);
-      assert.equal(fleet.wakeInMs, 1);
       assert.equal(fleet.rollout.summary, 'preview pending');
       assert.match(fleet.message, /^the preview of commit . begins at \S+:02.000Z, /);
       lookAfter(fleet, minutes * 60_000, commit);
@@ -283,8 +282,8 @@ suite('a commit that can only change paused gateways of a wave', () => {
   const gated: RolloutSpec = { waves: [{ name: 'canary', approval: true, soak: '10m' }, { name: 'last' }] };
   const fits = fitting('11', '11', '01');
 
-  function rest(fleet: Fleet, isResting: boolean, ...indexes: number[]): void {
-    for (const index of indexes) fleet.change(index, { isResting, previews: true });
+  function rest(fleet: Fleet, isPaused: boolean, ...indexes: number[]): void {
+    for (const index of indexes) fleet.change(index, { isPaused, supportsPreviews: true });
   }
 
   /** Gateways that were paused before the commit arrived, and a preview that all others have reported. */
@@ -308,12 +307,23 @@ suite('a commit that can only change paused gateways of a wave', () => {
       fleet.set(PREVIEW).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
       fleet.set(APPROVED).look();
-      assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
-      fleet.well(0).look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing canary B A', 'Gateways']);
+      fleet.change(1, { isPaused: false }).look();
+      assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0', 'g1']]);
+      fleet.well(0, 1).look();
       assert.equal(phaseOf(fleet), 'Soaking canary B A');
       fleet.pass(10).look();
       assert.equal(phaseOf(fleet), 'Complete B B');
     });
+
+  test('ends the wave after the deadline if the paused one is not resumed, and is complete if nothing else changes', () => {
+    const fleet = beginPaused(gated, [1], APPROVED).preview('B', [1], {}).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing canary B A', 'Gateways']);
+    fleet.well(0).pass(14).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.verified], ['Progressing canary B A', 0]);
+    fleet.pass(1).look();
+    assert.equal(phaseOf(fleet), 'Complete B B');
+  });
 
   test('waits for one of them if all are paused, although no other gateway of the fleet is changed', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', soak: '10m' }, { name: 'last' }] };
@@ -337,29 +347,21 @@ suite('a commit that can only change paused gateways of a wave', () => {
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
-  test('goes on if a paused one reports that it is unchanged after its wave has begun', () => {
+  test('skips the wave if a paused one reports late that it is unchanged', () => {
     const fleet = beginPaused(canary, [1]).look();
-    assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
+    assert.equal(phaseOf(fleet), 'Progressing canary B A');
     fleet.preview('B', [1]).look();
-    assert.equal(fleet.rollout.waitsFor, undefined);
-    fleet.well(0).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
-  test('is tried by them if they are resumed in time, by maxConcurrent, else by one gateway of the next wave', () => {
+  test('is tried by them if they are resumed in time, and counts against maxConcurrent', () => {
     const spec: RolloutSpec = { waves: [{ name: 'canary', approval: true, maxConcurrent: 1 }, { name: 'last' }] };
-    for (const isResumed of [true, false]) {
-      const fleet = beginPaused(spec, [1, 2], {}, fitting('11', '11', '11', '01', '01'));
-      fleet.preview('B', [1, 2, 3, 4], {}).look();
-      assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
-      if (isResumed) rest(fleet, false, 1, 2);
-      fleet.set(APPROVED).look();
-      assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
-      if (isResumed) continue;
-      fleet.well(0).look();
-      assert.deepEqual([phaseOf(fleet), fleet.rollout.admission[1]?.admitted], ['Progressing last B A', '13']);
-      assert.match(fleet.message, /waiting for g3 .* goes first/);
-    }
+    const fleet = beginPaused(spec, [1, 2], {}, fitting('11', '11', '11', '01', '01'));
+    fleet.preview('B', [1, 2, 3, 4], {}).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
+    rest(fleet, false, 1, 2);
+    fleet.set(APPROVED).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
   });
 
   test('is not held up by a paused one if others of its wave are changed and verified', () => {
@@ -373,60 +375,26 @@ suite('a commit that can only change paused gateways of a wave', () => {
 });
 
 suite('the first wave with changes', () => {
-  const fits = [[true], [false], [false], [false]];
-
-  /** A commit that leaves the canary unchanged. */
-  const untried = (spec = canary): Fleet => begin(spec, fits).preview('B', [0]).preview('B', [1, 2, 3], {}).look();
-
-  test('lets one gateway go first if the earlier waves could not try the commit', () => {
-    const fleet = untried();
-    assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing rest B A', 1]);
-    assert.match(fleet.message, /waiting for g1 .*; one gateway goes first, because the earlier waves/);
-    // The canary notes the commit, which proves nothing.
-    fleet.well(0).look();
-    assert.equal(fleet.rollout.admitted, 1);
-    fleet.well(1).look();
-    assert.equal(fleet.rollout.admitted, 3);
-    assert.doesNotMatch(fleet.message, /goes first/);
+  test('begins with all of its gateways, or with maxConcurrent, if the earlier waves are unchanged', () => {
+    for (const [maxConcurrent, admitted] of [
+      [undefined, 3],
+      [2, 2],
+    ] as const) {
+      const fleet = begin(
+        { waves: [{ name: 'canary' }, { name: 'all', maxConcurrent }] },
+        fitting('11', '01', '01', '01'),
+      );
+      fleet.preview('B', [0]).preview('B', [1, 2, 3], {}).look();
+      assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', admitted]);
+      assert.match(fleet.message, /; waves without changes: canary/);
+    }
   });
 
-  test('lets one gateway go first even if the reports of unchanged ones disappear', () => {
-    const isOne = (fleet: Fleet) => assert.equal(fleet.rollout.admission[1]?.admitted, '11');
-    const evicted = untried().remove(0).look();
-    isOne(evicted);
-    const off = untried().set({ previewMs: 0 }).look();
-    isOne(off);
-    const withdrawn = untried(gatedCanary).well(0).pass(2);
-    withdrawn.look('C');
-    assert.equal(withdrawn.rollout.nextCommit, 'C');
-    withdrawn.look('B').look('B');
-    isOne(withdrawn);
-  });
-
-  test('is not tried by an unchanged gateway whose report has lost its preview', () => {
-    const fleet = begin(canary, [[true], [false], [false], [false], [false]]);
-    fleet.preview('B', [0, 1]).preview('B', [2, 3, 4], {}).look();
-    fleet.well(0, 1);
-    for (const index of [0, 1]) fleet.change(index, { preview: undefined });
-    fleet.look();
-    assert.notEqual(fleet.rollout.admission[1]?.admitted, 'all');
-    assert.match(fleet.message, /waiting for g2 .* goes first, .*; waves without changes: canary/);
+  test('is not verified by the unchanged gateways of earlier waves, which note the commit', () => {
+    const fleet = begin(canary, three).preview('B', [0, 1]).preview('B', [2], {}).look().well(0, 1).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.verified, fleet.rollout.total], ['Progressing rest B A', 0, 1]);
     fleet.well(2).look();
-    assert.equal(fleet.rollout.admission[1]?.admitted, 'all');
-  });
-
-  test('lets another one go first if that one fails, and maxFailures allows it', () => {
-    const tolerant = { ...canary, maxFailures: 1 };
-    const fleet = untried(tolerant).fail(1).look();
-    assert.deepEqual([fleet.rollout.admitted, fleet.rollout.failures], [2, ['g1']]);
-  });
-
-  test('goes by maxConcurrent, if that is set', () => {
-    const spec: RolloutSpec = { waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 2 }] };
-    const fleet = begin(spec, fitting('11', '01', '01', '01'));
-    fleet.preview('B', [0]).preview('B', [1, 2, 3], {}).look();
-    assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['all', 2]);
-    assert.doesNotMatch(fleet.message, /goes first/);
+    assert.equal(phaseOf(fleet), 'Complete B B');
   });
 
   test('waits for the deadline if its changed gateways are gone, because the commit may be the reason', () => {
@@ -456,7 +424,6 @@ suite('the first wave with changes', () => {
     assert.equal(fleet.rollout.wave, 'canary');
     fleet.pass(1).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.admitted], ['rest', 2]);
-    assert.equal(fleet.rollout.trial, 'g2');
   });
 
   test('is not blocked by an earlier one whose verified gateways are gone', () => {
@@ -505,7 +472,7 @@ suite('a commit that cannot be delivered', () => {
     const fleet = begin(canary, two).preview('B', [0, 1], broken).look();
     fleet.set(RETRY).pass(1).look();
     fleet.preview('B', [0], {}).look();
-    assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Previewing', 29_000]);
+    assert.deepEqual([fleet.rollout.phase], ['Previewing']);
     fleet.now += 28_000;
     fleet.look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.preview?.failing], ['Stopped canary B A', 1]);

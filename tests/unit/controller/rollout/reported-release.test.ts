@@ -10,10 +10,10 @@ const say = (commit: string, state: GatewayReport['state'] = 'healthy', revision
   revision,
   state,
 });
-const awake = (report: GatewayReport | undefined) => ({ report, isResting: false });
+const awake = (report: GatewayReport | undefined) => ({ report, isPaused: false });
 const storedRevisions = ['earlier'];
 const found = (...reports: (GatewayReport | undefined)[]) =>
-  reportedRelease({ gateways: reports.map(awake), wanted: newest, inPlace: undefined, storedRevisions });
+  reportedRelease({ gateways: reports.map(awake), newest: newest, delivered: undefined, storedRevisions });
 const release = (commit: string, revision = 'r') => ({ commit, ref: commit, revision });
 
 suite('the release that gateways report', () => {
@@ -41,15 +41,15 @@ suite('the release that gateways report', () => {
   });
 
   test('is the one in place if most gateways report no revision', () => {
-    const inPlace = { commit: 'placed', ref: 'main', revision: 'r' };
+    const delivered = { commit: 'placed', ref: 'main', revision: 'r' };
     const plain = { ...say('placed', 'busy'), revision: undefined };
-    const chosen = (gateways: ReturnType<typeof awake>[]) => reportedRelease({ gateways, wanted: newest, inPlace });
-    assert.deepEqual(chosen([awake(plain), awake(plain), awake(say('other'))]), inPlace);
-    assert.deepEqual(chosen([awake(plain), awake(say('other'))]), inPlace);
+    const chosen = (gateways: ReturnType<typeof awake>[]) => reportedRelease({ gateways, newest: newest, delivered });
+    assert.deepEqual(chosen([awake(plain), awake(plain), awake(say('other'))]), delivered);
+    assert.deepEqual(chosen([awake(plain), awake(say('other'))]), delivered);
     assert.deepEqual(chosen([awake(plain), awake(say('other')), awake(say('other'))]), release('other'));
     const late = { ...plain, commit: 'late' };
-    assert.deepEqual(chosen([awake(late), awake(say('other'))]), inPlace);
-    const paused = { report: say('other'), isResting: true };
+    assert.deepEqual(chosen([awake(late), awake(say('other'))]), delivered);
+    const paused = { report: say('other'), isPaused: true };
     assert.deepEqual(chosen([awake(say('old')), paused, paused]), release('old'));
   });
 

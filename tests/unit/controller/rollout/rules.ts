@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { amountOf, isAdmitted } from '../../../../controller/rollout/admission.ts';
+import { amountOf, isReleasedIn } from '../../../../controller/rollout/admission.ts';
+import { factsOf } from '../../../../controller/rollout/facts.ts';
 import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
+import { step } from '../../../../controller/rollout/machine.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
-import { standingOf } from '../../../../controller/rollout/standing.ts';
-import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { isOnRelease, isSame } from '../../../../shared/domain/releases.ts';
+import { isInProgress, isOnRelease, isSame } from '../../../../shared/domain/releases.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import {
   type Commit,
@@ -31,7 +31,6 @@ import {
   isRelabeled,
   isSkipped,
   isTrial,
-  isUntried,
   type Write,
 } from './preview-rules.ts';
 
@@ -53,10 +52,14 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
   if (rollout.phase === 'Complete' && previous?.stableCommit !== rollout.stableCommit)
     checkComplete({ rollout, previous, really }, world, setup);
   checkHistory(world, before);
+  checkVerified(world, really, setup);
   checkPreview(world, previous, setup);
   for (const index of rollout.admission.keys()) checkApproval(index, { rollout, previous, really }, { world, setup });
   if (!previous || previous.number !== rollout.number || rollout.phase === 'RollingBack') return;
-  for (const index of rollout.admission.keys()) checkWave(index, { rollout, previous, really }, node, setup);
+  for (const index of rollout.admission.keys()) {
+    checkSkipped(index, { rollout, previous, really });
+    checkWave(index, { rollout, previous, really }, node, setup);
+  }
 }
 
 /**
@@ -92,7 +95,7 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
   const couldTell = really.filter(
     (gateway) =>
       // A failure that the controller hasn't seen before the pause is ignored, as if previews were off.
-      !gateway.isResting &&
+      !gateway.isPaused &&
       !isSkipped(gateway, { rollout, previous }) &&
       !laterThan(rollout.startedAt)(gateway) &&
       // If its labels were changed, its report may not show that yet.
@@ -111,6 +114,24 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
   if (previous?.number === rollout.number) assert.deepEqual(without, [], 'complete without some gateways');
 }
 
+/** A gateway that a release leaves unchanged can't verify it. */
+function checkVerified({ state, ...world }: World, gateways: RolloutGateway[], setup: Setup): void {
+  if (!state || !isInProgress(state.rollout)) return;
+  const { verified } = factsOf(state, { ...inputOf({ ...world, state }, setup), gateways });
+  const unchanged = [...verified].filter(({ preview }) => preview?.changesNothing && isSame(preview, state.rollout));
+  assert.deepEqual(unchanged, [], 'an unchanged gateway counts as verified');
+}
+
+/** A wave is skipped, or ends as an unchanged one, only if it has a gateway that reported the release as unchanged. */
+function checkSkipped(index: number, { rollout, previous, really }: Write): void {
+  if (!rollout.admission[index]?.isUnchanged || previous?.admission[index]?.isUnchanged) return;
+  const members = really.filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index);
+  assert.ok(
+    members.some(({ preview }) => preview?.changesNothing && isSame(preview, rollout)),
+    `the wave ${index} is skipped without a preview`,
+  );
+}
+
 /** Gateways are admitted only with an open window, after the earlier waves, and within `maxConcurrent`. */
 function checkWave(index: number, write: Write, node: Node, setup: Setup): void {
   const { world, had, shown } = node;
@@ -119,7 +140,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   const { admitted: earlier = '' } = previous?.admission[index] ?? {};
   const waveOfGateway = ({ fits, key }: RolloutGateway) => waveOf(fits, key, rollout.admission);
   const isNew = (gateway: RolloutGateway) =>
-    isAdmitted(gateway, rollout.admission) && !isAdmitted(gateway, previous?.admission ?? []);
+    isReleasedIn(gateway, rollout.admission) && !isReleasedIn(gateway, previous?.admission ?? []);
   const letIn = really.filter((gateway) => waveOfGateway(gateway) === index && isNew(gateway));
   if (!world.isOpen)
     assert.deepEqual(
@@ -136,16 +157,17 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
     (entry, at) => at < index && entry.gateways && isPeopled(at) && !isShown(entry, at),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
-  const standing = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
-  const { verified, failing } = standing;
+  const { state } = world as { state: NonNullable<World['state']> };
+  const facts = factsOf(state, { ...inputOf(world, setup), gateways: really });
+  const { verified, failing } = facts;
   // A rollout that stopped in this write no longer shows it.
   const isStillUnchanged = ({ preview, report }: RolloutGateway) =>
-    preview?.isUnchanged === true && isSame(preview, rollout) && isOnRelease(report ?? {}, rollout);
-  const unchanged = new Set([...standing.unchanged, ...really.filter(isStillUnchanged)]);
-  const failures = [...(rollout.failures ?? []), ...failing];
+    preview?.changesNothing === true && isSame(preview, rollout) && isOnRelease(report ?? {}, rollout);
+  const unchanged = new Set([...facts.unchanged, ...really.filter(isStillUnchanged)]);
+  const failures = [...(rollout.failures ?? []), ...failing.map(({ name }) => name)];
   const open = really
     .filter((gateway) => !unchanged.has(gateway))
-    .filter((gateway) => !gateway.isResting && !failures.includes(gateway.name) && !verified.has(gateway));
+    .filter((gateway) => !gateway.isPaused && !failures.includes(gateway.name) && !verified.has(gateway));
   const awaited = open.filter((gateway) => !skippedBefore(rollout.startedAt)(gateway));
   // Gateways that join a wave which was passed over don't block the rollout.
   const isPassedOver = (wave: number) => !rollout.admission[wave]?.gateways;
@@ -158,11 +180,10 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
     .filter((gateway) => waveOfGateway(gateway) === index && isWithin(gateway.key, admitted))
     .filter((gateway) => takesPlace(gateway, write, world));
   const members = really
-    .filter((gateway) => !gateway.isResting && !unchanged.has(gateway))
+    .filter((gateway) => !gateway.isPaused && !unchanged.has(gateway))
     .filter((gateway) => waveOfGateway(gateway) === index);
   const { maxConcurrent } = planIn(world, setup).spec.waves?.[index] ?? {};
-  const limit = maxConcurrent ?? (isUntried(index, write, node) ? 1 : undefined);
-  const most = limit === undefined ? members.length : amountOf(limit, members.length);
+  const most = maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length);
   // When gateways leave a wave, its share shrinks, but those admitted before are still in progress.
   const isMore = inProgress.some(({ key }) => !isWithin(key, earlier));
   assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} in progress, at most ${most} expected`);
@@ -172,22 +193,21 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
 function takesPlace(gateway: RolloutGateway, { rollout, previous }: Write, { now }: World): boolean {
   const { createdAt, notReadySince } = gateway;
   const letInAt =
-    previous && isAdmitted(gateway, previous.admission) ? Date.parse(previous.admittedAt ?? '') || now : now;
+    previous && isReleasedIn(gateway, previous.admission) ? Date.parse(previous.admittedAt ?? '') || now : now;
   const isWaitedFor = !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway);
   return isWaitedFor || now < (notReadySince ?? Math.max(createdAt, letInAt)) + DEADLINE_MS;
 }
 
-/** Nothing changes before the controller is woken, and the message names the cause of the wait. */
+/** The step is at its end, and the message names the cause of a wait that time doesn't end. */
 export function checkWaits(world: World, setup: Setup): void {
-  const { wakeInMs, ...again } = step(world.state, inputOf(world, setup)) ?? {};
-  const differs = (state: object) => (isDeepStrictEqual(state, world.state) ? undefined : { state, was: world.state });
-  assert.deepEqual(differs(again), undefined, 'the step is not at its end');
-  const until = wakeInMs === undefined ? 1e9 : wakeInMs - 1;
-  const { wakeInMs: _, ...then } = step(world.state, inputOf({ ...world, now: world.now + until }, setup)) ?? {};
-  assert.deepEqual(differs(then), undefined, 'nobody wakes the controller');
+  const again = step(world.state, inputOf(world, setup));
+  const difference = isDeepStrictEqual(again, world.state) ? undefined : { again, was: world.state };
+  assert.deepEqual(difference, undefined, 'the step is not at its end');
   checkAsked(world, setup);
   const { phase, message = '' } = (world.state as NonNullable<World['state']>).rollout;
-  if (wakeInMs === undefined && !['Complete', 'RolledBack'].includes(phase)) assert.match(message, NAMED);
+  if (['Complete', 'RolledBack'].includes(phase)) return;
+  const later = step(world.state, inputOf({ ...world, now: world.now + 1e9 }, setup));
+  if (isDeepStrictEqual(later, world.state)) assert.match(message, NAMED);
 }
 
 /** A gateway, a user, or a window. */

@@ -71,8 +71,6 @@ function previewOf(world: World, left: Node['left']): unknown[] {
     changedWaves,
     sinceNextPreview(world, left),
     rollout.previewFailure !== undefined,
-    rollout.trial,
-    rollout.isTried,
   ];
 }
 
@@ -126,8 +124,8 @@ function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[]
   const started = Date.parse(startedAt);
   const about = (each: number | undefined) => (each === number ? '=' : '-');
   return world.agents.map((agent) => {
-    const { createdAt, notReadySince, isResting, isRelabeled, aim, holds, isNoted, report, seen } = agent;
-    const rests = `${isResting ? 'r' : ''}${isRelabeled ? 'l' : ''}`;
+    const { createdAt, notReadySince, isPaused, isRelabeled, aim, holds, isNoted, report, seen } = agent;
+    const rests = `${isPaused ? 'r' : ''}${isRelabeled ? 'l' : ''}`;
     const volume = `${holds}${isNoted ? 'n' : ''}`;
     if (createdAt === undefined) return left.join > 0 ? rests + volume : rests;
     const said = (each: typeof report) =>
@@ -146,7 +144,7 @@ function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[]
 }
 
 function previewsOf(agent: Agent): string {
-  const words = (each: Agent['preview']) => each && `${each.commit}${each.isUnchanged}${each.digest}`;
+  const words = (each: Agent['preview']) => each && `${each.commit}${each.changesNothing}${each.digest}`;
   const { preview, seenPreview } = agent;
   return seenPreview === shownPreview(agent) ? `${words(preview)}` : `${words(preview)}>${words(seenPreview)}`;
 }

@@ -60,8 +60,8 @@ suite('in an unlucky fleet,', () => {
 
   test('a deleted paused gateway restarts no deadline, and a resumed one has its own', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [true], [false], [false]]);
-    const rest = (index: number, isResting: boolean) => {
-      fleet.change(index, { isResting });
+    const rest = (index: number, isPaused: boolean) => {
+      fleet.change(index, { isPaused });
     };
     rest(1, true);
     rest(2, true);

@@ -101,7 +101,7 @@ test("a skipped gateway frees its place when it hasn't been ready for the length
   fleet.blink(0).pass(5).look();
   assert.equal(fleet.rollout.admission[0]?.admitted, '10');
   fleet.pass(9).look();
-  assert.deepEqual([fleet.rollout.admission[0]?.admitted, fleet.wakeInMs], ['10', 58_000]);
+  assert.equal(fleet.rollout.admission[0]?.admitted, '10');
   fleet.pass(1).look();
   assert.equal(fleet.rollout.admission[0]?.admitted, '11');
 });
@@ -109,7 +109,7 @@ test("a skipped gateway frees its place when it hasn't been ready for the length
 test("a gateway that wasn't ready before frees its place after the deadline, with a check at that time", () => {
   const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
   fleet.blink(1).pass(5).look();
-  assert.deepEqual([fleet.letIn, fleet.wakeInMs], [['g0'], 599_000]);
+  assert.deepEqual(fleet.letIn, ['g0']);
   fleet.now += 598_000;
   fleet.look();
   assert.deepEqual(fleet.letIn, ['g0', 'g1']);

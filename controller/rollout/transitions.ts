@@ -5,13 +5,17 @@ import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
 import { ANY_RELEASE } from './approved-release.ts';
 import { reportedRelease } from './reported-release.ts';
-import type { RolloutInput, RolloutState } from './rollout-input.ts';
+import type { Draft, RolloutInput, RolloutState } from './rollout-input.ts';
 
 const stableFields = ({ commit, ref, revision }: Release) => ({
   stableCommit: commit,
   stableRef: ref,
   stableRevision: revision,
 });
+
+/** Changes fields of the rollout. */
+export const change = <T extends Draft>({ rollout, history }: T, fields: Partial<Omit<RolloutStatus, 'phase'>>): T =>
+  ({ history, rollout: { ...rollout, ...fields } }) as T;
 
 /** Formats a time (ms since the epoch) as in the status (RFC 3339). */
 export const iso = (time: number): string => new Date(time).toISOString();
@@ -22,21 +26,20 @@ const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
  * precedence, because a status can get lost; the newest commit then goes through the waves. Earlier orders are ignored,
  * except for an approval that names its release.
  */
-export function makeFirst(input: RolloutInput): RolloutState | undefined {
+export function makeFirst(input: RolloutInput): Draft | undefined {
   const { approved = '', rollback, retry } = input;
   const isNamed = parseReleaseName(approved)?.revision !== undefined;
-  const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;
+  const release = reportedRelease(input) ?? input.delivered ?? input.newest;
   if (!release) return undefined;
-  const rollout: RolloutStatus = {
+  const rollout = {
     number: firstNumber(input.now),
-    phase: 'Complete',
     ...noCounts,
     ...releaseOf(release),
     ...stableFields(release),
     startedAt: iso(input.now),
     plan: input.wavesHash,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    handled: withoutUndefined({ approve: isNamed ? undefined : input.approved, rollback, retry }),
+    handled: handledOf({ approve: isNamed ? undefined : input.approved, rollback, retry }),
     // A status that was lost may have shown any release.
     shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined) ? [ANY_RELEASE] : undefined,
   };
@@ -45,6 +48,12 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
 
 /** Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number. */
 const firstNumber = (now: number): number => Math.floor(now / 1000) % 1_000_000_000;
+
+/** Returns the handled orders; undefined if there are none. */
+export function handledOf(orders: NonNullable<RolloutStatus['handled']>): RolloutStatus['handled'] {
+  const handled = withoutUndefined(orders);
+  return Object.keys(handled).length > 0 ? handled : undefined;
+}
 
 /** Status fields with empty lists are absent. */
 export const unlessEmpty = <T>(list: T[] | undefined): T[] | undefined => (list?.length ? list : undefined);
@@ -86,36 +95,30 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
  * Starts a release at the first wave, with no gateways admitted. Its preview comes first, which may be over already.
  * Other abandoned releases stay abandoned.
  */
-export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
+export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): Draft {
   const next = renewed(rollout, input, NO_GATEWAY);
   const [{ wave = '' } = {}] = next.admission;
   const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== givenUpName(release)));
-  const phase = input.previewMs > 0 ? 'Previewing' : 'Progressing';
-  return { history, rollout: { ...next, phase, ...releaseOf(release), wave, givenUp } };
+  return { history, rollout: { ...next, ...releaseOf(release), wave, givenUp } };
 }
 
-/** Handles a newest release that is the stable one: all gateways can have it at once. */
-export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
+/** Completes a newest release that is the stable one: all gateways can have it at once. */
+export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): Draft {
   const { givenUp } = rollout;
-  return { history, rollout: { ...renewed(rollout, input, ALL), phase: 'Complete', ...stableOf(rollout), givenUp } };
+  return { history, rollout: { ...renewed(rollout, input, ALL), ...stableOf(rollout), givenUp } };
 }
 
 /**
  * Rolls all gateways back to a release of the history, which stays unchanged. The abandoned release is remembered, so
  * that it isn't retried.
  */
-export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
+export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): Draft {
   // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
+  const givenUp = leftFor(target, rollout, input);
   return {
     history,
-    rollout: {
-      ...renewed(rollout, input, NO_GATEWAY),
-      phase: 'RollingBack',
-      ...left,
-      ...stableFields(target),
-      givenUp: leftFor(target, rollout, input),
-    },
+    rollout: { ...renewed(rollout, input, NO_GATEWAY), ...left, ...stableFields(target), givenUp },
   };
 }
 
@@ -124,7 +127,7 @@ export const givenUpName = ({ commit, revision }: Pick<Release, 'commit' | 'revi
   `${commit} ${revision}`;
 
 /** Returns the latest abandoned releases, including this one. */
-export function givenUpWith(rollout: RolloutStatus, release: Release): string[] {
+export function givenUpWith(rollout: Draft['rollout'], release: Release): string[] {
   return latest([givenUpName(release), ...(rollout.givenUp ?? [])], rollout);
 }
 
@@ -132,7 +135,7 @@ export function givenUpWith(rollout: RolloutStatus, release: Release): string[] 
  * Returns the first abandoned releases, and the one with an approval: if it fell out, it would start again under that
  * approval. A retry can still use it.
  */
-function latest(names: readonly string[], { handled }: RolloutStatus): string[] {
+function latest(names: readonly string[], { handled }: Pick<RolloutStatus, 'handled'>): string[] {
   const different = [...new Set(names)];
   const approved = `${parseReleaseName(handled?.approve ?? '')?.commit} ${handled?.approvedRevision}`;
   const others = different.slice(0, MAX_GIVEN_UP);
@@ -144,10 +147,10 @@ function latest(names: readonly string[], { handled }: RolloutStatus): string[] 
  * Returns the releases that all gateways leave: the one that was rolled out, and the stable one if the rollback goes
  * past it. The list is short, so the wanted release comes first: it would start by itself if it fell out.
  */
-function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInput): string[] {
+function leftFor(target: Release, rollout: RolloutStatus, { newest }: RolloutInput): string[] {
   const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(givenUpName);
   const others = (rollout.givenUp ?? []).filter((name) => name !== givenUpName(target));
-  const awaited = others.filter((name) => wanted !== undefined && name === givenUpName(wanted));
+  const awaited = others.filter((name) => newest !== undefined && name === givenUpName(newest));
   return latest([...left, ...awaited, ...others], rollout);
 }
 
@@ -158,11 +161,10 @@ export const isNext = ({ commit, revision }: Release, { nextCommit, nextRevision
   commit === nextCommit && revision === nextRevision;
 
 /** Completes a rollout: its release becomes the stable one. From now on, its unchanged gateways count as well. */
-export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
+export function complete({ rollout, history }: RolloutState, input: RolloutInput): Draft {
   const release = releaseOf(rollout);
   const { preview, total } = rollout;
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
-  const admission = noteGateways(all, input.gateways);
   return {
     rollout: {
       ...rollout,
@@ -170,12 +172,9 @@ export function noteComplete({ rollout, history }: RolloutState, input: RolloutI
       waveStartedAt: undefined,
       inProgress: undefined,
       preview: undefined,
-      trial: undefined,
-      isTried: undefined,
       total: preview ? 0 : total,
-      phase: 'Complete',
       ...stableFields(release),
-      admission,
+      admission: noteGateways(all, input.gateways),
     },
     history: remembered(history, release, { input, before: stableOf(rollout) }),
   };

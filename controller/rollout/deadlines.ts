@@ -2,53 +2,35 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { currentWave } from './admission.ts';
-import { hasCrashed, laterThan, recoversAt, restartOf } from './judge-gateway.ts';
-import { iso, unlessEmpty } from './lifecycle.ts';
-import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
-import type { Context, Standing } from './standing.ts';
+import type { Facts } from './facts.ts';
+import { shortened } from './failure-messages.ts';
+import { hasCrashed, laterThan, restartOf } from './judge-gateway.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { iso, unlessEmpty } from './transitions.ts';
 
-/**
- * Records failed gateways, the reason of the first one (nothing else shows it after a rollback), and since when others
- * have been in progress. A failure is final.
- */
-export function noteFailures(rollout: RolloutStatus, context: Context): RolloutStatus {
-  const { standing, input } = context;
-  const timed = withTimes(withFailures(rollout, standing.failing), context);
-  const late = lateOnes(timed, context).filter(({ due }) => due <= input.now);
-  const noted = withFailures(
-    timed,
-    late.map(({ gateway }) => gateway.name),
-  );
-  const [first] = noted.failures ?? [];
-  if (first === undefined || first === rollout.failures?.[0]) return noted;
-  const failureMessage = reasonOf(first, context);
-  return failureMessage === '' ? noted : { ...noted, failureMessage };
-}
-
-/** Times at which the clock alone can change something (ms since the epoch). */
-export function duesOf(rollout: RolloutStatus, context: Context): number[] {
-  const { standing, input } = context;
-  return [
-    ...lateOnes(rollout, context).map(({ due }) => due),
-    ...standing.counted.flatMap((gateway) => [
-      gateway.createdAt + input.deadlineMs,
-      (gateway.runsSince ?? 0) + input.deadlineMs,
-      (restartOf(gateway, rollout) ?? 0) + input.deadlineMs,
-      (gateway.readySince ?? 0) + input.deadlineMs,
-      recoversAt(gateway, rollout, input),
-    ]),
-  ];
+/** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */
+export function newFailures(facts: Facts): Pick<RolloutStatus, 'failures' | 'failureMessage'> | undefined {
+  const { rollout, failing, input } = facts;
+  const late = lateOnes(facts).filter(({ due }) => due <= input.now);
+  const known = rollout.failures ?? [];
+  const names = [...failing, ...late.map(({ gateway }) => gateway)].map(({ name }) => name);
+  const failures = [...new Set([...known, ...names])];
+  if (failures.length === known.length) return undefined;
+  // Nothing else shows the reason of the first one after a rollback.
+  const failureMessage = known.length > 0 ? rollout.failureMessage : reasonOf(failures[0] ?? '', facts);
+  return { failures, failureMessage: failureMessage || undefined };
 }
 
 /**
  * Returns gateways in progress, and when each is late. Gateways that have never run are excluded, and so are additional
  * ones.
  */
-function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gateway: RolloutGateway; due: number }[] {
+function lateOnes(facts: Facts): { gateway: RolloutGateway; due: number }[] {
+  const { rollout, input } = facts;
   if (rollout.admittedAt === undefined) return [];
   const isLater = laterThan(rollout.startedAt);
   const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway);
-  return inProgress(standing)
+  return inProgress(facts)
     .filter(isJudged)
     .map((gateway) => ({ gateway, due: dueOf(gateway, rollout, input) }))
     .sort((a, b) => a.due - b.due);
@@ -81,22 +63,22 @@ export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutIn
   return Math.max(Date.parse(waveStartedAt), Date.parse(admittedAt)) + deadlineMs + soak;
 }
 
-/** Admitted gateways that the waves up to the current one wait for. */
-function inProgress({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
-  return waves.slice(0, index + 1).flatMap(({ pending }) => pending.filter((gateway) => admitted.has(gateway)));
-}
+/** Gateways with the release that the waves up to the current one wait for. */
+const inProgress = ({ waves, released, wave }: Facts): RolloutGateway[] =>
+  waves.slice(0, (wave?.index ?? -1) + 1).flatMap(({ pending }) => pending.filter((gateway) => released.has(gateway)));
 
 /** Updates the times from which deadlines count, and the soak, which an unhealthy gateway interrupts. */
-function withTimes(rollout: RolloutStatus, context: Context): RolloutStatus {
-  const { waves, index = -1, verified, counted } = context.standing;
-  return {
+export function withTimes(facts: Facts): Facts {
+  const { rollout, wave, verified, counted, state } = facts;
+  const timed = {
     ...rollout,
     // A rollout that completes in this step keeps these.
     verified: verified.size,
     total: counted.length,
-    soakStartedAt: waves[index]?.isHealthy ? rollout.soakStartedAt : undefined,
-    inProgress: unlessEmpty(progressOf(rollout, context)),
+    soakStartedAt: wave?.isHealthy ? rollout.soakStartedAt : undefined,
+    inProgress: unlessEmpty(progressOf(facts)),
   };
+  return { ...facts, rollout: timed, state: { ...state, rollout: timed } };
 }
 
 type Progress = NonNullable<RolloutStatus['inProgress']>;
@@ -105,8 +87,10 @@ type Progress = NonNullable<RolloutStatus['inProgress']>;
  * Returns the gateways in progress, and since when. If there may have been others, new ones were in progress before. A
  * verified one that was disturbed stays for the deadline, so that being healthy in between gives it no more time.
  */
-function progressOf({ inProgress: before = [], ...rollout }: RolloutStatus, { standing, input }: Context): Progress {
-  const createdAt = new Map(standing.counted.map((gateway) => [gateway.name, gateway.createdAt]));
+function progressOf(facts: Facts): Progress {
+  const { rollout, counted, verified, input } = facts;
+  const { inProgress: before = [] } = rollout;
+  const createdAt = new Map(counted.map((gateway) => [gateway.name, gateway.createdAt]));
   // A pod of a StatefulSet has the name of the one that it replaced.
   const isReplaced = ({ name, since }: Progress[number]) => Date.parse(since) < (createdAt.get(name) ?? 0);
   const replaced = new Set(before.filter(isReplaced).map(({ name }) => name));
@@ -122,7 +106,7 @@ function progressOf({ inProgress: before = [], ...rollout }: RolloutStatus, { st
     const entry = entryOf.get(gateway.name);
     return entry !== undefined && input.now < disturbedAt(gateway, entry, rollout) + input.deadlineMs;
   };
-  const gateways = [...inProgress(standing), ...[...standing.verified].filter(isKept)];
+  const gateways = [...inProgress(facts), ...[...verified].filter(isKept)];
   const isKnown = ({ name }: RolloutGateway) => entryOf.has(name);
   return [...gateways.filter(isKnown), ...gateways.filter((gateway) => !isKnown(gateway))]
     .slice(0, BOUNDS.inProgress)
@@ -174,24 +158,10 @@ function withReadiness(entry: Progress[number], gateway: RolloutGateway, rollout
   return isMoved ? { ...entry, readinessChangedAt: iso(changedAt) } : entry;
 }
 
-export const noteTimes = ({ rollout, history }: RolloutState, context: Context): RolloutState => ({
-  history,
-  rollout: withTimes(rollout, context),
-});
-
 /** Returns the reason of a failure in one line; empty if unknown. */
-function reasonOf(name: string, { standing: { failing }, input: { gateways, deadlineMs } }: Context): string {
+function reasonOf(name: string, { failing, input: { gateways, deadlineMs } }: Facts): string {
   const { problem } = gateways.find((gateway) => gateway.name === name) ?? {};
-  const isLate = !failing.includes(name);
+  const isLate = !failing.some((gateway) => gateway.name === name);
   const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, problem].filter(Boolean);
-  return parts
-    .join(': ')
-    .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, BOUNDS.text)
-    .toWellFormed();
-}
-
-/** Adds failures, in the order in which they happened. */
-function withFailures(rollout: RolloutStatus, more: readonly string[]): RolloutStatus {
-  return { ...rollout, failures: unlessEmpty([...new Set([...(rollout.failures ?? []), ...more])]) };
+  return shortened(parts.join(': '), BOUNDS.text);
 }

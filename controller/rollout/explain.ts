@@ -1,32 +1,34 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
+import type { RolloutPhase, RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP, hasUnfinished, parseReleaseName, releaseOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { hasSeveralRevisions } from './approved-release.ts';
-import { failureOf, named } from './failure-messages.ts';
-import { lateAt } from './failures.ts';
+import { hasSeveralRevisions, shownReleases } from './approved-release.ts';
+import { lateAt } from './deadlines.ts';
+import type { Facts } from './facts.ts';
+import { failureOf, named, shortened } from './failure-messages.ts';
 import { isRolledBack, notRolledBack } from './judge-gateway.ts';
-import { iso } from './lifecycle.ts';
 import { failuresIn } from './preview.ts';
 import { everyCommitText, previewText, previewWait } from './preview-messages.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import type { Context, Standing } from './standing.ts';
-import { absenceText, holdersIn, progressOf, skippedText } from './wave-messages.ts';
+import { iso, unlessEmpty } from './transitions.ts';
+import { absenceText, holdersIn, passedText, progressText } from './wave-messages.ts';
 
-/** Adds the counts, the summary, and the message to a state. */
-export function describe({ rollout, history }: RolloutState, wait: Wait, context: Context): RolloutState {
-  const counted = { ...rollout, ...countsOf(rollout, context.standing) };
-  const waitsFor = waitsForIn(counted, wait, context);
+/** Adds to a state how far it is, what it waits for, and since when. `before` is the previous state. */
+export function explain(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
+  const { state, rollout, input } = facts;
+  const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
+  const waitsFor = waitsForIn(facts, wait);
   const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
-  const waitsSince = waitsFor && (waitedSince ?? iso(context.input.now));
-  const waiting = { ...counted, waitsFor, waitsSince };
-  const parts = [messageOf(waiting, wait, context), ...everyCommitText(waiting), ...ignoredOrders(waiting)];
-  const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
-  const summary = summaryOf(waiting, context);
-  return { history, rollout: withoutUndefined({ ...waiting, summary, message: message || undefined }) };
+  const waitsSince = waitsFor && (waitedSince ?? iso(input.now));
+  const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince, shownReleases: shown };
+  const explained = { ...facts, rollout: waiting };
+  const parts = [messageOf(explained, wait), ...everyCommitText(waiting), ...ignoredOrders(waiting)];
+  const message = shortened(parts.join('; '), BOUNDS.message);
+  const summary = summaryOf(explained);
+  return { history: state.history, rollout: withoutUndefined({ ...waiting, summary, message: message || undefined }) };
 }
 
 const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
@@ -41,72 +43,63 @@ const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
  * Returns the cause outside the rollout that it waits for. Gateways in progress finish or fail, but some do neither for
  * longer than deadline and soak, because they are healthy now and then.
  */
-function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): RolloutWait | undefined {
-  const isLate = context.input.now >= (lateAt(rollout, context.input) ?? Number.POSITIVE_INFINITY);
+function waitsForIn(facts: Facts, wait: Wait): RolloutWait | undefined {
+  const isLate = facts.input.now >= (lateAt(facts.rollout, facts.input) ?? Number.POSITIVE_INFINITY);
   if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
   if (wait.kind !== 'gateways') return WAITS[wait.kind];
-  return isLate || !holdersIn(rollout, wait.index, context).areInProgress ? 'Gateways' : undefined;
+  return isLate || !holdersIn(facts, wait.index).areInProgress ? 'Gateways' : undefined;
 }
 
 /** If all gateways have the release, the counts don't change, so that no status is written when pods are replaced. */
-function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Standing) {
+function countsOf({ rollout, counted, released, verified }: Facts) {
   const { phase, failures = [], total } = rollout;
   if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
   const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
   const healthy = isBackwards ? counted.filter((gateway) => isRolledBack(gateway, rollout)).length : verified.size;
   return {
     total: counted.length,
-    admitted: isBackwards ? 0 : admitted.size,
+    admitted: isBackwards ? 0 : released.size,
     verified: healthy,
     failed: failures.length,
   };
 }
 
-function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string {
-  const { phase, wave, verified, total, nextCommit } = rollout;
+function summaryOf({ rollout, wave, input }: Facts): string {
+  const { phase, verified, total, nextCommit, waitsFor, preview, previewFailure } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
-  const { index = -1, waves } = standing;
-  const { counted = [] } = waves[index] ?? {};
-  const where = `${wave} ${counted.filter((gateway) => standing.verified.has(gateway)).length}/${counted.length}`;
-  switch (phase) {
-    case 'Complete':
-      return `complete${next}`;
-    case 'RolledBack':
-      return `rolled back${next}`;
-    case 'RollingBack':
-      return `rolling back ${verified}/${total}${next}`;
-    case 'Stopped':
-      if (rollout.previewFailure !== undefined) return `stopped by the preview${next}`;
-      return `stopped${wave === undefined ? '' : ` in ${where}`}${next}`;
-    case 'Soaking':
-      return `${where}, soaking ${formatDuration(input.soakMs[index] ?? 0)}${next}`;
-    case 'AwaitingApproval':
-      return `${where}, waiting for approval${next}`;
-    case 'AwaitingWindow':
-      return `${where}, waiting for a window${next}`;
-    case 'Previewing':
-      return `${rollout.preview ? `previewing ${rollout.preview.reported}/${rollout.preview.total}` : 'preview pending'}${next}`;
-    case 'Progressing':
-      return `${where}${next}`;
-  }
+  const where = `${rollout.wave} ${wave?.verified.length ?? 0}/${wave?.counted.length ?? 0}`;
+  const summary: Record<RolloutPhase, string> = {
+    Complete: 'complete',
+    RolledBack: 'rolled back',
+    RollingBack: `rolling back ${verified}/${total}`,
+    Stopped: `stopped${rollout.wave === undefined ? '' : ` in ${where}`}`,
+    Soaking: `${where}, soaking ${formatDuration(input.soakMs[wave?.index ?? 0] ?? 0)}`,
+    AwaitingApproval: `${where}, waiting for approval`,
+    AwaitingWindow: `${where}, waiting for a window`,
+    Previewing: preview ? `previewing ${preview.reported}/${preview.total}` : 'preview pending',
+    Progressing: where,
+  };
+  if (phase === 'Stopped' && previewFailure !== undefined) return `stopped by the preview${next}`;
+  return `${waitsFor === 'Agents' && wave ? `${where}, waiting for newer agents` : summary[phase]}${next}`;
 }
 
 const short = (commit: string): string => commit.slice(0, 8);
 
-function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
+function messageOf(facts: Facts, wait: Wait): string {
+  const { rollout, input } = facts;
   const { nextCommit, commit, phase } = rollout;
   if (wait.kind === 'outdated')
     return `waiting for newer agents${sinceText(rollout)}: the agents of ${named(wait.pods)} don't support rollouts and follow the newest commit; recreate these pods`;
-  if (nextCommit === undefined) return phaseOf(rollout, wait, context);
+  if (nextCommit === undefined) return phaseText(facts, wait);
   const next =
     wait.kind === 'preview'
-      ? previewWait(context.input.wanted ?? releaseOf(rollout), rollout, context.input)
-      : `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
+      ? previewWait(input.newest ?? releaseOf(rollout), rollout, input)
+      : `commit ${nextCommit} ${nextText(facts, wait)}`;
   if (phase === 'Complete') return next;
-  return `${next}; ${GIVEN_UP.includes(phase) ? phaseOf(rollout, wait, context) : `no further gateways get commit ${commit}`}`;
+  return `${next}; ${GIVEN_UP.includes(phase) ? phaseText(facts, wait) : `no further gateways get commit ${commit}`}`;
 }
 
-function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): string {
+function nextText({ rollout, input }: Facts, { kind }: Wait): string {
   const { nextCommit: commit = '' } = rollout;
   if (kind === 'givenUp' && input.isSameVersion)
     return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
@@ -118,7 +111,8 @@ function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): str
   return 'is waiting until the newest commit is resolved';
 }
 
-function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
+function phaseText(facts: Facts, wait: Wait): string {
+  const { rollout, input, wave: { index = 0 } = {} } = facts;
   const { phase, wave, commit, stableCommit, failures = [] } = rollout;
   const why = failures.length > 0 ? ` because ${commit} ${failureOf(rollout)}` : '';
   switch (phase) {
@@ -129,20 +123,20 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
         return `commit ${commit} can't be delivered: ${rollout.previewFailure}; no gateway gets it until you set sync.io/retry-rollout, or push a new commit. To roll it out anyway, first set spec.rollout.previewFailures: Ignore, and then set sync.io/retry-rollout: ${commit}`;
       return `commit ${commit} ${failureOf(rollout)}${waveText(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
     case 'RollingBack':
-      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
+      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
     case 'RolledBack':
-      return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, context)}`;
+      return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, input)}`;
     case 'Previewing':
-      return previewWait(rollout, rollout, context.input);
+      return previewWait(rollout, rollout, input);
     case 'Soaking':
-      return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${skippedText(rollout, context)}`;
+      return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${passedText(facts)}`;
     case 'AwaitingApproval':
-      return `wave ${wave} ${approvalWait(rollout, commit, context.input)}`;
+      return `wave ${wave} ${approvalWait(rollout, commit, input)}`;
     case 'AwaitingWindow':
-      return `wave ${wave} ${windowWait(rollout, context.input)}`;
+      return `wave ${wave} ${windowWait(rollout, input)}`;
     case 'Progressing':
-      if (wait.kind === 'noGateway') return absenceText(rollout, wait.index, context);
-      return progressOf(rollout, wait.kind === 'gateways' ? wait.index : (context.standing.index ?? 0), context);
+      if (wait.kind === 'noGateway') return absenceText(facts, wait.index);
+      return progressText(facts, wait.kind === 'gateways' ? wait.index : index);
   }
 }
 
@@ -184,10 +178,13 @@ const waveText = ({ wave, admission }: RolloutStatus): string =>
     : ` in wave ${wave}`;
 
 /** Lists paused gateways, which aren't rolled back. */
-function pausedText({ commit, revision, stableCommit, stableRevision }: RolloutStatus, { input }: Context): string {
+function pausedText(
+  { commit, revision, stableCommit, stableRevision }: RolloutStatus,
+  { gateways }: RolloutInput,
+): string {
   const isStable = commit === stableCommit && revision === stableRevision;
-  const names = input.gateways.flatMap(({ isResting, report, name }) =>
-    isResting && !isStable && report?.commit === commit && report.revision === revision ? name : [],
+  const names = gateways.flatMap(({ isPaused, report, name }) =>
+    isPaused && !isStable && report?.commit === commit && report.revision === revision ? name : [],
   );
   return names.length > 0 ? `; still on ${short(commit)} because paused or in a dry run: ${named(names)}` : '';
 }

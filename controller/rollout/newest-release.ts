@@ -1,0 +1,126 @@
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import {
+  hasUnfinished,
+  isInProgress,
+  isSame,
+  type Release,
+  releaseOf,
+  stableOf,
+} from '../../shared/domain/releases.ts';
+import { waitBefore } from './approval.ts';
+import { factsOf } from './facts.ts';
+import { stopBefore } from './give-up.ts';
+import { failuresIn, isPreviewed } from './preview.ts';
+import type { Move, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import { begin, change, givenUpName, givenUpWith, isNext, returnToStable } from './transitions.ts';
+
+/** Relation of the newest release to the others. */
+type Relation = 'unknown' | 'current' | 'stable' | 'givenUp' | 'moved' | 'newer';
+
+function relationOf(rollout: RolloutStatus, input: RolloutInput): Relation {
+  const { newest } = input;
+  if (!newest) return 'unknown';
+  if (isSame(newest, rollout)) return 'current';
+  if (isSame(newest, stableOf(rollout))) return 'stable';
+  if (rollout.givenUp?.includes(givenUpName(newest))) return 'givenUp';
+  return isOnlyMoved(rollout, newest, input) ? 'moved' : 'newer';
+}
+
+/** Decision about the newest release: it starts, or it waits, or there is none. */
+export interface NewestRelease {
+  /** The state, which names the release that waits. */
+  state: RolloutState;
+  start?: Move | undefined;
+  /** Why it waits, or why a rollout in progress can't continue. */
+  wait?: Wait | undefined;
+}
+
+/**
+ * Starts the newest release as soon as the first wave that it changes can begin. Agents that don't support rollouts
+ * block it, and a rollout in progress.
+ */
+export function judgeNewest(state: RolloutState, input: RolloutInput): NewestRelease {
+  const { rollout } = state;
+  const { newest } = input;
+  const pods = input.gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
+  const outdated: Wait | undefined = pods.length > 0 ? { kind: 'outdated', pods } : undefined;
+  // A release that waits keeps waiting while the newest one is unknown; one in progress continues.
+  if (!newest) return { state, wait: outdated ?? (rollout.nextCommit === undefined ? undefined : { kind: 'none' }) };
+  const none = { state: withNext(state, undefined), wait: outdated };
+  const hold = (wait: Wait, held = state) => ({ state: withNext(held, newest), wait: outdated ?? wait });
+  switch (relationOf(rollout, input)) {
+    case 'unknown':
+    case 'current':
+      return none;
+    case 'stable':
+      // The release that all gateways have, or return to, needs no approval.
+      return { state, start: { to: 'Complete', state: returnToStable(state, input) } };
+    case 'givenUp':
+      // An abandoned release isn't newer: the current rollout continues.
+      return isInProgress(rollout) ? none : hold({ kind: 'givenUp' });
+    case 'moved':
+      return hold({ kind: 'givenUp' }, change(state, { givenUp: givenUpWith(rollout, newest) }));
+    case 'newer': {
+      const wait = outdated ?? waitToBegin(state, newest, input);
+      return wait ? hold(wait) : { state, start: startOf(state, newest, input) };
+    }
+  }
+}
+
+/** Starts a release. If its preview has shown that it can't be delivered, it stops at once. */
+function startOf(state: RolloutState, release: Release, input: RolloutInput): Move {
+  const begun = begin(state, release, input);
+  const failures = isPreviewed(release, state.rollout, input) ? failuresIn(state.rollout, input) : [];
+  return failures.length > 0 ? stopBefore(begun, failures) : { to: 'Previewing', state: begun };
+}
+
+/**
+ * Returns the release to preview: the newest one if it isn't rolled out yet, otherwise the one that is in progress, or
+ * that its preview stopped.
+ */
+export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Release | undefined {
+  const relation = relationOf(rollout, input);
+  if (relation === 'newer') return input.newest;
+  if (relation === 'unknown' && rollout.nextCommit !== undefined) return rollout.preview && releaseOf(rollout.preview);
+  const isShown = isInProgress(rollout) || rollout.previewFailure !== undefined;
+  return isShown && relation !== 'stable' ? releaseOf(rollout) : undefined;
+}
+
+/**
+ * Returns why a newer release can't begin. Gateways keep a release in progress until the newer one is previewed. Waves
+ * that it leaves unchanged need no approval or window. A release that can't be delivered begins, and so stops, without
+ * an approval in vain, unless gateways would lose another one.
+ */
+function waitToBegin(state: RolloutState, release: Release, input: RolloutInput): Wait | undefined {
+  const { rollout } = state;
+  const gateOf = (wave: number): Wait | undefined => {
+    const kind = waitBefore(wave, release, { rollout, input });
+    return kind && { kind };
+  };
+  if (!isPreviewed(release, rollout, input)) {
+    const isHeld = isInProgress(rollout) && rollout.admittedAt !== undefined;
+    return isHeld || gateOf(0) ? { kind: 'preview' } : undefined;
+  }
+  if (!hasUnfinished(rollout) && failuresIn(rollout, input).length > 0) return undefined;
+  const begun = begin(state, release, input);
+  const { changesNothing, waves } = factsOf({ ...begun, rollout: { ...begun.rollout, phase: 'Previewing' } }, input);
+  return changesNothing ? undefined : gateOf(waves.findIndex(({ canBeSkipped }) => !canBeSkipped));
+}
+
+/**
+ * Whether a newest release is the version that was rolled back, and its tag was moved since then. It is abandoned once,
+ * so that it can be retried.
+ */
+const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { isSameVersion }: RolloutInput): boolean =>
+  isSameVersion === true &&
+  (rollout.phase === 'RollingBack' || rollout.phase === 'RolledBack') &&
+  revision === rollout.revision &&
+  commit !== rollout.nextCommit;
+
+/** Notes the release that waits. Another one hasn't waited for anything yet. */
+function withNext(state: RolloutState, next: Release | undefined): RolloutState {
+  const { rollout } = state;
+  const isKnown = next ? isNext(next, rollout) : rollout.nextCommit === undefined;
+  const waitsFor = isKnown ? rollout.waitsFor : undefined;
+  return change(state, { nextCommit: next?.commit, nextRevision: next?.revision, waitsFor });
+}

@@ -1,0 +1,12 @@
+import type { Facts } from '../facts.ts';
+import { notRolledBack } from '../judge-gateway.ts';
+import type { Next } from '../rollout-input.ts';
+import { stay } from './stay.ts';
+
+/** Waits until all gateways are back on the stable release, or the deadline has passed. */
+export function waitForReturns(facts: Facts): Next<'RolledBack'> {
+  const { state, rollout, input } = facts;
+  const isOver = input.now - Date.parse(rollout.startedAt) >= input.deadlineMs;
+  const isDone = isOver || notRolledBack(rollout, input.gateways).length === 0;
+  return isDone ? { to: 'RolledBack', state } : stay(facts);
+}

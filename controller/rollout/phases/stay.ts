@@ -1,0 +1,7 @@
+import type { Facts } from '../facts.ts';
+import type { Next } from '../rollout-input.ts';
+
+/** Waits for a newer release. If there is one, it waits for something itself. */
+export const stay = ({ rollout, newestWait }: Facts): Next<never> => ({
+  wait: (rollout.nextCommit === undefined ? undefined : newestWait) ?? { kind: 'none' },
+});

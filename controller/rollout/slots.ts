@@ -1,0 +1,49 @@
+import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
+import { amountOf } from './admission.ts';
+import type { Facts } from './facts.ts';
+import type { RolloutGateway } from './rollout-input.ts';
+import type { WaveFacts } from './wave-facts.ts';
+
+/** Slots of a wave; `maxConcurrent` sets their number. */
+export interface Slots {
+  /** Gateways that occupy a slot. */
+  takenBy: RolloutGateway[];
+  /** The last key that can have the release now: unchanged if no more can, or `all`. */
+  admitted: string;
+}
+
+/**
+ * A gateway with the release occupies a slot until it is verified or has failed. One that isn't waited for (on a lost
+ * node, or created later and not starting) frees its slot after the deadline. Gateways that start together therefore
+ * never get a commit all at once. Paused and unchanged gateways occupy no slot, and get the release when all others
+ * have it.
+ */
+export function slotsOf({ index, counted, members, awaited }: WaveFacts, { rollout, input, verified }: Facts): Slots {
+  const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
+  const { spec, deadlineMs, now } = input;
+  const before = admission[index]?.admitted ?? NO_GATEWAY;
+  const sorted = counted.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const isAwaited = new Set(awaited);
+  const isOverdue = (gateway: RolloutGateway) => {
+    if (isAwaited.has(gateway)) return false;
+    const { notReadySince, createdAt, key } = gateway;
+    const since = isWithin(key, before) ? Math.max(createdAt, Date.parse(admittedAt)) : now;
+    return now >= (notReadySince ?? since) + deadlineMs;
+  };
+  const isBusy = (gateway: RolloutGateway) =>
+    !verified.has(gateway) && !failures.includes(gateway.name) && !isOverdue(gateway);
+  const inside = sorted.filter(({ key }) => isWithin(key, before));
+  const takenBy = inside.filter(isBusy);
+  const limit = spec.waves?.[index]?.maxConcurrent;
+  let free = (limit === undefined ? sorted.length : amountOf(limit, sorted.length)) - takenBy.length;
+  let admitted = before;
+  for (const gateway of sorted.slice(inside.length)) {
+    if (isBusy(gateway)) free--;
+    if (free < 0) return { takenBy, admitted };
+    admitted = gateway.key;
+  }
+  const isBehind = ({ key }: RolloutGateway) => !isWithin(key, admitted);
+  // A gateway that appears while others are in progress also waits for a slot.
+  const canBeAll = !sorted.some(isBusy) || (limit === undefined && !members.some(isBehind));
+  return { takenBy, admitted: canBeAll ? ALL : admitted };
+}
