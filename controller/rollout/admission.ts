@@ -32,8 +32,8 @@ export function makeAdmission(
  */
 export function noteGateways(admission: Admission, gateways: readonly RolloutGateway[], from = 0): Admission {
   return admission.map((entry, index) => {
-    const isNews = index >= from && gateways.some((gateway) => couldBelong(gateway, index, admission));
-    return isNews && !hadGateways(entry) ? { ...entry, gateways: 1 } : entry;
+    const hasGateway = index >= from && gateways.some((gateway) => couldBelong(gateway, index, admission));
+    return hasGateway && !hadGateways(entry) ? { ...entry, gateways: 1 } : entry;
   });
 }
 

@@ -4,24 +4,21 @@ import { isInProgress, isSame, type Release, type ReleaseName } from '../../shar
 import { waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
 import { isApprovalOf } from './approved-release.ts';
+import type { Facts } from './facts.ts';
+import type { RolloutState } from './moves.ts';
 import { isPreviewed, lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
-import type { RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutInput } from './rollout-input.ts';
 
 /** Takes the place of digests if an approval applies to every change. */
 export const EVERY_CHANGE = 'all';
 /** Characters of a digest that are kept. */
 const DIGEST_LENGTH = 16;
 
-interface Circumstances {
-  rollout: RolloutStatus;
-  input: RolloutInput;
-}
-
 /** Returns what a wave of a release needs before it can begin. Users can approve it before a window opens. */
 export function waitBefore(
   wave: number,
   release: Release,
-  { rollout, input }: Circumstances,
+  { rollout, input }: Pick<Facts, 'rollout' | 'input'>,
 ): 'approval' | 'window' | undefined {
   const { spec, window } = input;
   const isApproved = spec.waves?.[wave]?.approval !== true || coversAll(release, rollout, input);

@@ -3,32 +3,30 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { currentWave } from './admission.ts';
 import type { Facts } from './facts.ts';
-import { shortened } from './failure-messages.ts';
-import { hasCrashed, laterThan, restartOf } from './judge-gateway.ts';
+import { createdAfter, hasCrashed, restartOf } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { shortened } from './texts.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 
 /** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */
 export function newFailures(facts: Facts): Pick<RolloutStatus, 'failures' | 'failureMessage'> | undefined {
-  const { rollout, failing, input } = facts;
+  const { rollout, input } = facts;
+  const failing = failingIn(facts);
   const late = lateOnes(facts).filter(({ due }) => due <= input.now);
   const known = rollout.failures ?? [];
   const names = [...failing, ...late.map(({ gateway }) => gateway)].map(({ name }) => name);
   const failures = [...new Set([...known, ...names])];
   if (failures.length === known.length) return undefined;
   // Nothing else shows the reason of the first one after a rollback.
-  const failureMessage = known.length > 0 ? rollout.failureMessage : reasonOf(failures[0] ?? '', facts);
+  const failureMessage = known.length > 0 ? rollout.failureMessage : reasonOf(failures[0] ?? '', failing, input);
   return { failures, failureMessage: failureMessage || undefined };
 }
 
-/**
- * Returns gateways in progress, and when each is late. Gateways that have never run are excluded, and so are additional
- * ones.
- */
+/** Returns gateways in progress, and when each is late. Replacements that have never run are excluded. */
 function lateOnes(facts: Facts): { gateway: RolloutGateway; due: number }[] {
   const { rollout, input } = facts;
   if (rollout.admittedAt === undefined) return [];
-  const isLater = laterThan(rollout.startedAt);
+  const isLater = createdAfter(rollout.startedAt);
   const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway);
   return inProgress(facts)
     .filter(isJudged)
@@ -158,10 +156,20 @@ function withReadiness(entry: Progress[number], gateway: RolloutGateway, rollout
   return isMoved ? { ...entry, readinessChangedAt: iso(changedAt) } : entry;
 }
 
+/** Gateways with the release that report a failure. */
+const failingIn = ({ released, rollout }: Facts): RolloutGateway[] =>
+  [...released].filter(({ report }) => report?.rollout === rollout.number && report.state === 'failed');
+
 /** Returns the reason of a failure in one line; empty if unknown. */
-function reasonOf(name: string, { failing, input: { gateways, deadlineMs } }: Facts): string {
+function reasonOf(name: string, failing: readonly RolloutGateway[], { gateways, deadlineMs }: RolloutInput): string {
   const { problem } = gateways.find((gateway) => gateway.name === name) ?? {};
   const isLate = !failing.some((gateway) => gateway.name === name);
   const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, problem].filter(Boolean);
   return shortened(parts.join(': '), BOUNDS.text);
 }
+
+/** Whether a wave has waited for gateways that count for the whole deadline. */
+export const isEmptyForLong = (
+  { waitsFor, waitsSince }: RolloutStatus,
+  { now, deadlineMs }: Pick<RolloutInput, 'now' | 'deadlineMs'>,
+): boolean => waitsFor === 'Gateways' && waitsSince !== undefined && now >= Date.parse(waitsSince) + deadlineMs;

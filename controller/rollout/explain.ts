@@ -1,70 +1,21 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutPhase, RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
+import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP, hasUnfinished, parseReleaseName, releaseOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { hasSeveralRevisions, shownReleases } from './approved-release.ts';
-import { lateAt } from './deadlines.ts';
+import { hasSeveralRevisions } from './approved-release.ts';
 import type { Facts } from './facts.ts';
-import { failureOf, named, shortened } from './failure-messages.ts';
-import { isRolledBack, notRolledBack } from './judge-gateway.ts';
+import { notRolledBack } from './judge-gateway.ts';
+import type { Wait } from './moves.ts';
 import { failuresIn } from './preview.ts';
 import { everyCommitText, previewText, previewWait } from './preview-messages.ts';
-import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { iso, unlessEmpty } from './transitions.ts';
-import { absenceText, holdersIn, passedText, progressText } from './wave-messages.ts';
+import type { RolloutInput } from './rollout-input.ts';
+import { failureOf, named, shortened } from './texts.ts';
+import { absenceText, passedText, progressText } from './wave-messages.ts';
 
-/** Adds to a state how far it is, what it waits for, and since when. `before` is the previous state. */
-export function explain(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
-  const { state, rollout, input } = facts;
-  const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
-  const waitsFor = waitsForIn(facts, wait);
-  const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
-  const waitsSince = waitsFor && (waitedSince ?? iso(input.now));
-  const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince, shownReleases: shown };
-  const explained = { ...facts, rollout: waiting };
-  const parts = [messageOf(explained, wait), ...everyCommitText(waiting), ...ignoredOrders(waiting)];
-  const message = shortened(parts.join('; '), BOUNDS.message);
-  const summary = summaryOf(explained);
-  return { history: state.history, rollout: withoutUndefined({ ...waiting, summary, message: message || undefined }) };
-}
-
-const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
-  approval: 'Approval',
-  window: 'Window',
-  outdated: 'Agents',
-  givenUp: 'Retry',
-  noGateway: 'Gateways',
-};
-
-/**
- * Returns the cause outside the rollout that it waits for. Gateways in progress finish or fail, but some do neither for
- * longer than deadline and soak, because they are healthy now and then.
- */
-function waitsForIn(facts: Facts, wait: Wait): RolloutWait | undefined {
-  const isLate = facts.input.now >= (lateAt(facts.rollout, facts.input) ?? Number.POSITIVE_INFINITY);
-  if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
-  if (wait.kind !== 'gateways') return WAITS[wait.kind];
-  return isLate || !holdersIn(facts, wait.index).areInProgress ? 'Gateways' : undefined;
-}
-
-/** If all gateways have the release, the counts don't change, so that no status is written when pods are replaced. */
-function countsOf({ rollout, counted, released, verified }: Facts) {
-  const { phase, failures = [], total } = rollout;
-  if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
-  const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
-  const healthy = isBackwards ? counted.filter((gateway) => isRolledBack(gateway, rollout)).length : verified.size;
-  return {
-    total: counted.length,
-    admitted: isBackwards ? 0 : released.size,
-    verified: healthy,
-    failed: failures.length,
-  };
-}
-
-function summaryOf({ rollout, wave, input }: Facts): string {
+/** Returns the text of the printer column. */
+export function summaryOf({ rollout, wave, input }: Facts): string {
   const { phase, verified, total, nextCommit, waitsFor, preview, previewFailure } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
   const where = `${rollout.wave} ${wave?.verified.length ?? 0}/${wave?.counted.length ?? 0}`;
@@ -85,7 +36,14 @@ function summaryOf({ rollout, wave, input }: Facts): string {
 
 const short = (commit: string): string => commit.slice(0, 8);
 
-function messageOf(facts: Facts, wait: Wait): string {
+/** Returns what the rollout waits for, and why, with orders that had no effect. */
+export function messageOf(facts: Facts, wait: Wait): string | undefined {
+  const { rollout } = facts;
+  const parts = [waitText(facts, wait), ...everyCommitText(rollout), ...ignoredOrders(rollout)];
+  return shortened(parts.join('; '), BOUNDS.message) || undefined;
+}
+
+function waitText(facts: Facts, wait: Wait): string {
   const { rollout, input } = facts;
   const { nextCommit, commit, phase } = rollout;
   if (wait.kind === 'outdated')

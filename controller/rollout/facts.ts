@@ -2,25 +2,16 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
 import { currentWave, isReleasedIn } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
+import type { Move, RolloutState, Wait } from './moves.ts';
 import { unchangedIn } from './preview.ts';
-import type { Move, RolloutGateway, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { isVerifiedWave, type WaveFacts, waveFacts } from './wave-facts.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { type Standing, type WaveFacts, waveFacts } from './wave-facts.ts';
 
 /** The standing of all gateways and waves in a rollout, computed once for each move of the machine. */
-export interface Facts {
+export interface Facts extends Standing {
   state: RolloutState;
-  rollout: RolloutStatus;
-  input: RolloutInput;
-  /** Gateways whose files the release leaves unchanged, including paused ones. They are never verified, or waited for. */
-  unchanged: ReadonlySet<RolloutGateway>;
-  /** The other gateways, except for paused ones. */
+  /** Gateways that aren't paused, and that the release changes: only they can verify it. */
   counted: RolloutGateway[];
-  /** Counted gateways that may have the release. */
-  released: ReadonlySet<RolloutGateway>;
-  /** Those that have it, and are healthy. */
-  verified: ReadonlySet<RolloutGateway>;
-  /** Those that report a failure. */
-  failing: RolloutGateway[];
   /** The waves, in order. */
   waves: WaveFacts[];
   /** The current wave, if there is one. */
@@ -37,7 +28,7 @@ export interface Facts {
 
 export function factsOf(state: RolloutState, input: RolloutInput): Facts {
   const { rollout } = state;
-  const { admission, number } = rollout;
+  const { admission } = rollout;
   const members = admission.map((): RolloutGateway[] => []);
   for (const gateway of input.gateways) members[waveOf(gateway.fits, gateway.key, admission)]?.push(gateway);
   const unchanged = unchangedIn(rollout, input.gateways);
@@ -53,7 +44,6 @@ export function factsOf(state: RolloutState, input: RolloutInput): Facts {
     input,
     ...sets,
     counted,
-    failing: released.filter(({ report }) => report?.rollout === number && report.state === 'failed'),
     waves,
     wave,
     unhealthyWave: wave && unhealthyBefore(wave, waves),
@@ -65,7 +55,7 @@ export function factsOf(state: RolloutState, input: RolloutInput): Facts {
 function unhealthyBefore({ index }: WaveFacts, waves: readonly WaveFacts[]): WaveFacts | undefined {
   return waves.slice(0, index).find(({ index: at, hadGateways, isDone, counted }) => {
     if (!hadGateways || isDone) return false;
-    return counted.length > 0 || !waves.slice(at + 1, index + 1).some(isVerifiedWave);
+    return counted.length > 0 || !waves.slice(at + 1, index + 1).some(({ verified }) => verified.length > 0);
   });
 }
 

@@ -1,11 +1,10 @@
 import { isInProgress, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/waves.ts';
-import { newFailures } from './deadlines.ts';
+import { isEmptyForLong, newFailures } from './deadlines.ts';
 import type { Facts } from './facts.ts';
-import { previewFailureOf } from './failure-messages.ts';
-import { isEmptyForLong } from './phases/waves.ts';
+import type { Draft, Move } from './moves.ts';
 import { failuresIn, isPreviewed, type PreviewedGateway } from './preview.ts';
-import type { Draft, Move } from './rollout-input.ts';
+import { previewFailureOf } from './texts.ts';
 import { change, givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
 
 /**
@@ -45,7 +44,7 @@ export function tooManyFailed(facts: Facts): Move | undefined {
   return { to: 'RollingBack', state: change(back, { failures, failureMessage, nextCommit, nextRevision }) };
 }
 
-/** Whether all gateways of the wave that count have failed, whatever the maximum, unless replacements may come. */
+/** Whether all gateways that count in the wave have failed, whatever the maximum, unless replacements may come. */
 function hasWholeWaveFailed({ rollout, wave, input }: Facts): boolean {
   if (!wave || !rollout.waveStartedAt) return false;
   const { awaited, pending, verified, index } = wave;

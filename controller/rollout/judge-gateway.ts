@@ -51,25 +51,25 @@ export const isRolledBack = ({ report }: RolloutGateway, rollout: RolloutStatus)
  */
 export function notRolledBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
   const { startedAt } = rollout;
-  const isSkipped = skippedBefore(startedAt);
-  const isLater = laterThan(startedAt);
+  const isUnready = unreadyBefore(startedAt);
+  const isLater = createdAfter(startedAt);
   const isBroken = ({ report }: RolloutGateway) => isSame(report ?? {}, rollout);
   return gateways.filter((gateway) => {
     if (gateway.isPaused || isRolledBack(gateway, rollout) || isLater(gateway)) return false;
-    return isBroken(gateway) || !isSkipped(gateway);
+    return isBroken(gateway) || !isUnready(gateway);
   });
 }
 
-/** Returns a test for gateways that the rollout doesn't wait for: not ready before a time (a lost node?). */
-export function skippedBefore(time: string): (gateway: RolloutGateway) => boolean {
+/** Returns a test for gateways that weren't ready before a time, for example on a lost node. No rollout waits for them. */
+export function unreadyBefore(time: string): (gateway: RolloutGateway) => boolean {
   // Kubernetes stores whole seconds.
   const second = Math.floor(Date.parse(time) / 1000) * 1000;
   return ({ notReadySince }) => notReadySince !== undefined && notReadySince < second;
 }
 
 /** Returns a test for gateways created after a time; they get the release of their wave. */
-export function laterThan(time: string | undefined): (gateway: RolloutGateway) => boolean {
-  const at = time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
+export function createdAfter(time: string): (gateway: RolloutGateway) => boolean {
+  const at = Date.parse(time);
   return ({ createdAt }) => createdAt > at;
 }
 

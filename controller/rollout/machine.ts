@@ -3,40 +3,31 @@ import { isInProgress } from '../../shared/domain/releases.ts';
 import { currentWave, noteGateways } from './admission.ts';
 import { withApproval } from './approval.ts';
 import { withTimes } from './deadlines.ts';
-import { explain } from './explain.ts';
 import { type Facts, factsOf } from './facts.ts';
 import { cannotBeDelivered, tooManyFailed } from './give-up.ts';
+import type { Move, Next, RolloutState } from './moves.ts';
 import { candidateOf, judgeNewest } from './newest-release.ts';
 import { approvalOrdered, retryOrdered, rollbackOrdered, wavesWereEdited } from './orders.ts';
-import { withPastTimes } from './past-times.ts';
+import { waitForGate } from './phases/awaiting.ts';
 import { waitForPreviews } from './phases/previewing.ts';
+import { releaseAndVerify } from './phases/progressing.ts';
 import { waitForReturns } from './phases/rolling-back.ts';
+import { waitForSoak } from './phases/soaking.ts';
 import { stay } from './phases/stay.ts';
-import { releaseAndVerify, waitForGate, waitForSoak } from './phases/waves.ts';
 import { isPreviewed, withPreview } from './preview.ts';
-import type { Move, Next, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutInput } from './rollout-input.ts';
+import { settle } from './settle.ts';
 import { change, makeFirst } from './transitions.ts';
+import { withoutFutureTimes } from './without-future-times.ts';
 
-/** Orders of users, which come first. */
-const ORDERS: ((state: RolloutState, input: RolloutInput) => Move | undefined)[] = [
-  approvalOrdered,
-  retryOrdered,
-  rollbackOrdered,
-  wavesWereEdited,
-];
-
-/** What can happen in every phase, in this order. */
-const INTERRUPTS: ((facts: Facts) => Next | undefined)[] = [
-  cannotBeDelivered,
-  tooManyFailed,
-  newerReleaseCanBegin,
-  newerReleaseWaits,
-];
-
-/** What each phase does, and the phases to which that can lead. */
+/**
+ * What each phase does, and the phases that can follow. Orders and interrupts can lead elsewhere: to `Previewing`,
+ * `Complete`, `Stopped`, or `RollingBack`. A phase that follows itself acts again.
+ */
 export const PHASES: Record<RolloutPhase, Phase> = {
   Complete: phase(stay),
   Previewing: phase(waitForPreviews, 'Progressing'),
+  // Neither of these two moves to itself; the type of the function includes both.
   AwaitingApproval: phase(waitForGate, 'AwaitingApproval', 'AwaitingWindow', 'Progressing'),
   AwaitingWindow: phase(waitForGate, 'AwaitingApproval', 'AwaitingWindow', 'Progressing'),
   Progressing: phase(releaseAndVerify, 'AwaitingApproval', 'AwaitingWindow', 'Progressing', 'Soaking', 'Complete'),
@@ -55,27 +46,36 @@ function phase<To extends RolloutPhase>(next: (facts: Facts) => Next<NoInfer<To>
   return { next, to };
 }
 
-/** A rollout moves a few times for each of its waves and gateways. */
-const MAX_MOVES = 1_000_000;
+/** Guards against an endless loop: a step makes a few moves per wave, and there are at most 17 waves. */
+const MAX_MOVES = 1_000;
 
 /**
  * Computes the next state of a rollout; pure. Undefined if there is nothing to roll out yet. The machine moves until it
  * has to wait. No gateway gets a release before the result is written.
  */
 export function step(before: RolloutState | undefined, received: RolloutInput): RolloutState | undefined {
-  const first = before ?? firstState(received);
-  if (!first) return undefined;
-  const { state: start, input } = withPastTimes(first, received);
+  const known = before ?? firstState(received);
+  if (!known) return undefined;
+  const { state: start, input } = withoutFutureTimes(known, received);
   let state = start;
   for (let moves = 0; moves < MAX_MOVES; moves += 1) {
-    const ordered = firstOf(ORDERS, (order) => order(state, input));
+    const ordered =
+      approvalOrdered(state, input) ??
+      retryOrdered(state, input) ??
+      rollbackOrdered(state, input) ??
+      wavesWereEdited(state, input);
     if (ordered) {
       state = enter(ordered);
       continue;
     }
     const facts = observe(state, input);
-    const next = firstOf(INTERRUPTS, (interrupt) => interrupt(facts)) ?? PHASES[facts.rollout.phase].next(facts);
-    if ('wait' in next) return explain(facts, next.wait, first.rollout);
+    const next =
+      cannotBeDelivered(facts) ??
+      tooManyFailed(facts) ??
+      facts.start ??
+      newestWaits(facts) ??
+      PHASES[facts.rollout.phase].next(facts);
+    if ('wait' in next) return settle(facts, next.wait, start.rollout);
     state = enter(next);
   }
   throw new Error('a rollout moved without an end');
@@ -91,33 +91,24 @@ function firstState(input: RolloutInput): RolloutState | undefined {
   return state && enter({ to: 'Complete', state });
 }
 
-/** Notes what the gateways report, and judges them. */
+/**
+ * Notes what the gateways report, and derives everything by which the phases decide: the preview, then the approval,
+ * then the newest release, each of which needs the one before.
+ */
 function observe(state: RolloutState, input: RolloutInput): Facts {
-  const { admission } = state.rollout;
-  const present = change(state, {
-    admission: noteGateways(admission, input.gateways, currentWave(state.rollout)),
-  });
-  const candidate = candidateOf(present.rollout, input);
-  const newest = judgeNewest(withApproval(withPreview(present, candidate, input), candidate, input), input);
-  const facts = { ...factsOf(newest.state, input), start: newest.start, newestWait: newest.wait };
+  const { rollout } = state;
+  const noted = change(state, { admission: noteGateways(rollout.admission, input.gateways, currentWave(rollout)) });
+  const candidate = candidateOf(noted.rollout, input);
+  const newest = judgeNewest(withApproval(withPreview(noted, candidate, input), candidate, input), input);
+  const facts = { ...factsOf(newest.state, input), ...newest };
   return isInProgress(facts.rollout) ? withTimes(facts) : facts;
 }
 
-/** Starts the newest release, if it is another one. */
-function newerReleaseCanBegin({ start }: Facts): Move | undefined {
-  return start;
-}
-
-/** While another release waits, a rollout in progress gives its own to no more gateways. Its preview can still end. */
-function newerReleaseWaits({ rollout, input, newestWait }: Facts): Next | undefined {
-  const canMove = rollout.phase === 'Previewing' && isPreviewed(rollout, rollout, input);
-  return newestWait && isInProgress(rollout) && !canMove ? { wait: newestWait } : undefined;
-}
-
-function firstOf<T, R>(list: readonly T[], call: (each: T) => R | undefined): R | undefined {
-  for (const each of list) {
-    const result = call(each);
-    if (result !== undefined) return result;
-  }
-  return undefined;
+/**
+ * While a newer release waits, or an agent is too old, no further gateway gets the release in progress. Its preview can
+ * still end.
+ */
+function newestWaits({ rollout, input, newestWait }: Facts): Next | undefined {
+  const isPreviewOver = rollout.phase === 'Previewing' && isPreviewed(rollout, rollout, input);
+  return newestWait && isInProgress(rollout) && !isPreviewOver ? { wait: newestWait } : undefined;
 }

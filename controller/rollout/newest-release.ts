@@ -8,10 +8,11 @@ import {
   stableOf,
 } from '../../shared/domain/releases.ts';
 import { waitBefore } from './approval.ts';
-import { factsOf } from './facts.ts';
+import { type Facts, factsOf } from './facts.ts';
 import { stopBefore } from './give-up.ts';
+import type { Move, RolloutState, Wait } from './moves.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
-import type { Move, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
+import type { RolloutInput } from './rollout-input.ts';
 import { begin, change, givenUpName, givenUpWith, isNext, returnToStable } from './transitions.ts';
 
 /** Relation of the newest release to the others. */
@@ -26,28 +27,20 @@ function relationOf(rollout: RolloutStatus, input: RolloutInput): Relation {
   return isOnlyMoved(rollout, newest, input) ? 'moved' : 'newer';
 }
 
-/** Decision about the newest release: it starts, or it waits, or there is none. */
-export interface NewestRelease {
-  /** The state, which names the release that waits. */
-  state: RolloutState;
-  start?: Move | undefined;
-  /** Why it waits, or why a rollout in progress can't continue. */
-  wait?: Wait | undefined;
-}
-
 /**
  * Starts the newest release as soon as the first wave that it changes can begin. Agents that don't support rollouts
- * block it, and a rollout in progress.
+ * block both the newest release and one in progress.
  */
-export function judgeNewest(state: RolloutState, input: RolloutInput): NewestRelease {
+export function judgeNewest(state: RolloutState, input: RolloutInput): Pick<Facts, 'state' | 'start' | 'newestWait'> {
   const { rollout } = state;
   const { newest } = input;
   const pods = input.gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
   const outdated: Wait | undefined = pods.length > 0 ? { kind: 'outdated', pods } : undefined;
   // A release that waits keeps waiting while the newest one is unknown; one in progress continues.
-  if (!newest) return { state, wait: outdated ?? (rollout.nextCommit === undefined ? undefined : { kind: 'none' }) };
-  const none = { state: withNext(state, undefined), wait: outdated };
-  const hold = (wait: Wait, held = state) => ({ state: withNext(held, newest), wait: outdated ?? wait });
+  if (!newest)
+    return { state, newestWait: outdated ?? (rollout.nextCommit === undefined ? undefined : { kind: 'none' }) };
+  const none = { state: withNext(state, undefined), newestWait: outdated };
+  const hold = (wait: Wait, held = state) => ({ state: withNext(held, newest), newestWait: outdated ?? wait });
   switch (relationOf(rollout, input)) {
     case 'unknown':
     case 'current':
@@ -89,7 +82,7 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
 /**
  * Returns why a newer release can't begin. Gateways keep a release in progress until the newer one is previewed. Waves
  * that it leaves unchanged need no approval or window. A release that can't be delivered begins, and so stops, without
- * an approval in vain, unless gateways would lose another one.
+ * waiting for an approval, unless gateways would lose another one.
  */
 function waitToBegin(state: RolloutState, release: Release, input: RolloutInput): Wait | undefined {
   const { rollout } = state;
@@ -117,7 +110,7 @@ const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { is
   revision === rollout.revision &&
   commit !== rollout.nextCommit;
 
-/** Notes the release that waits. Another one hasn't waited for anything yet. */
+/** Notes the release that waits. If it is another one, its wait begins now. */
 function withNext(state: RolloutState, next: Release | undefined): RolloutState {
   const { rollout } = state;
   const isKnown = next ? isNext(next, rollout) : rollout.nextCommit === undefined;

@@ -12,8 +12,9 @@ import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission } from './admission.ts';
 import { EVERY_CHANGE, showsNoChanges } from './approval.ts';
 import { approvedRevisionOf } from './approved-release.ts';
+import type { Move, RolloutState } from './moves.ts';
 import { previewOf } from './preview.ts';
-import type { Move, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutInput } from './rollout-input.ts';
 import { begin, change, givenUpWith, handledOf, isNext, rollBack, unlessEmpty } from './transitions.ts';
 
 // Orders are annotations. Each has an effect once: an unchanged annotation has no further one, and an order that was

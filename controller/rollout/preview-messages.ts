@@ -1,8 +1,8 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { ReleaseName } from '../../shared/domain/releases.ts';
-import { named, shortened } from './failure-messages.ts';
 import { missingIn, staleIn } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
+import { named, shortened } from './texts.ts';
 
 /** Describes the wait for the preview of a release: the one that is rolled out, or the next one. */
 export function previewWait(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): string {

@@ -10,9 +10,10 @@ import {
   stableOf,
 } from '../../shared/domain/releases.ts';
 import { waveOf } from '../../shared/domain/waves.ts';
-import { skippedBefore } from './judge-gateway.ts';
-import type { ReportedPreview, RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
-import { iso, unlessEmpty } from './transitions.ts';
+import { unreadyBefore } from './judge-gateway.ts';
+import type { RolloutState } from './moves.ts';
+import type { ReportedPreview, RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { change, iso, unlessEmpty } from './transitions.ts';
 
 /** A gateway, and the preview that it reports. */
 export interface PreviewedGateway {
@@ -28,7 +29,7 @@ export const previewOf = (release: ReleaseName, { preview }: RolloutStatus): Rol
 export const lastReportAt = ({ startedAt }: { startedAt: string }, { previewMs }: RolloutInput): number =>
   Date.parse(startedAt) + previewMs;
 
-/** Whether the wait for the preview of a release is over, or there is none. Waves then go by what was reported. */
+/** Whether the wait for the preview of a release is over, or there is none. The waves are then judged by the reports. */
 export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
   previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
 
@@ -61,23 +62,13 @@ export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGa
 }
 
 /**
- * Whether a gateway was unready before the preview of a rollout's release began, and reports no preview. One that
- * became unready later may be changed, like any other without a report.
- */
-export function isUnreadyWithoutPreview(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
-  const { preview } = rollout;
-  const isSkipped = preview !== undefined && skippedBefore(preview.startedAt)(gateway);
-  return isSkipped && previewsOf(rollout, rollout, [gateway]).length === 0;
-}
-
-/**
  * Returns the failures that keep the previewed release from all gateways. A gateway that the waves don't wait for must
  * not stop them.
  */
 export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutInput): PreviewedGateway[] {
   const { preview: current } = rollout;
   if (!current || spec.previewFailures === 'Ignore') return [];
-  const isUnready = skippedBefore(current.startedAt);
+  const isUnready = unreadyBefore(current.startedAt);
   return previewsOf(current, rollout, gateways).filter(
     ({ gateway, preview }) => preview.failure !== undefined && !gateway.isPaused && !isUnready(gateway),
   );
@@ -88,14 +79,14 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
  * they are, because gateways that get the release report no preview any longer.
  */
 export function withPreview(state: RolloutState, candidate: Release | undefined, input: RolloutInput): RolloutState {
-  const { rollout, history } = state;
+  const { rollout } = state;
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
   if (!candidate || input.previewMs === 0 || isPastPreview(candidate, rollout, known))
-    return { history, rollout: { ...rollout, preview: known } };
+    return change(state, { preview: known });
   const times = known ? undefined : timesOf(candidate, rollout, input);
   const { startedAt, nextPreviewAt } = { ...rollout, ...known, ...times };
   const preview = known || times ? countReports({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
-  return { history, rollout: { ...rollout, preview, nextPreviewAt } };
+  return change(state, { preview, nextPreviewAt });
 }
 
 /** Whether the waves of a release have begun, so that its preview no longer changes. */
@@ -141,7 +132,7 @@ function awaitedIn(
   reporting: ReadonlySet<RolloutGateway>,
   gateways: readonly RolloutGateway[],
 ): RolloutGateway[] {
-  const isUnready = skippedBefore(startedAt);
+  const isUnready = unreadyBefore(startedAt);
   return gateways.filter(
     (gateway) => gateway.supportsPreviews && !gateway.isPaused && !isUnready(gateway) && !reporting.has(gateway),
   );

@@ -1,4 +1,4 @@
-import type { HistoryEntry, RolloutPhase, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import type { Release } from '../../shared/domain/releases.ts';
 
 /** A gateway in a rollout; times in milliseconds since the epoch. */
@@ -92,33 +92,3 @@ export interface RolloutInput {
   soakMs: readonly number[];
   now: number;
 }
-
-/** State of rollouts that is kept. */
-export interface RolloutState {
-  rollout: RolloutStatus;
-  history: HistoryEntry[];
-}
-
-/** A state in no phase yet: only the machine assigns one. */
-export interface Draft {
-  rollout: Omit<RolloutStatus, 'phase'>;
-  history: HistoryEntry[];
-}
-
-/** Why nothing more happens now. */
-export type Wait =
-  | { kind: 'none' }
-  | { kind: 'window' | 'approval' | 'soak' | 'givenUp' | 'preview' }
-  /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
-  | { kind: 'gateways' | 'noGateway'; index: number }
-  /** Pods whose agents don't support rollouts. */
-  | { kind: 'outdated'; pods: string[] };
-
-/** A move of the machine, after which it decides again. */
-export interface Move<To extends RolloutPhase = RolloutPhase> {
-  to: To;
-  state: Draft;
-}
-
-/** A move, or the reason why the machine stays in its phase. */
-export type Next<To extends RolloutPhase = RolloutPhase> = Move<To> | { wait: Wait };

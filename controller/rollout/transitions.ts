@@ -4,8 +4,9 @@ import { isSame, parseReleaseName, type Release, releaseOf, stableOf } from '../
 import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
 import { ANY_RELEASE } from './approved-release.ts';
+import type { Draft, RolloutState } from './moves.ts';
 import { reportedRelease } from './reported-release.ts';
-import type { Draft, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutInput } from './rollout-input.ts';
 
 const stableFields = ({ commit, ref, revision }: Release) => ({
   stableCommit: commit,
@@ -160,7 +161,7 @@ const MAX_GIVEN_UP = 4;
 export const isNext = ({ commit, revision }: Release, { nextCommit, nextRevision }: RolloutStatus): boolean =>
   commit === nextCommit && revision === nextRevision;
 
-/** Completes a rollout: its release becomes the stable one. From now on, its unchanged gateways count as well. */
+/** Completes a rollout: its release becomes the stable one. */
 export function complete({ rollout, history }: RolloutState, input: RolloutInput): Draft {
   const release = releaseOf(rollout);
   const { preview, total } = rollout;
@@ -172,6 +173,7 @@ export function complete({ rollout, history }: RolloutState, input: RolloutInput
       waveStartedAt: undefined,
       inProgress: undefined,
       preview: undefined,
+      // After a preview, 0 makes the next count include the unchanged gateways.
       total: preview ? 0 : total,
       ...stableFields(release),
       admission: noteGateways(all, input.gateways),

@@ -1,7 +1,8 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, hadGateways } from './admission.ts';
-import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
-import { isUnreadyWithoutPreview, previewOf } from './preview.ts';
+import { createdAfter, hasRelease, isYoung, unreadyBefore } from './judge-gateway.ts';
+import { previewOf, previewsOf } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** The standing of one wave. */
@@ -21,11 +22,13 @@ export interface WaveFacts {
   unhealthy: RolloutGateway[];
   /** Counted gateways that are verified. */
   verified: RolloutGateway[];
-  /** All awaited gateways may have the release. */
-  isAllReleased: boolean;
+  /** All members, even paused ones, may have the release. Those that join the wave later get it at once. */
+  isEachReleased: boolean;
   /** At least one is verified; the others are verified, failed, or replacements that may still start. */
   isHealthy: boolean;
-  /** It is healthy and few gateways are missing, so it can end. */
+  /** Its gateways are healthy, and it hasn't soaked for long enough. */
+  mustSoak: boolean;
+  /** It is healthy, and few gateways are missing. */
   isDone: boolean;
   /** It has, or has had, gateways, so it needs a verified one. */
   hadGateways: boolean;
@@ -33,11 +36,15 @@ export interface WaveFacts {
   canBeSkipped: boolean;
 }
 
-interface Standing {
+/** The standing of all gateways in a rollout. */
+export interface Standing {
   rollout: RolloutStatus;
   input: RolloutInput;
+  /** Gateways whose files the release leaves unchanged, including paused ones. They are never verified, or waited for. */
   unchanged: ReadonlySet<RolloutGateway>;
+  /** Gateways that count and may have the release. */
   released: ReadonlySet<RolloutGateway>;
+  /** Those that have it, and are healthy. */
   verified: ReadonlySet<RolloutGateway>;
 }
 
@@ -49,10 +56,10 @@ export function waveFacts(members: RolloutGateway[], index: number, standing: St
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
   const counted = members.filter((gateway) => !gateway.isPaused && !unchanged.has(gateway));
-  const isLater = laterThan(startedAt);
-  const unready = counted.filter(skippedBefore(startedAt));
+  const isLater = createdAfter(startedAt);
+  const unready = counted.filter(unreadyBefore(startedAt));
   const eligible = counted.filter((gateway) => !unready.includes(gateway));
-  const awaited = awaitedOf(eligible, index, standing);
+  const awaited = awaitedOf(eligible, index, { ...standing, isLater, failed });
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const healthy = eligible.filter((gateway) => verified.has(gateway));
   const isStarting = (gateway: RolloutGateway) =>
@@ -74,8 +81,9 @@ export function waveFacts(members: RolloutGateway[], index: number, standing: St
     pending,
     unhealthy,
     verified: counted.filter((gateway) => verified.has(gateway)),
-    isAllReleased,
+    isEachReleased: members.every(({ key }) => isWithin(key, admission[index]?.admitted ?? NO_GATEWAY)),
     isHealthy,
+    mustSoak: isHealthy && isAllReleased && hasToSoak(rollout, index, input),
     isDone: isHealthy && isAllReleased && pending.length <= mayBeMissing && unhealthy.length <= healthy.length,
     hadGateways: hadGateways(admission[index]),
     canBeSkipped: canBeSkipped(members, index, standing),
@@ -91,28 +99,41 @@ function canBeSkipped(members: readonly RolloutGateway[], index: number, { rollo
   const { wave = '' } = rollout.admission[index] ?? {};
   const preview = previewOf(rollout, rollout);
   if (!preview || preview.changedWaves?.includes(wave)) return false;
-  const isLeftOut = (gateway: RolloutGateway) => isUnreadyWithoutPreview(gateway, rollout);
+  const isUnready = unreadyBefore(preview.startedAt);
+  const isLeftOut = (gateway: RolloutGateway) =>
+    isUnready(gateway) && previewsOf(rollout, rollout, [gateway]).length === 0;
   return (
     members.some((gateway) => unchanged.has(gateway)) &&
     members.every((gateway) => unchanged.has(gateway) || isLeftOut(gateway))
   );
 }
 
-export const isVerifiedWave = ({ verified }: Pick<WaveFacts, 'verified'>): boolean => verified.length > 0;
+/** Whether a healthy wave hasn't soaked for long enough. A soak that hasn't begun begins now. */
+function hasToSoak({ soakStartedAt }: RolloutStatus, index: number, { soakMs, now }: RolloutInput): boolean {
+  const since = soakStartedAt === undefined ? now : Date.parse(soakStartedAt);
+  return now - since < (soakMs[index] ?? 0);
+}
+
+interface AwaitedStanding extends Standing {
+  isLater: (gateway: RolloutGateway) => boolean;
+  /** Names. */
+  failed: ReadonlySet<string>;
+}
 
 /**
  * Returns the gateways that a wave waits for: all that existed when the rollout began. Later ones count only as
  * replacements, up to the number with which the wave began, the most advanced first. Until one is verified, all count.
  * In a wave that ended while it was empty, none does.
  */
-function awaitedOf(eligible: RolloutGateway[], index: number, { rollout, verified }: Standing): RolloutGateway[] {
-  const { startedAt, admission } = rollout;
-  const size = admission[index]?.gateways ?? 0;
+function awaitedOf(
+  eligible: RolloutGateway[],
+  index: number,
+  { rollout, verified, isLater, failed }: AwaitedStanding,
+): RolloutGateway[] {
+  const size = rollout.admission[index]?.gateways ?? 0;
   const hasEndedEmpty = size === 0 && index < (currentWave(rollout) ?? 0);
   if (hasEndedEmpty) return [];
   if (!eligible.some((gateway) => verified.has(gateway))) return eligible;
-  const failed = new Set(rollout.failures);
-  const isLater = laterThan(startedAt);
   const old = eligible.filter((gateway) => !isLater(gateway));
   const rankOf = (gateway: RolloutGateway) => {
     if (verified.has(gateway)) return 0;

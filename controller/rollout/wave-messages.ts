@@ -2,9 +2,9 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { ALL } from '../../shared/domain/waves.ts';
 import type { Facts } from './facts.ts';
-import { named } from './failure-messages.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 import { slotsOf } from './slots.ts';
+import { named } from './texts.ts';
 
 /** Describes which gateways of a wave the rollout waits for. */
 export function progressText(facts: Facts, index: number): string {

@@ -113,6 +113,11 @@ async function measureRollouts(
     .map(({ metadata }) => metadata.name ?? '');
   const inPhase = (phase: string) =>
     [...mirror.store.values()].filter(({ status }) => status?.rollout?.phase === phase).length;
+  const commits = () =>
+    new Set(
+      [...mirror.store.values()].flatMap(({ status }) => (status?.target?.ref === 'main' ? status.lastSyncCommit : [])),
+    );
+  while (commits().size > 1) await sleep(50);
   await inParallel(names.length, (index) =>
     client.mergePatch(gatewaySyncPath(NAMESPACE, names[index] ?? ''), { spec: { rollout: {} } }),
   );

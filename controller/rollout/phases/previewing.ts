@@ -1,6 +1,6 @@
 import type { Facts } from '../facts.ts';
+import type { Next } from '../moves.ts';
 import { isPreviewed } from '../preview.ts';
-import type { Next } from '../rollout-input.ts';
 
 /** Waits until the gateways have previewed the release. */
 export const waitForPreviews = ({ state, rollout, input }: Facts): Next<'Progressing'> =>

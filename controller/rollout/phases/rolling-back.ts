@@ -1,6 +1,6 @@
 import type { Facts } from '../facts.ts';
 import { notRolledBack } from '../judge-gateway.ts';
-import type { Next } from '../rollout-input.ts';
+import type { Next } from '../moves.ts';
 import { stay } from './stay.ts';
 
 /** Waits until all gateways are back on the stable release, or the deadline has passed. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutGateway, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import type { RolloutState } from '../../../../controller/rollout/moves.ts';
+import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isSame, stableOf } from '../../../../shared/domain/releases.ts';

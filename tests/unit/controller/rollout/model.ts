@@ -1,10 +1,10 @@
 import { step } from '../../../../controller/rollout/machine.ts';
+import type { RolloutState } from '../../../../controller/rollout/moves.ts';
 import type {
   GatewayReport,
   ReportedPreview,
   RolloutGateway,
   RolloutInput,
-  RolloutState,
 } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import type { Release } from '../../../../shared/domain/releases.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import type { RolloutState } from '../../../../controller/rollout/moves.ts';
+import type { RolloutInput } from '../../../../controller/rollout/rollout-input.ts';
 import { sync } from './agents.ts';
 import { control, inputOf, makeWorld, type Setup, type World } from './model.ts';
 

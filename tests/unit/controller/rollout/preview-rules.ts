@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { EVERY_CHANGE } from '../../../../controller/rollout/approval.ts';
-import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
+import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isOnRelease } from '../../../../shared/domain/releases.ts';
@@ -77,13 +77,13 @@ export function isSkipped(
 ): boolean {
   const { startedAt } =
     rollout.preview ?? (previous?.number === rollout.number ? previous.preview : undefined) ?? rollout;
-  return skippedBefore(rollout.startedAt)(gateway) || skippedBefore(startedAt)(gateway);
+  return unreadyBefore(rollout.startedAt)(gateway) || unreadyBefore(startedAt)(gateway);
 }
 
 /** Whether a rollout waits for a gateway that its commit changes. If its labels changed, its report can be outdated. */
 export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world, setup }: Circumstances): boolean {
   const { isPaused, preview } = gateway;
-  if (isPaused || skippedBefore(rollout.startedAt)(gateway) || !isChanged(gateway, rollout, { world, setup }))
+  if (isPaused || unreadyBefore(rollout.startedAt)(gateway) || !isChanged(gateway, rollout, { world, setup }))
     return false;
   return !(preview?.changesNothing && isRelabeled(gateway, world));
 }
@@ -171,7 +171,7 @@ export function checkPassedOver(index: number, write: Write, { world, shown }: N
   const changed = really
     .filter((gateway) => !isSkipped(gateway, write))
     .filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index)
-    .filter((gateway) => isTrial(gateway, rollout, { world, setup }) && !laterThan(rollout.startedAt)(gateway))
+    .filter((gateway) => isTrial(gateway, rollout, { world, setup }) && !createdAfter(rollout.startedAt)(gateway))
     .filter((gateway) => !isRelabeled(gateway, world));
   assert.deepEqual(changed, [], `the wave ${index} is passed over`);
 }

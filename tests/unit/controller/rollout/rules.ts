@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { amountOf, isReleasedIn } from '../../../../controller/rollout/admission.ts';
 import { factsOf } from '../../../../controller/rollout/facts.ts';
-import { laterThan, skippedBefore } from '../../../../controller/rollout/judge-gateway.ts';
+import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import { step } from '../../../../controller/rollout/machine.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
@@ -97,7 +97,7 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
       // A failure that the controller hasn't seen before the pause is ignored, as if previews were off.
       !gateway.isPaused &&
       !isSkipped(gateway, { rollout, previous }) &&
-      !laterThan(rollout.startedAt)(gateway) &&
+      !createdAfter(rollout.startedAt)(gateway) &&
       // If its labels were changed, its report may not show that yet.
       !isRelabeled(gateway, world) &&
       isChanged(gateway, { ...rollout, stableCommit }, { world, setup }),
@@ -159,21 +159,25 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
   const { state } = world as { state: NonNullable<World['state']> };
   const facts = factsOf(state, { ...inputOf(world, setup), gateways: really });
-  const { verified, failing } = facts;
+  const { verified, released } = facts;
   // A rollout that stopped in this write no longer shows it.
   const isStillUnchanged = ({ preview, report }: RolloutGateway) =>
     preview?.changesNothing === true && isSame(preview, rollout) && isOnRelease(report ?? {}, rollout);
   const unchanged = new Set([...facts.unchanged, ...really.filter(isStillUnchanged)]);
-  const failures = [...(rollout.failures ?? []), ...failing.map(({ name }) => name)];
+  const isFailing = ({ report }: RolloutGateway) => report?.rollout === rollout.number && report.state === 'failed';
+  const failing = [...released].filter(isFailing).map(({ name }) => name);
+  const failures = [...(rollout.failures ?? []), ...failing];
   const open = really
     .filter((gateway) => !unchanged.has(gateway))
     .filter((gateway) => !gateway.isPaused && !failures.includes(gateway.name) && !verified.has(gateway));
-  const awaited = open.filter((gateway) => !skippedBefore(rollout.startedAt)(gateway));
+  const awaited = open.filter((gateway) => !unreadyBefore(rollout.startedAt)(gateway));
   // Gateways that join a wave which was passed over don't block the rollout.
   const isPassedOver = (wave: number) => !rollout.admission[wave]?.gateways;
   const earlierWaves = awaited.filter(
     (gateway) =>
-      waveOfGateway(gateway) < index && !isPassedOver(waveOfGateway(gateway)) && !laterThan(rollout.startedAt)(gateway),
+      waveOfGateway(gateway) < index &&
+      !isPassedOver(waveOfGateway(gateway)) &&
+      !createdAfter(rollout.startedAt)(gateway),
   );
   assert.deepEqual(earlierWaves, [], `the wave ${index} begins before an earlier one is done`);
   const inProgress = open
@@ -194,7 +198,7 @@ function takesPlace(gateway: RolloutGateway, { rollout, previous }: Write, { now
   const { createdAt, notReadySince } = gateway;
   const letInAt =
     previous && isReleasedIn(gateway, previous.admission) ? Date.parse(previous.admittedAt ?? '') || now : now;
-  const isWaitedFor = !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway);
+  const isWaitedFor = !unreadyBefore(rollout.startedAt)(gateway) && !createdAfter(rollout.startedAt)(gateway);
   return isWaitedFor || now < (notReadySince ?? Math.max(createdAt, letInAt)) + DEADLINE_MS;
 }
 

@@ -1,30 +1,20 @@
-import { ALL, isWithin } from '../../../shared/domain/waves.ts';
+import { ALL } from '../../../shared/domain/waves.ts';
 import { type Admission, chooseAgain, hadGateways } from '../admission.ts';
-import { waitBefore } from '../approval.ts';
+import { isEmptyForLong } from '../deadlines.ts';
 import type { Facts } from '../facts.ts';
-import type { Move, Next, Wait } from '../rollout-input.ts';
+import type { Move, Next, Wait } from '../moves.ts';
 import { slotsOf } from '../slots.ts';
 import { change, complete, iso } from '../transitions.ts';
 import type { WaveFacts } from '../wave-facts.ts';
-
-/** Phases in which users or the time have to allow the next gateways. */
-type Gated = 'AwaitingApproval' | 'AwaitingWindow';
-
-/** Waits for the approval or the window that the next gateways of a rollout need. */
-export function waitForGate(facts: Facts): Next<Gated | 'Progressing'> {
-  const gate = gateOf(facts);
-  if (!gate) return { to: 'Progressing', state: facts.state };
-  const to = gate === 'approval' ? 'AwaitingApproval' : 'AwaitingWindow';
-  return to === facts.rollout.phase ? { wait: { kind: gate } } : { to, state: facts.state };
-}
+import { type Awaiting, gateOf, waitForGate } from './awaiting.ts';
 
 /** Lets gateways have the release, wave by wave, and waits until they are verified. */
-export function releaseAndVerify(facts: Facts): Next<Gated | 'Progressing' | 'Soaking' | 'Complete'> {
+export function releaseAndVerify(facts: Facts): Next<Awaiting | 'Progressing' | 'Soaking' | 'Complete'> {
   const { state, wave, unhealthyWave, input } = facts;
   if (facts.changesNothing) return { to: 'Complete', state: complete(state, input) };
   if (!wave) return { wait: { kind: 'none' } };
   if (gateOf(facts)) return waitForGate(facts);
-  if (unhealthyWave && hasLostChanges(unhealthyWave, facts)) return endWave(unhealthyWave, facts);
+  if (unhealthyWave && hasLostChanges(unhealthyWave, facts)) return passOver(unhealthyWave, facts);
   if (!facts.rollout.waveStartedAt) {
     if (unhealthyWave) return refill(unhealthyWave, facts) ?? { wait: waitFor(unhealthyWave) };
     if (wave.canBeSkipped) return endWave(wave, facts);
@@ -38,46 +28,12 @@ export function releaseAndVerify(facts: Facts): Next<Gated | 'Progressing' | 'So
   );
 }
 
-/** Waits until a verified wave has soaked. Gateways that appear in the meantime get the release. */
-export function waitForSoak(facts: Facts): Next<'Progressing'> {
-  const { wave, state } = facts;
-  if (!wave || !isSoaking(wave, facts)) return { to: 'Progressing', state };
-  return releaseMore(wave, facts) ?? { wait: { kind: 'soak' } };
-}
-
-function soak(wave: WaveFacts, facts: Facts): Move<'Soaking'> | undefined {
-  const { state, rollout, input } = facts;
+function soak({ mustSoak }: WaveFacts, { state, rollout, input }: Facts): Move<'Soaking'> | undefined {
   const { soakStartedAt = iso(input.now) } = rollout;
-  return isSoaking(wave, facts) ? { to: 'Soaking', state: change(state, { soakStartedAt }) } : undefined;
+  return mustSoak ? { to: 'Soaking', state: change(state, { soakStartedAt }) } : undefined;
 }
 
-function isSoaking({ index, isHealthy, isAllReleased }: WaveFacts, { rollout, input }: Facts): boolean {
-  const { soakStartedAt } = rollout;
-  const since = soakStartedAt === undefined ? input.now : Date.parse(soakStartedAt);
-  return isHealthy && isAllReleased && input.now - since < (input.soakMs[index] ?? 0);
-}
-
-/**
- * Returns what the next gateways of the current wave need: an approval and a window before the wave begins, unless it
- * can be skipped, and a window in the wave when none of its gateways is in progress.
- */
-function gateOf(facts: Facts): 'approval' | 'window' | undefined {
-  const { rollout, input, wave, unhealthyWave, released, changesNothing } = facts;
-  if (!wave || changesNothing) return undefined;
-  if (!rollout.waveStartedAt) return wave.canBeSkipped ? undefined : waitBefore(wave.index, rollout, facts);
-  const { pending, isDone } = wave;
-  const isStuck = pending.length > 0 ? !pending.some((gateway) => released.has(gateway)) : isDone;
-  const needsWindow = isStuck && !isSoaking(wave, facts) && !isEachReleased(wave, facts);
-  return needsWindow && !unhealthyWave && !input.window.isOpen ? 'window' : undefined;
-}
-
-/** Whether all members, even paused ones, may have the release. Those that join the wave later get it at once. */
-function isEachReleased({ index, members }: WaveFacts, { rollout }: Facts): boolean {
-  const { admitted = '' } = rollout.admission[index] ?? {};
-  return members.every(({ key }) => isWithin(key, admitted));
-}
-
-/** The gateways of a wave that it waits for, or the wait for one that can verify the release. */
+/** What a wave waits for: its gateways, or any gateway that can verify the release. */
 const waitFor = ({ index, counted }: WaveFacts): Wait => ({
   kind: counted.length > 0 ? 'gateways' : 'noGateway',
   index,
@@ -98,7 +54,7 @@ const withEntry = (admission: Admission, index: number, changes: Partial<Admissi
   admission.map((entry, at) => (at === index ? { ...entry, ...changes } : entry));
 
 /** Lets as many gateways have the release as can be in progress. */
-function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> | undefined {
+export function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> | undefined {
   const { state, rollout, input, unhealthyWave } = facts;
   const { admitted: before } = rollout.admission[wave.index] ?? {};
   if (unhealthyWave || !input.window.isOpen || before === ALL || wave.counted.length === 0) return undefined;
@@ -108,7 +64,7 @@ function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> | undef
   return { to: 'Progressing', state: change(state, { admission, admittedAt: iso(input.now) }) };
 }
 
-/** Selects new gateways for a percentage wave that lost all of its own before the next ones got the release. */
+/** Selects new gateways for a percentage wave that lost all of its own. If it had ended, the rollout returns to it. */
 function refill({ index, counted }: WaveFacts, { state, rollout, input }: Facts): Move<'Progressing'> | undefined {
   if (counted.length > 0) return undefined;
   const { spec, gateways, now } = input;
@@ -117,21 +73,14 @@ function refill({ index, counted }: WaveFacts, { state, rollout, input }: Facts)
   const admission = chooseAgain(rollout.admission, index, { amount, gateways, isLate });
   if (admission[index]?.members === rollout.admission[index]?.members) return undefined;
   const { wave } = rollout.admission[index] ?? {};
-  // A wave that had ended is verified again.
   const { waveStartedAt } = wave === rollout.wave ? rollout : { waveStartedAt: iso(now) };
   return { to: 'Progressing', state: change(state, { admission, wave, waveStartedAt }) };
 }
 
-/** Whether a wave has waited for gateways that count for the whole deadline. */
-export const isEmptyForLong = (
-  { waitsFor, waitsSince }: Facts['rollout'],
-  { now, deadlineMs }: Pick<Facts['input'], 'now' | 'deadlineMs'>,
-): boolean => waitsFor === 'Gateways' && waitsSince !== undefined && now >= Date.parse(waitsSince) + deadlineMs;
-
-/** Whether a wave can end: its gateways are verified and have soaked, or it has none that count. */
+/** Whether a wave that has soaked can end: its gateways are verified, or it has none to wait for. */
 function isOver(wave: WaveFacts, facts: Facts): boolean {
   if (facts.unhealthyWave) return false;
-  return wave.awaited.length === 0 ? canEndEmpty(wave, facts) : wave.isDone && isEachReleased(wave, facts);
+  return wave.awaited.length === 0 ? canEndEmpty(wave, facts) : wave.isDone && wave.isEachReleased;
 }
 
 /**
@@ -164,26 +113,32 @@ function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
 
 /** Continues with the next wave, or completes the rollout. Gateways that join this wave later get its release. */
 function endWave(wave: WaveFacts, facts: Facts): Move<'Progressing' | 'Complete'> {
-  const { state, input, unchanged } = facts;
-  const { admission } = state.rollout;
-  const isUnverified = wave.awaited.length === 0;
-  const isUnchanged = isUnverified && wave.members.some((gateway) => unchanged.has(gateway));
-  const ended = admission.map((entry, at) => {
-    if (at !== wave.index) return entry;
-    // If no gateway counts, the wave requires no verified one from now on.
-    const { gateways, ...others } = entry;
-    return { ...(isUnverified ? others : entry), admitted: ALL, ...(isUnchanged && { isUnchanged }) };
-  });
-  if (wave !== facts.wave)
-    return { to: 'Progressing', state: change(state, { admission: ended, waitsFor: undefined }) };
+  const { state, input, rollout } = facts;
   const next = change(state, {
-    admission: ended,
+    admission: ended(wave, facts),
     waveStartedAt: undefined,
     soakStartedAt: undefined,
     waitsFor: undefined,
-    wave: admission[wave.index + 1]?.wave,
+    wave: rollout.admission[wave.index + 1]?.wave,
   });
   return next.rollout.wave === undefined
     ? { to: 'Complete', state: complete(next, input) }
     : { to: 'Progressing', state: next };
+}
+
+/** Lets an earlier wave go that lost its changed gateways, so that it no longer holds the current one. */
+const passOver = (wave: WaveFacts, facts: Facts): Move<'Progressing'> => ({
+  to: 'Progressing',
+  state: change(facts.state, { admission: ended(wave, facts), waitsFor: undefined }),
+});
+
+/** From now on, all members of a wave may have the release. If none was awaited, it requires no verified one. */
+function ended({ index, awaited, members }: WaveFacts, { rollout, unchanged }: Facts): Admission {
+  const isUnchanged = members.some((gateway) => unchanged.has(gateway));
+  return rollout.admission.map((entry, at) => {
+    if (at !== index) return entry;
+    const { gateways, ...others } = entry;
+    if (awaited.length > 0) return { ...entry, admitted: ALL };
+    return { ...others, admitted: ALL, ...(isUnchanged && { isUnchanged }) };
+  });
 }

@@ -1,13 +1,14 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
-import type { RolloutInput, RolloutState } from './rollout-input.ts';
+import type { RolloutState } from './moves.ts';
+import type { RolloutInput } from './rollout-input.ts';
 import { iso } from './transitions.ts';
 
 /**
  * Replaces times in the future. The API server's clock may be ahead of ours, and ours may have been set back. No
  * deadline takes longer than it should because of that.
  */
-export function withPastTimes(state: RolloutState, input: RolloutInput) {
+export function withoutFutureTimes(state: RolloutState, input: RolloutInput) {
   const corrected = { ...state, rollout: pastIn(state.rollout, input) };
   return { state: corrected, input: withoutLater(input, corrected.rollout) };
 }

@@ -1,0 +1,28 @@
+import { waitBefore } from '../approval.ts';
+import type { Facts } from '../facts.ts';
+import type { Next } from '../moves.ts';
+
+/** Phases in which the next gateways wait for an approval or a window. */
+export type Awaiting = 'AwaitingApproval' | 'AwaitingWindow';
+
+/** Waits for the approval or the window that the next gateways of a rollout need. */
+export function waitForGate(facts: Facts): Next<Awaiting | 'Progressing'> {
+  const gate = gateOf(facts);
+  if (!gate) return { to: 'Progressing', state: facts.state };
+  const to = gate === 'approval' ? 'AwaitingApproval' : 'AwaitingWindow';
+  return to === facts.rollout.phase ? { wait: { kind: gate } } : { to, state: facts.state };
+}
+
+/**
+ * Returns what the next gateways of the current wave need: an approval and a window before the wave begins, unless it
+ * can be skipped, and a window in the wave when none of its gateways is in progress.
+ */
+export function gateOf(facts: Facts): 'approval' | 'window' | undefined {
+  const { rollout, input, wave, unhealthyWave, released, changesNothing } = facts;
+  if (!wave || changesNothing) return undefined;
+  if (!rollout.waveStartedAt) return wave.canBeSkipped ? undefined : waitBefore(wave.index, rollout, facts);
+  const { pending, isDone, mustSoak, isEachReleased } = wave;
+  const isStuck = pending.length > 0 ? !pending.some((gateway) => released.has(gateway)) : isDone;
+  const needsWindow = isStuck && !mustSoak && !isEachReleased;
+  return needsWindow && !unhealthyWave && !input.window.isOpen ? 'window' : undefined;
+}

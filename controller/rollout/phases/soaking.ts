@@ -1,0 +1,10 @@
+import type { Facts } from '../facts.ts';
+import type { Next } from '../moves.ts';
+import { releaseMore } from './progressing.ts';
+
+/** Waits until a verified wave has soaked. Gateways that appear in the meantime get the release. */
+export function waitForSoak(facts: Facts): Next<'Progressing'> {
+  const { wave, state } = facts;
+  if (!wave?.mustSoak) return { to: 'Progressing', state };
+  return releaseMore(wave, facts) ?? { wait: { kind: 'soak' } };
+}

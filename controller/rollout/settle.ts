@@ -1,0 +1,59 @@
+import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { shownReleases } from './approved-release.ts';
+import { lateAt } from './deadlines.ts';
+import { messageOf, summaryOf } from './explain.ts';
+import type { Facts } from './facts.ts';
+import { isRolledBack } from './judge-gateway.ts';
+import type { RolloutState, Wait } from './moves.ts';
+import { iso, unlessEmpty } from './transitions.ts';
+import { holdersIn } from './wave-messages.ts';
+
+/**
+ * Notes what a rollout waits for and since when, by which later steps decide (see `isEmptyForLong`), its counts, and its
+ * texts. `before` is the previous state.
+ */
+export function settle(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
+  const { state, rollout, input } = facts;
+  const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
+  const waitsFor = waitsForIn(facts, wait);
+  const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
+  const waitsSince = waitsFor && (waitedSince ?? iso(input.now));
+  const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince, shownReleases: shown };
+  const explained = { ...facts, rollout: waiting };
+  const texts = { summary: summaryOf(explained), message: messageOf(explained, wait) };
+  return { history: state.history, rollout: withoutUndefined({ ...waiting, ...texts }) };
+}
+
+const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
+  approval: 'Approval',
+  window: 'Window',
+  outdated: 'Agents',
+  givenUp: 'Retry',
+  noGateway: 'Gateways',
+};
+
+/**
+ * Returns the cause outside the rollout that it waits for. Gateways in progress finish or fail, but some do neither for
+ * longer than deadline and soak, because they are healthy now and then.
+ */
+function waitsForIn(facts: Facts, wait: Wait): RolloutWait | undefined {
+  const isLate = facts.input.now >= (lateAt(facts.rollout, facts.input) ?? Number.POSITIVE_INFINITY);
+  if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
+  if (wait.kind !== 'gateways') return WAITS[wait.kind];
+  return isLate || !holdersIn(facts, wait.index).areInProgress ? 'Gateways' : undefined;
+}
+
+/** If all gateways have the release, the counts don't change, so that no status is written when pods are replaced. */
+function countsOf({ rollout, counted, released, verified }: Facts) {
+  const { phase, failures = [], total } = rollout;
+  if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
+  const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
+  const healthy = isBackwards ? counted.filter((gateway) => isRolledBack(gateway, rollout)).length : verified.size;
+  return {
+    total: counted.length,
+    admitted: isBackwards ? 0 : released.size,
+    verified: healthy,
+    failed: failures.length,
+  };
+}
