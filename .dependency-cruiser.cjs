@@ -14,7 +14,7 @@ Visitor.prototype.visitStatement = function (statement) {
 const modules = {
   receiver: 'main → run-receiver → app → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → run-controller → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
+    'main → run-controller → controller → reconcile → commit-status → polling · binding → injection · missing-sidecars → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
     'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',

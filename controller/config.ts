@@ -33,7 +33,6 @@ export const configSchema = v.pipe(
     WEBHOOK_SELF_SIGNED: v.optional(v.string()),
     WEBHOOK_CLIENT_CA_FILE: v.optional(v.string()),
     WEBHOOK_REQUIRE_LABEL: flag(false),
-    WEBHOOK_EVICT_PODS: flag(false),
     HEALTH_PORT: port(8081),
     METRICS_PORT: port(8443),
     METRICS_SECURE: flag(true),

@@ -9,15 +9,13 @@ import type { Logger } from '../shared/log.ts';
 import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
-import type { DeniedPod } from './injection/app.ts';
-import { Evictor, type EvictorOptions } from './injection/evictor.ts';
-import { MissingGateways } from './injection/missing-gateways.ts';
-import { WORKLOAD_KINDS } from './injection/unmade-pods.ts';
 import { hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
 import { measureReconcile } from './metrics/measure-reconcile.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { renderResources } from './metrics/resource-metrics.ts';
+import { MissingGateways } from './missing-sidecars/missing-gateways.ts';
+import { WORKLOAD_KINDS } from './missing-sidecars/unmade-pods.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
 import { gitLimitsOf, HostLimiter, type HostLimits } from './polling/host-limiter.ts';
@@ -31,12 +29,10 @@ import {
   affectsFollowers,
   priorityOf,
 } from './reconcile/affected.ts';
-import { Denials } from './reconcile/denials.ts';
 import { EventRecorder } from './reconcile/event-recorder.ts';
 import type { Installation } from './reconcile/observation.ts';
 import { KeyedQueue, type Requeue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
-import { evictionOf } from './reconcile/status-transitions.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
 import { type ObservedPod, ownerOf } from './watch/observed-pod.ts';
@@ -45,14 +41,10 @@ import { OwnerIndex } from './watch/owner-index.ts';
 /** Connections of the controller to the outside. */
 export interface ControllerPorts {
   client: KubernetesClient;
-  /** For writes that each replica is allowed to make. */
-  replicaClient: KubernetesClient;
   mayWrite: () => boolean;
   connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
   githubApps: GithubApps | undefined;
   sendStatus: SendStatus;
-  /** Returns what admission would do with a pod; undefined if pods without the sidecar aren't evicted. */
-  reviewForEviction: EvictorOptions['review'] | undefined;
   metrics: Metrics;
   log: Logger;
 }
@@ -68,6 +60,8 @@ export interface ControllerSettings {
   instance: string;
   /** Time after which a resource is reconciled again (ms), 10 minutes by default. */
   resyncMs?: number;
+  /** Time between two searches for missing gateways (ms), 5 minutes by default. */
+  sweepMs?: number | undefined;
 }
 
 /** Returns the settings in a configuration. */
@@ -117,7 +111,6 @@ export class Controller {
   readonly #queue: KeyedQueue;
   readonly #pods = new OwnerIndex<ObservedPod>(ownerOf);
   readonly #followers = new OwnerIndex<ObservedGatewaySync>(hubKeyOf);
-  readonly #denials: Denials;
   readonly #missingGateways: MissingGateways;
   readonly #repositories: Repositories;
   readonly #commitStatuses: StatusPoster;
@@ -136,20 +129,15 @@ export class Controller {
     });
     const enqueue = (key: ObjectKey) => this.#enqueue(key);
     this.caches = this.#makeCaches(settings);
-    const recording = { instance, log, onTransition: (reason: string) => metrics.transitions.inc({ reason }) };
-    const events = new EventRecorder({ client, mayWrite, ...recording });
-    const replicaEvents = new EventRecorder({ client: ports.replicaClient, mayWrite: () => true, ...recording });
-    const gatewaySync = (key: ObjectKey) => this.caches.gatewaySync(key);
-    this.#denials = new Denials({ events: replicaEvents, gatewaySync, enqueue });
     this.#missingGateways = new MissingGateways({
       client,
-      evictor: this.#makeEvictor(events),
       gatewaySyncs: () => this.caches.gatewaySyncs(),
-      gatewaySync,
+      gatewaySync: (key) => this.caches.gatewaySync(key),
       labelledPods: () => this.caches.pods(),
       labelledPod: (key) => this.caches.pod(key),
       enqueue,
       log,
+      periodMs: settings.sweepMs,
     });
     const limiter = new HostLimiter(limits);
     this.#repositories = new Repositories({
@@ -174,11 +162,16 @@ export class Controller {
       caches: this.caches,
       pods: this.#pods,
       missingGateways: this.#missingGateways,
-      denials: this.#denials,
       repositories: this.#repositories,
       gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, enqueue, log }),
       commitStatuses: this.#commitStatuses,
-      events,
+      events: new EventRecorder({
+        client,
+        mayWrite,
+        instance,
+        log,
+        onTransition: (reason) => metrics.transitions.inc({ reason }),
+      }),
       installation,
       bindAgents,
       resyncMs: settings.resyncMs ?? RESYNC_MS,
@@ -220,11 +213,6 @@ export class Controller {
     ];
   }
 
-  /** Handles a pod that admission denied on this replica. */
-  onDenied(pod: DeniedPod): void {
-    this.#denials.add(pod);
-  }
-
   /** Returns the page of all metrics. */
   async metricsPage(): Promise<Buffer> {
     const { metrics, mayWrite } = this.#ports;
@@ -252,20 +240,6 @@ export class Controller {
         onRoleBinding: (change) => this.#enqueueAll(affectedByRoleBinding(change)),
       },
     );
-  }
-
-  #makeEvictor(events: EventRecorder): Evictor | undefined {
-    const { client, reviewForEviction, log } = this.#ports;
-    if (!reviewForEviction) return undefined;
-    return new Evictor({
-      client,
-      review: reviewForEviction,
-      onEvicted: (key, pod, owner) => {
-        const gatewaySync = this.caches.gatewaySync(key);
-        if (gatewaySync) events.record(gatewaySync, [evictionOf(pod, owner)]);
-      },
-      log,
-    });
   }
 
   async #handle(key: ObjectKey, attempt: number): Promise<Requeue> {

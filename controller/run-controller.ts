@@ -13,10 +13,8 @@ import { type AdmissionOptions, serveAdmission } from './certificates/serve-admi
 import { statusSender } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
 import { Controller, settingsOf } from './controller.ts';
-import type { AdmittedPod } from './injection/admitted-pod.ts';
 import { createApp, type InjectionSettings } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
-import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
 import { injectionSettings } from './injection/injection-settings.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease, type LeaseOptions } from './leadership/lease.ts';
@@ -47,6 +45,7 @@ export interface ControllerHost extends Host {
   times?: {
     lease?: Pick<LeaseOptions, 'durationMs' | 'giveUpMs' | 'retryMs' | 'checkMs'>;
     admission?: Pick<AdmissionOptions, 'checkMs' | 'lingerMs'>;
+    sweepMs?: number;
   };
 }
 
@@ -98,7 +97,6 @@ class Replica {
     const http = new GitHttp(environment, guard);
     const githubApps = config.GITHUB_APP ? new GithubApps(client, http) : undefined;
     const tools = { client, http, githubApps, git: new Git(environment), guard, scratch, keys };
-    const mayEvict = config.WEBHOOK_EVICT_PODS && config.WEBHOOK_PORT !== 0;
     this.#client = client;
     this.#lease = lease;
     this.#fencedClient = fencedClient;
@@ -106,16 +104,14 @@ class Replica {
     this.#controller = new Controller(
       {
         client: fencedClient,
-        replicaClient: client,
         mayWrite: () => fencedClient.mayWrite,
         connect: (source) => new RepositoryClient(tools, source),
         githubApps,
         sendStatus: statusSender({ client, http, githubApps, writeWithinMs: () => fencedClient.writeWithinMs }),
-        reviewForEviction: mayEvict ? (podNamespace, pod) => this.#reviewForEviction(podNamespace, pod) : undefined,
         metrics: this.#metrics,
         log,
       },
-      settingsOf(config),
+      { ...settingsOf(config), sweepMs: host.times?.sweepMs },
     );
     this.#candidates = candidateSource(this.#controller.caches, client, config.WATCH_NAMESPACES);
   }
@@ -206,12 +202,6 @@ class Replica {
     });
   }
 
-  /** Returns what admission would do with a pod, according to the caches. */
-  #reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
-    const candidates = this.#candidates.cached(namespace) ?? [];
-    return injectSidecar({ ...this.#injection, pod, namespace, candidates });
-  }
-
   async #startAdmission(host: string) {
     const { WEBHOOK_PORT: port, WEBHOOK_SELF_SIGNED: webhook, POD_NAMESPACE: namespace } = this.#config;
     const { keys: directory, log, times } = this.#host;
@@ -225,7 +215,6 @@ class Replica {
         budgetBytesPerAddress: MAX_REVIEW_BYTES,
       }),
       log,
-      onDenied: (denied) => this.#controller.onDenied(denied),
       onReview: (outcome, seconds) => {
         this.#metrics.reviews.inc({ outcome });
         this.#metrics.reviewSeconds.observe(seconds);

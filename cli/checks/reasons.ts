@@ -37,8 +37,8 @@ const TODOS: Record<string, string> = {
     'delete unused refs or old tags, shorten the range in spec.git.semver, or use https and a git server with git protocol version 2',
   CloneUnusable: 'check the volume tmp of the controller, and the disk of its node',
   InvalidProfile: 'correct the path, the patch, or the template in the message',
-  NoGateways: 'annotate the pod template of a gateway with sync.io/inject: "true"',
-  GatewaysRefused: 'correct the pod template as described in the message: it also needs sync.io/inject: "true"',
+  NoGateways:
+    'annotate the pod template of a gateway with sync.io/inject: "true"; if it is annotated, see the events of its workload',
   GatewaysFailed: 'see the gateways below: their agents report the error',
   Syncing: 'wait, or see the gateways below',
   MissingSidecar: 'delete these pods: the new ones get the sidecar',

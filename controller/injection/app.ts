@@ -9,7 +9,7 @@ import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod } from './admitted-pod.ts';
 import type { CandidateSource } from './candidates.ts';
 import type { AgentImages } from './choose-agent-image.ts';
-import { type Injection, injectSidecar, type KnownCandidates } from './inject-sidecar.ts';
+import { type Injection, injectSidecar } from './inject-sidecar.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
 import type { SidecarDefaults } from './sidecar.ts';
 
@@ -25,18 +25,8 @@ export interface MutatePodOptions extends InjectionSettings {
   candidates: CandidateSource;
   readBody: ReadBody;
   log: Logger;
-  /** Called for each pod that is denied, unless it is a dry run. */
-  onDenied: (denied: DeniedPod) => void;
   /** Called for every review, for metrics. */
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
-}
-
-/** A denied pod, and the resources that it may belong to. */
-export interface DeniedPod {
-  namespace: string;
-  /** Names of GatewaySyncs. */
-  resources: string[];
-  message: string;
 }
 
 /** The admission endpoint as a request listener. */
@@ -94,7 +84,7 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
 type Reviewed = Injection | { kind: 'busy' };
 
 async function inject(options: MutatePodOptions, review: Review): Promise<Reviewed> {
-  const { namespace, pod, isDryRun } = review;
+  const { namespace, pod } = review;
   if (!pod || !asksForSidecar(pod)) return { kind: 'unchanged' };
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
@@ -102,10 +92,8 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
     log.info({ namespace, pod: podName(pod) }, "ignoring a pod in a namespace that isn't watched");
     return { kind: 'unchanged' };
   }
-  const { injection, known } = await judgePod(options, { namespace, pod });
+  const injection = await judgePod(options, { namespace, pod });
   logInjection(log, { namespace, pod, injection });
-  if (injection.kind === 'denied' && known && !isDryRun)
-    options.onDenied({ namespace, resources: resourcesMeantBy(pod, known), message: injection.message });
   return injection;
 }
 
@@ -113,25 +101,14 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
 async function judgePod(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
   { namespace, pod }: { namespace: string; pod: AdmittedPod },
-): Promise<{ injection: Reviewed; known?: KnownCandidates | undefined }> {
+): Promise<Reviewed> {
   const given = { pod, namespace, images, gitVariables, defaults };
-  const found = candidates.cached(namespace);
-  const cached = found && { candidates: found };
-  const injection = cached && injectSidecar({ ...given, ...cached });
-  if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return { injection, known: cached };
-  if (!candidates.mayQuery()) return { injection: injection ?? { kind: 'busy' }, known: cached };
+  const cached = candidates.cached(namespace);
+  const injection = cached && injectSidecar({ ...given, candidates: cached });
+  if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return injection;
+  if (!candidates.mayQuery()) return injection ?? { kind: 'busy' };
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
-  return { injection: injectSidecar({ ...given, ...known }), known };
-}
-
-/** Maximum resources of a namespace that a denial is reported on. */
-const MAX_MEANT = 10;
-
-/** The resource that a pod names; each one of the namespace if it names none, or one that doesn't exist. */
-function resourcesMeantBy({ metadata }: AdmittedPod, { candidates, others = [] }: KnownCandidates): string[] {
-  const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
-  const names = [...candidates.map(({ name }) => name), ...others].sort();
-  return named !== undefined && names.includes(named) ? [named] : names.slice(0, MAX_MEANT);
+  return injectSidecar({ ...given, ...known });
 }
 
 function logInjection(

@@ -13,7 +13,6 @@ const admissionReviewSchema = v.object({
     operation: v.string(),
     resource: v.object({ group: v.string(), resource: v.string() }),
     subResource: v.optional(v.string()),
-    dryRun: v.optional(v.boolean(), false),
     object: v.optional(v.unknown()),
   }),
 });
@@ -25,8 +24,6 @@ export interface Review {
   uid: string;
   namespace: string;
   pod: AdmittedPod | undefined;
-  /** Whether the pod isn't stored in any case, so that the review must have no side effects. */
-  isDryRun: boolean;
 }
 
 /** Reads a review; undefined if the JSON is invalid, or its pod isn't in a namespace. */
@@ -34,12 +31,12 @@ export function readReview(json: unknown): Review | undefined {
   const review = v.safeParse(admissionReviewSchema, json, { abortEarly: true });
   if (!review.success) return undefined;
   const { request } = review.output;
-  const { uid, namespace, dryRun: isDryRun } = request;
-  if (!isPodCreation(request)) return { uid, namespace, isDryRun, pod: undefined };
+  const { uid, namespace } = request;
+  if (!isPodCreation(request)) return { uid, namespace, pod: undefined };
   // Resources are looked up by the name of the namespace. Without one, or with '..', all would be found.
   if (!isNamespaceName(namespace)) return undefined;
   const pod = v.safeParse(admittedPodSchema, request.object, { abortEarly: true });
-  return pod.success ? { uid, namespace, isDryRun, pod: pod.output } : undefined;
+  return pod.success ? { uid, namespace, pod: pod.output } : undefined;
 }
 
 function isPodCreation({ operation, resource, subResource }: AdmissionRequest): boolean {

@@ -31,12 +31,8 @@ export interface Facts {
   wrongClocks: string[];
   /** First pods that don't start, with the cause. */
   podsThatWait: string[];
-  /** Names of the first pods that name the resource and don't request a sidecar. */
-  unaskedPods: string[];
   /** The first workloads that want pods of the resource, and can't create them. */
   unmade: string[];
-  /** Why admission recently denied a pod of the resource. */
-  refusal: string | undefined;
   accessProblems: AccessProblem[];
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
@@ -135,10 +131,10 @@ function judgeAllGateways(facts: Facts): Verdict {
   return isWithoutGateways(gateways) ? { ...gateways, status: 'Unknown' } : gateways;
 }
 
-const isWithoutGateways = ({ reason }: Verdict): boolean => reason === 'NoGateways' || reason === 'GatewaysRefused';
+const isWithoutGateways = ({ reason }: Verdict): boolean => reason === 'NoGateways';
 
 const noPod =
-  'no pod is annotated for this resource; set sync.io/inject: "true" on the pod template, and look for PodRefused events if pods are denied';
+  'no pod is annotated for this resource; set sync.io/inject: "true" on the pod template, and run kubectl stoker doctor if pods are missing';
 
 function judgeGateways(facts: Facts): Verdict {
   const { counts, gatewayErrors, podsThatWait, wrongClocks } = facts;
@@ -159,17 +155,8 @@ function judgeGateways(facts: Facts): Verdict {
   return { status: 'True', reason: 'Synced', message: words };
 }
 
-/** A fleet can be scaled to zero, but pods must not lack the sidecar, or be denied; another replica may deny them. */
-function judgeNoGateways({ unaskedPods, refusal, unmade }: Facts): Verdict {
-  const asks = 'sync.io/inject: "true"';
-  const messages = [
-    ...(refusal === undefined ? [] : [`the newest pod was denied: ${refusal}`]),
-    ...(unaskedPods.length === 0
-      ? []
-      : [`these pods have the annotation sync.io/cr-name, but not ${asks}: ${unaskedPods.join(', ')}`]),
-  ];
-  if (messages.length > 0)
-    return { status: 'False', reason: 'GatewaysRefused', message: ['no pod has the sidecar', ...messages].join('; ') };
+/** A fleet can be scaled to zero, but a workload must not lack its pods, for example because they are denied. */
+function judgeNoGateways({ unmade }: Facts): Verdict {
   if (unmade.length > 0)
     return { status: 'Unknown', reason: 'NoGateways', message: `pods don't exist yet: ${unmade.join('; ')}` };
   return { status: 'True', reason: 'NoGateways', message: noPod };

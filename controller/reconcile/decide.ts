@@ -112,7 +112,7 @@ interface Decided {
 
 function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
   const { resolution, sync, rolledOut, placed } = decided;
-  const { gatewaySync, pods, missing, unasked, denied, reportOf, accessProblems, isLabelRequired } = observation;
+  const { gatewaySync, pods, missing, reportOf, accessProblems, isLabelRequired } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const { wantedOf, fields, isHeldBack } = rolledOut;
   const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired });
@@ -138,9 +138,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
         clockSkew === undefined || syncStatus === 'Error' ? [] : `${podName}: ${clockWords(clockSkew * 1000)}`,
       )
       .slice(0, 3),
-    unaskedPods: unasked,
     unmade: observation.unmade,
-    refusal: denied?.message,
     podsThatWait: pods
       .flatMap((pod) => {
         const why = pod.live && whyPending(pod, reportOf(pod), generation);

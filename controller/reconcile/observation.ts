@@ -6,13 +6,6 @@ import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
 import type { AccessProblem } from './conditions.ts';
 
-/** A pod that admission recently denied. */
-export interface RecentDenial {
-  message: string;
-  /** Time until it expires (ms). */
-  expiresInMs: number;
-}
-
 /** Facts about the installation that decisions depend on. */
 export interface Installation {
   /** Name of the cluster; empty if unknown. */
@@ -33,12 +26,8 @@ export interface Observation extends Installation {
   pods: ObservedPod[];
   /** Pods that request the sidecar and have none. */
   missing: ObservedPod[];
-  /** Names of the first pods that name the resource, but don't request the sidecar. */
-  unasked: string[];
   /** The first workloads that want pods of the resource, and can't create them, if it has no gateway. */
   unmade: string[];
-  /** The latest pod of the resource that admission denied, if that is recent. */
-  denied: RecentDenial | undefined;
   /** Returns the report of exactly this pod. */
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents don't have the permissions or the token that they need. */

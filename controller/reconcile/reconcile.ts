@@ -8,8 +8,8 @@ import type { Logger } from '../../shared/log.ts';
 import { describeApiError, type SupplyResult } from '../binding/agent-binder.ts';
 import { bindingOf } from '../binding/role-binding.ts';
 import type { StatusPoster } from '../commit-status/poster.ts';
-import type { MissingGateways } from '../injection/missing-gateways.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
+import type { MissingGateways } from '../missing-sidecars/missing-gateways.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
 import type { Repositories, Subscription } from '../polling/repositories.ts';
 import type { Caches } from '../watch/caches.ts';
@@ -17,7 +17,6 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { OwnerIndex } from '../watch/owner-index.ts';
 import { type Decision, decide } from './decide.ts';
-import type { Denials } from './denials.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Installation } from './observation.ts';
 import { earlierRevisions } from './observe-rollout.ts';
@@ -33,7 +32,6 @@ export interface ReconcilerOptions {
   caches: Caches;
   pods: OwnerIndex<ObservedPod>;
   missingGateways: MissingGateways;
-  denials: Denials;
   repositories: Repositories;
   /** Undefined if GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
@@ -81,9 +79,9 @@ export class Reconciler {
       this.forget(key);
       return undefined;
     }
-    // Otherwise a new leader would report fleets as ready until its first sweep. The git server is queried in parallel.
+    // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.
     if (await missingGateways.searchFirst(key)) return deferred(0);
-    const { gatewaySync, pods, query, denied } = inputs;
+    const { gatewaySync, pods, query } = inputs;
     const { namespace, name } = gatewaySync;
     const log = this.#options.log.child({ namespace, name, reconcileId: randomUUID() });
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
@@ -113,7 +111,7 @@ export class Reconciler {
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout) await state.revisions.drop(gatewaySync, status, log);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
-    const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs, denied?.expiresInMs];
+    const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs];
     return { afterMs: earliest(resyncMs, ...delays) };
   }
 
@@ -169,7 +167,7 @@ export class Reconciler {
   #gatherInputs(key: ObjectKey, state: ResourceState) {
     const gatewaySync = state.statusWriter.latest();
     if (!gatewaySync || gatewaySync.deleting) return undefined;
-    const { caches, pods, missingGateways, denials, repositories, commitStatuses } = this.#options;
+    const { caches, pods, missingGateways, repositories, commitStatuses } = this.#options;
     const intents = this.#readIntents(gatewaySync);
     const isPaused = gatewaySync.spec.paused === true;
     if (isPaused) repositories.unsubscribe(key);
@@ -179,9 +177,7 @@ export class Reconciler {
       query: isPaused ? undefined : repositories.query(key, subscriptionOf(gatewaySync, intents, state)),
       pods: pods.ownedBy(key),
       missing: missingGateways.podsOf(key),
-      unasked: missingGateways.unaskedOf(key),
       unmade: missingGateways.unmadeOf(key),
-      denied: denials.latestOf(gatewaySync),
       reportOf: (pod: ObservedPod) => caches.reportOf(pod),
       commitStatus: commitStatuses.newsOf(key, gatewaySync),
     };

@@ -1,6 +1,5 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
-import type { OwnerReference } from '../../shared/api/object-meta.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { otherRepository } from '../intent/intents.ts';
@@ -60,12 +59,6 @@ const MAX_PODS = 10;
 
 const userNotSet =
   'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its image and may be unable to write; set runAsUser in the pod template so that both own the same files';
-
-/** Returns the event of a pod that was evicted because it had no sidecar. */
-export function evictionOf({ name, uid }: ObservedPod, owner: OwnerReference): Transition {
-  const message = `evicted because it was created without the sync agent; ${owner.kind} ${owner.name} creates a new pod`;
-  return { type: 'Warning', reason: 'EvictedWithoutSidecar', message, pod: { name, uid } };
-}
 
 function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
   if (after.lastSyncCommit === undefined || before.lastSyncCommit === after.lastSyncCommit) return undefined;

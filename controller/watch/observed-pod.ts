@@ -27,8 +27,6 @@ export interface ObservedPod {
   name: string;
   uid: string;
   crName: string | undefined;
-  /** UID of the object that controls it; only for pods without the sidecar. */
-  ownerUid?: string | undefined;
   /** As configured in its agent. */
   gatewayName: string;
   profile: string;

@@ -14,7 +14,6 @@ export const CONDITION_REASONS = [
   'CommitStatusRefused',
   'ForeignRoleBinding',
   'GatewaysFailed',
-  'GatewaysRefused',
   'GitAnswerTooLarge',
   'GitHubAPIUnknown',
   'GitHubAppNotEnabled',

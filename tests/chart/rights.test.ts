@@ -123,13 +123,12 @@ const cases: Record<string, Case> = {
   'the controller with all that it can do': {
     values: {
       ...selfSigned,
-      webhook: { failurePolicy: 'Ignore', evictPodsWithoutSidecar: true },
       githubApp: { enabled: true },
     },
     expect: (release) => ({
       account: release,
       expected: {
-        there: [...reconciling, ...binding, 'create pods/eviction', ...all('create update', 'secrets')],
+        there: [...reconciling, ...binding, ...all('create update', 'secrets')],
         ...ownCertificate(release),
       },
     }),

@@ -27,10 +27,6 @@
 {{- if .Values.webhook.enabled }}
 - name: WEBHOOK_REQUIRE_LABEL
   value: {{ .Values.webhook.namespaceSelector.requireLabel | quote }}
-{{- if .Values.webhook.evictPodsWithoutSidecar }}
-- name: WEBHOOK_EVICT_PODS
-  value: "true"
-{{- end }}
 {{- if .Values.webhook.clientCA.secretName }}
 - name: WEBHOOK_CLIENT_CA_FILE
   value: /etc/webhook/client-ca/ca.crt

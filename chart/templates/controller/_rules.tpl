@@ -12,12 +12,6 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
-{{- if and .Values.webhook.enabled .Values.webhook.evictPodsWithoutSidecar }}
-# Pods that were created without the sidecar.
-- apiGroups: [""]
-  resources: [pods/eviction]
-  verbs: [create]
-{{- end }}
 # Credentials of repositories and gateways, read by name when needed.
 - apiGroups: [""]
   resources: [secrets]

@@ -29,7 +29,6 @@ async function lead(t: TestContext) {
   const controller = new Controller(
     {
       client,
-      replicaClient: client,
       mayWrite: () => lease.isHeld,
       connect: ({ git }) => ({
         query: async () => {
@@ -39,7 +38,6 @@ async function lead(t: TestContext) {
       }),
       githubApps: undefined,
       sendStatus: async () => {},
-      reviewForEviction: undefined,
       metrics,
       log: createLogger('test', { level: 'silent' }),
     },

@@ -47,7 +47,7 @@ const cases: Case[] = [
 async function arrange(t: TestContext) {
   const { repository } = await serveRepository(t);
   const namespace = await createNamespace(t, { 'pod-security.kubernetes.io/enforce': 'restricted' });
-  await startController(t, namespace);
+  await startController(t, namespace, {}, { sweepMs: 300 });
   const untilReady = (wanted: 'True' | 'Unknown') =>
     untilGatewaySync({ namespace, name: 'app' }, `Ready is ${wanted} because of NoGateways`, (seen) => {
       const { status, reason } = condition(seen, 'Ready') ?? {};

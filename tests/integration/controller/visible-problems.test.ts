@@ -4,11 +4,10 @@ import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { gatewayPod, injectedPod, report } from '../../support/gateway-pods.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
 import {
   type Address,
   applyGatewaySync,
-  condition,
   push,
   request,
   untilGatewaySync,
@@ -87,22 +86,6 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     const { kind, uid } = event?.involvedObject ?? {};
     assert.deepEqual({ kind, uid }, { kind: 'GatewaySync', uid: metadata.uid });
     assert.match(event?.message ?? '', /^5 consecutive reconciles failed; .*this cluster is frozen/);
-  });
-
-  test('of pods that name the resource without requesting the sidecar', async (t) => {
-    const { address, repository } = await arrange(t);
-    const { namespace, name } = address;
-    const forgetful = { 'sync.io/cr-name': name, 'sync.io/inject': 'True' };
-    await apply(gatewayPod(namespace, 'forgetful', forgetful));
-    await apply(gatewayPod(namespace, 'stranger', { 'sync.io/cr-name': 'other', 'sync.io/inject': 'no' }));
-    await applyGatewaySync(address, { repo: repository.url });
-    await startController(t, namespace);
-    const reported = await untilGatewaySync(address, 'told', (resource) =>
-      /forgetful/.test(condition(resource, 'Ready')?.message ?? ''),
-    );
-    const { status, reason, message = '' } = condition(reported, 'Ready') ?? {};
-    assert.equal(`${status} ${reason}`, 'False GatewaysRefused');
-    assert.match(message, /: forgetful$/);
   });
 
   test('in order, with the times that tools sort by', slow, async (t) => {

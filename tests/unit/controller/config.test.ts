@@ -46,7 +46,6 @@ suite('the configuration of the controller', () => {
       AUTO_BIND_AGENT: true,
       APPROVER_ROLE: false,
       WEBHOOK_REQUIRE_LABEL: false,
-      WEBHOOK_EVICT_PODS: false,
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
         ...['127.0.0.0/8', '169.254.0.0/16', '0.0.0.0/8', '::1/128', '::/128', 'fe80::/10'],

@@ -113,7 +113,6 @@ export const controllerEffects: Effects = {
     is: 'x',
   },
   'webhook.port': { to: 10250, in: controller.env('WEBHOOK_PORT'), is: '10250' },
-  'webhook.evictPodsWithoutSidecar': { to: true, in: controller.env('WEBHOOK_EVICT_PODS'), is: 'true' },
   'webhook.failurePolicy': { to: 'Ignore', in: webhook('failurePolicy'), is: 'Ignore' },
   'webhook.timeoutSeconds': { to: 5, in: webhook('timeoutSeconds'), is: 5 },
   'webhook.service.ipFamilyPolicy': {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
-import { createApp, type DeniedPod } from '../../../../controller/injection/app.ts';
+import { createApp } from '../../../../controller/injection/app.ts';
 import type { CandidateSource } from '../../../../controller/injection/candidates.ts';
 import { readReview } from '../../../../controller/injection/review.ts';
 import { createReadBody } from '../../../../shared/io/http/read-body.ts';
@@ -27,7 +27,6 @@ function review(object: unknown, fields: object = {}): object {
 
 async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   const outcomes: string[] = [];
-  const denied: DeniedPod[] = [];
   const handler = createApp({
     candidates: {
       watches: () => true,
@@ -39,11 +38,10 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
     images: { defaultImage: 'agent:1', allowedRepositories: [] },
     readBody: createReadBody({ maxBytes: 3 << 20, budgetBytes: 12 << 20 }),
     log: createLogger('test', { level: 'silent' }),
-    onDenied: (pod) => denied.push(pod),
     onReview: (outcome) => outcomes.push(outcome),
   });
   const { port } = new URL(await startHttpHost(t, handler));
-  return { outcomes, denied, post: (...given: Given) => post(port, ...given) };
+  return { outcomes, post: (...given: Given) => post(port, ...given) };
 }
 
 interface Answer {
@@ -126,8 +124,8 @@ suite('a denial based on the cache', () => {
       assert.ok((await post(review(pod))).response?.patch);
     });
 
-  test('needs no read if the pod itself is at fault, and is reported on the resource', async (t) => {
-    const { post, denied } = await start(t);
+  test('needs no read if the pod itself is at fault', async (t) => {
+    const { post } = await start(t);
     const rootPod = { ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } };
     const { apiVersion, kind, response } = await post(review(rootPod));
     assert.deepEqual([apiVersion, kind], ['admission.k8s.io/v1', 'AdmissionReview']);
@@ -137,7 +135,6 @@ suite('a denial based on the cache', () => {
       { uid: 'u-1', allowed: false, status: { code: 403, reason: 'Forbidden' } },
     );
     assert.match(message, /^sync agent: container gateway runs as user 0/);
-    assert.deepEqual(denied[0]?.resources, ['app']);
   });
 
   test('stands without a read if there were too many', async (t) => {
@@ -160,31 +157,6 @@ suite('a denial based on the cache', () => {
     const { post, outcomes } = await start(t, { cached: () => [] });
     assert.equal((await post(review(pod))).status, 500);
     assert.deepEqual(outcomes, ['failed']);
-  });
-});
-
-suite('a denial is reported', () => {
-  const others = ['blue', 'green'].map((name) => ({ ...candidate, name }));
-  const cases: [where: string, annotations: Record<string, string>, resources: string[]][] = [
-    ['the resource that the pod names', { 'sync.io/cr-name': 'blue', 'sync.io/profile': 'x' }, ['blue']],
-    ['each one, if it names none', {}, ['blue', 'green']],
-    ['each one, if it names one that does not exist', { 'sync.io/cr-name': 'gren' }, ['blue', 'green']],
-  ];
-  for (const [where, annotations, resources] of cases)
-    test(`on ${where}`, async (t) => {
-      const { post, denied } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
-      const metadata = { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...annotations } };
-      const { response } = await post(review({ ...pod, metadata }));
-      assert.equal(response?.allowed, false);
-      assert.deepEqual(denied, [
-        { namespace: 'plant', resources, message: response?.status?.message.replace('sync agent: ', '') },
-      ]);
-    });
-
-  test('but not after a dry run, which must have no side effects', async (t) => {
-    const { post, denied } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
-    assert.equal((await post(review(pod, { dryRun: true }))).response?.allowed, false);
-    assert.deepEqual(denied, []);
   });
 });
 
@@ -223,9 +195,9 @@ test('injection reads exactly the fields of a pod that it needs', () => {
     },
   };
   const given = review({ ...whole, metadata: { ...whole.metadata, uid: 'x' }, spec: { ...whole.spec, hostname: 'h' } });
-  assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', isDryRun: false, pod: whole });
+  assert.deepEqual(readReview(given), { uid: 'u-1', namespace: 'plant', pod: whole });
   const least = { metadata: {}, spec: { containers: [] } };
-  assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', isDryRun: false, pod: least });
+  assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', pod: least });
 });
 
 suite('hostile input to the webhook', () => {

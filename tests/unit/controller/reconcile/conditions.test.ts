@@ -82,9 +82,7 @@ function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Gi
     gatewayErrors: [],
     podsThatWait: [],
     wrongClocks: [],
-    unaskedPods: [],
     unmade: [],
-    refusal: undefined,
     accessProblems: [],
     commitStatusProblem: undefined,
     isHeldBack: false,
@@ -126,7 +124,6 @@ const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' } as co
 const hostKeyFailure = 'HostKeyVerificationFailed';
 const unreachable = { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable' };
 const isPaused = { Ready: 'Unknown Paused', RefResolved: 'Unknown Paused' };
-const refusedPods = { Ready: 'False GatewaysRefused', AllGatewaysSynced: 'Unknown GatewaysRefused' };
 const hostKey = (state: string) => ({ SSHHostKeyVerification: state });
 /** The conditions of a rollout that keeps its resource from being ready. */
 const rolledOut = (status: 'False' | 'Unknown', reason: string, ready = `Rollout${reason}`) => ({
@@ -222,9 +219,7 @@ suite('the conditions of a resource', () => {
       'one; two',
     ],
     ['without pods', noPods, { AllGatewaysSynced: 'Unknown NoGateways', Ready: 'True NoGateways' }],
-    ['with pods that only name the resource', { ...noPods, unaskedPods: ['x', 'y'] }, refusedPods, 'x, y'],
-    ['with pods that are denied', { ...noPods, refusal: 'name a profile' }, refusedPods, 'name a profile'],
-    ["with a pod that was denied next to one that wasn't", { refusal: 'name a profile' }, {}],
+    ['without further pods that a workload wants', { unmade: ['StatefulSet a'] }, {}],
     [
       'without the pods that a workload wants',
       { ...noPods, unmade: ['StatefulSet a', 'Job b'] },

@@ -30,7 +30,7 @@ export async function listUnmadePods(
 ): Promise<UnmadePods[]> {
   const found: UnmadePods[] = [];
   const path = groupPath(apiVersion, resource, namespace);
-  await listObjects<Workload>(client, path, { pageSize: PAGE, signal }, (workload) => {
+  await listObjects<Workload>(client, path, { query: FROM_CACHE, pageSize: PAGE, signal }, (workload) => {
     const annotations = workload.spec?.template?.metadata?.annotations ?? {};
     if (annotations[POD_ANNOTATIONS.inject] !== 'true' || workload.metadata?.deletionTimestamp) return;
     if (!lacksPods(workload)) return;
@@ -38,6 +38,9 @@ export async function listUnmadePods(
   });
   return found;
 }
+
+/** Makes the API server respond from its cache instead of etcd, with a state that may be outdated. */
+export const FROM_CACHE = { resourceVersion: '0' };
 
 const PAGE = 50;
 /** Maximum length of a description (characters). */

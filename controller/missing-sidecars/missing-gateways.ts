@@ -9,8 +9,7 @@ import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar, type ObservedPod, podIdentity } from '../watch/observed-pod.ts';
-import type { Evictor } from './evictor.ts';
-import { listUnmadePods, type UnmadePods, WORKLOAD_KINDS } from './unmade-pods.ts';
+import { FROM_CACHE, listUnmadePods, type UnmadePods, WORKLOAD_KINDS } from './unmade-pods.ts';
 
 export interface MissingGatewaysOptions {
   client: KubernetesClient;
@@ -19,27 +18,24 @@ export interface MissingGatewaysOptions {
   /** Pods with the label of injected ones, which users can set as well. */
   labelledPods: () => Iterable<ObservedPod>;
   labelledPod: (key: ObjectKey) => ObservedPod | undefined;
-  /** Evicts such pods; undefined if that isn't allowed. */
-  evictor: Evictor | undefined;
   /** Enqueues a resource whose missing pods changed. */
   enqueue: (key: ObjectKey) => void;
   log: Logger;
+  /** Time between two sweeps (ms), 5 minutes by default. */
+  periodMs?: number | undefined;
 }
 
-const PERIOD_MS = 60_000;
-/** Time after the creation of a GatewaySync in which pods are expected, and users look at the status (ms). */
-const NEW_MS = 180_000;
-const NEW_PERIOD_MS = 3_000;
+const PERIOD_MS = 5 * 60_000;
 
 /**
  * Finds pods that should be gateways and aren't, and workloads without their pods, in namespaces with GatewaySyncs: before
- * the first reconcile of a resource, once a minute, and more often if a resource is new.
+ * the first reconcile of a resource, and every five minutes.
  */
 export class MissingGateways {
   readonly #options: MissingGatewaysOptions;
   readonly #found = new Map<ObjectKey, Found>();
   /** The searches in progress, by namespace. */
-  readonly #searches = new Map<string, Promise<boolean>>();
+  readonly #searches = new Map<string, Promise<void>>();
   /** Aborted before `run` begins. */
   #signal = AbortSignal.abort();
 
@@ -47,13 +43,11 @@ export class MissingGateways {
     this.#options = options;
   }
 
+  /** Pods of a resource that request the sidecar and have none. A pod that was re-created with it no longer counts. */
   podsOf(key: ObjectKey): ObservedPod[] {
-    return (this.#found.get(key)?.missing ?? []).filter((pod) => this.#isMissing(pod));
-  }
-
-  /** Names of the first pods that name a resource, but don't request the sidecar. */
-  unaskedOf(key: ObjectKey): string[] {
-    return this.#found.get(key)?.unasked ?? [];
+    const { labelledPod } = this.#options;
+    const missing = this.#found.get(key)?.missing ?? [];
+    return missing.filter(({ namespace, name }) => labelledPod(`${namespace}/${name}`)?.sidecar !== 'present');
   }
 
   /** Workloads that want pods of a resource without gateways, and can't create them. */
@@ -68,49 +62,39 @@ export class MissingGateways {
   }
 
   /**
-   * Searches the namespace of a resource for the first time since `run` began. Returns whether it did so, with success. A
-   * failure is only logged.
+   * Searches the namespace of a resource for the first time since `run` began. Returns whether it did so. Throws errors
+   * of the API server.
    */
   async searchFirst(key: ObjectKey): Promise<boolean> {
     if (this.#found.has(key) || !this.#options.gatewaySync(key)) return false;
-    return await this.#search(namespaceOf(key));
+    await this.#search(namespaceOf(key));
+    return true;
   }
 
   /** Sweeps until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    for (let dueAt = performance.now(); !signal.aborted; ) {
-      for (const key of this.#found.keys()) if (!this.#options.gatewaySync(key)) this.#found.delete(key);
-      const isDue = performance.now() >= dueAt;
-      await this.#sweep(isDue ? 0 : Date.now() - NEW_MS);
-      if (isDue) dueAt = performance.now() + PERIOD_MS * (0.9 + Math.random() * 0.2);
-      // Waits between two sweeps, so that many such namespaces cause little load.
-      await sleep(NEW_PERIOD_MS, undefined, { signal }).catch(() => {});
+    const { periodMs = PERIOD_MS } = this.#options;
+    while (!signal.aborted) {
+      await sleep(periodMs * (0.9 + Math.random() * 0.2), undefined, { signal }).catch(() => {});
+      await this.#sweep();
     }
     this.#found.clear();
   }
 
-  /** A pod that was re-created with its sidecar no longer counts. */
-  #isMissing({ namespace, name }: ObservedPod): boolean {
-    return this.#options.labelledPod(`${namespace}/${name}`)?.sidecar !== 'present';
-  }
-
-  /** Sweeps the namespaces in which a GatewaySync was created since a time (ms since the epoch). */
-  async #sweep(since: number): Promise<void> {
-    const { gatewaySyncs, evictor } = this.#options;
-    for (const [namespace, own] of Map.groupBy(gatewaySyncs(), ({ namespace }) => namespace)) {
-      if (!own.some(({ createdAt }) => createdAt >= since)) continue;
-      if (!(await this.#search(namespace))) continue;
-      for (const { name, spec } of own) {
-        if (this.#signal.aborted) return;
-        const key: ObjectKey = `${namespace}/${name}`;
-        if (!spec.paused) await evictor?.evictSome(key, this.#found.get(key)?.missing ?? [], this.#signal);
-      }
+  async #sweep(): Promise<void> {
+    const { gatewaySync, gatewaySyncs, log } = this.#options;
+    for (const key of this.#found.keys()) if (!gatewaySync(key)) this.#found.delete(key);
+    for (const namespace of new Set(Array.from(gatewaySyncs(), (each) => each.namespace))) {
+      if (this.#signal.aborted) return;
+      await this.#search(namespace).catch((error: unknown) =>
+        log.warn({ err: error, namespace }, 'failed to list pods without a sidecar'),
+      );
     }
   }
 
-  /** Joins a search in progress. Returns whether it succeeded. */
-  #search(namespace: string): Promise<boolean> {
+  /** Joins a search in progress. */
+  #search(namespace: string): Promise<void> {
     const running = this.#searches.get(namespace);
     if (running) return running;
     const search = this.#searchNow(namespace).finally(() => this.#searches.delete(namespace));
@@ -118,35 +102,31 @@ export class MissingGateways {
     return search;
   }
 
-  async #searchNow(namespace: string): Promise<boolean> {
-    const { client, gatewaySyncs, labelledPods, log } = this.#options;
+  async #searchNow(namespace: string): Promise<void> {
+    const { client, gatewaySyncs, labelledPods } = this.#options;
     const signal = this.#signal;
     const names = [...gatewaySyncs()].filter((each) => each.namespace === namespace).map(({ name }) => name);
     const labelled = [...labelledPods()].filter((pod) => pod.live && pod.namespace === namespace);
     try {
-      const listed = await listPods(client, { namespace, resources: new Set(names), signal });
+      const listed = await listPods(client, namespace, signal);
       const withoutSidecar = labelled.filter(({ sidecar }) => sidecar === 'missing');
       // A pod that gets the label in the meantime is in both.
       const pods = new Map([...listed, ...withoutSidecar].map((pod) => [pod.uid, pod]));
-      const podsOf = groupByResource(names, [...pods.values()]);
+      const missingOf = groupByResource(names, [...pods.values()]);
       const gatewaysOf = groupByResource(names, [...labelled, ...listed]);
       const isWithout = names.some((name) => gatewaysOf.get(name)?.length === 0);
       const { found, failedKinds } = isWithout ? await this.#listUnmade(namespace, signal) : NONE_UNMADE;
       const unmadeOf = groupWorkloads(names, found);
       for (const name of names) {
         const key: ObjectKey = `${namespace}/${name}`;
-        const { missing = [], unasked = [] } = Object.groupBy(podsOf.get(name) ?? [], ({ sidecar }) => sidecar);
         const known = (this.#found.get(key)?.unmade ?? []).filter(({ kind }) => failedKinds.has(kind));
         this.#store(key, {
-          missing,
-          unasked: unasked.slice(0, MAX_LISTED).map((pod) => pod.name),
+          missing: missingOf.get(name) ?? [],
           unmade: [...known, ...(unmadeOf.get(name) ?? [])].slice(0, MAX_LISTED),
         });
       }
-      return true;
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error, namespace }, 'failed to list pods without a sidecar');
-      return false;
+      if (!signal.aborted) throw error;
     }
   }
 
@@ -167,8 +147,7 @@ export class MissingGateways {
   }
 
   #store(key: ObjectKey, found: Found): void {
-    const before = this.#found.get(key);
-    const known = { missing: this.podsOf(key), unasked: before?.unasked ?? [], unmade: before?.unmade ?? [] };
+    const known = { missing: this.podsOf(key), unmade: this.#found.get(key)?.unmade ?? [] };
     this.#found.set(key, found);
     if (changeKeyOf(known) !== changeKeyOf(found)) this.#options.enqueue(key);
   }
@@ -185,8 +164,6 @@ const NONE_UNMADE: UnmadeInNamespace = { found: [], failedKinds: new Set() };
 /** Result of the last search for a resource. */
 interface Found {
   missing: ObservedPod[];
-  /** Names of the first pods that name the resource and don't request the sidecar. */
-  unasked: string[];
   /** The first workloads whose pods don't exist. */
   unmade: UnmadePods[];
 }
@@ -202,8 +179,8 @@ export function groupByResource<T extends { crName: string | undefined }>(
 }
 
 /**
- * Groups the first workloads by resource. A workload that names none, or one that isn't in the
- * namespace, counts for all of them, as a denied pod does.
+ * Groups the first workloads by resource. A workload that names none, or one that isn't in the namespace, counts for
+ * all of them, because any of them may lack its pods.
  */
 export function groupWorkloads(resources: string[], workloads: UnmadePods[]): Map<string, UnmadePods[]> {
   const known = new Set<string | undefined>(resources);
@@ -213,8 +190,8 @@ export function groupWorkloads(resources: string[], workloads: UnmadePods[]): Ma
   return new Map(resources.map((name) => [name, [...listed(name), ...shared].slice(0, MAX_LISTED)]));
 }
 
-const changeKeyOf = ({ missing, unasked, unmade }: Found): string =>
-  [...missing.map(({ uid }) => uid).sort(), '', ...unasked, '', ...unmade.map(({ description }) => description)].join();
+const changeKeyOf = ({ missing, unmade }: Found): string =>
+  [...missing.map(({ uid }) => uid).sort(), '', ...unmade.map(({ description }) => description)].join();
 
 interface PodMetadata {
   metadata: ObjectMeta;
@@ -227,24 +204,17 @@ const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
 /** Maximum number of pods or workloads in a message. */
 const MAX_LISTED = 3;
 
-/** Lists the pods without a sidecar that request one, or name a resource of the namespace: metadata only, in pages. */
-async function listPods(
-  client: KubernetesClient,
-  { namespace, resources, signal }: { namespace: string; resources: ReadonlySet<string>; signal: AbortSignal },
-): Promise<ObservedPod[]> {
+/** Lists the pods without a sidecar that request one: only their metadata, from the API server's cache. */
+async function listPods(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<ObservedPod[]> {
   const found: ObservedPod[] = [];
-  const query = { labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
+  const query = { ...FROM_CACHE, labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
   await listObjects<PodMetadata>(
     client,
     corePath('pods', namespace),
     { query, accept: METADATA_LIST, pageSize: PAGE, signal },
     ({ metadata }) => {
-      if (metadata.deletionTimestamp !== undefined) return;
-      const identity = podIdentity(metadata);
-      const sidecar = asksForSidecar({ metadata }) ? 'missing' : 'unasked';
-      if (sidecar === 'unasked' && !resources.has(identity.crName ?? '')) return;
-      const ownerUid = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
-      found.push({ ...identity, ownerUid, serviceAccountName: 'default', sidecar, live: true });
+      if (metadata.deletionTimestamp !== undefined || !asksForSidecar({ metadata })) return;
+      found.push({ ...podIdentity(metadata), serviceAccountName: 'default', sidecar: 'missing', live: true });
     },
   );
   return found;

@@ -7,15 +7,14 @@ import {
   groupWorkloads,
   MissingGateways,
   type MissingGatewaysOptions,
-} from '../../../../controller/injection/missing-gateways.ts';
-import type { UnmadePods } from '../../../../controller/injection/unmade-pods.ts';
+} from '../../../../controller/missing-sidecars/missing-gateways.ts';
+import type { UnmadePods } from '../../../../controller/missing-sidecars/unmade-pods.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { clientWith } from '../../../support/client-with.ts';
-import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 
 const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: name, crName }) as ObservedPod;
@@ -27,7 +26,6 @@ const options: MissingGatewaysOptions = {
   gatewaySync: () => gatewaySync,
   labelledPods: () => [],
   labelledPod: () => undefined,
-  evictor: undefined,
   enqueue: () => {},
   log: pino({ level: 'silent' }),
 };
@@ -52,7 +50,7 @@ suite('pods without their sidecar', () => {
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     };
     const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) });
-    const sweep = new MissingGateways({ ...options, client: clientWith({ stream }), log });
+    const sweep = new MissingGateways({ ...options, client: clientWith({ stream }), log, periodMs: 1 });
     const stopping = new AbortController();
     const running = sweep.run(stopping.signal).then(() => 'ended');
     await asked.promise;
@@ -88,7 +86,7 @@ suite('workloads that lack pods', () => {
 
   const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
   const items = [{ metadata: { name: 'gateway' }, spec: { replicas: 1, template } }];
-  test('are still known after a list that fails', slow, async () => {
+  test('are still known after a list that fails', async () => {
     const stopping = new AbortController();
     let rounds = 0;
     let isFailing = false;
@@ -103,7 +101,8 @@ suite('workloads that lack pods', () => {
       found.push(missing.unmadeOf('ns/app'));
       isFailing = true;
     };
-    const missing: MissingGateways = new MissingGateways({ ...options, client: clientWith({ chunks }), enqueue });
+    const client = clientWith({ chunks });
+    const missing: MissingGateways = new MissingGateways({ ...options, client, enqueue, periodMs: 1 });
     const running = missing.run(stopping.signal);
     await until(() => rounds === 2, { describe: 'a second sweep' });
     assert.deepEqual(missing.unmadeOf('ns/app'), ['ReplicaSet gateway']);
@@ -129,4 +128,27 @@ suite('workloads that lack pods', () => {
       stopping.abort();
       await running;
     });
+
+  test('are searched for again after a first search that fails, because the fleet could be wrongly ready', async () => {
+    const stopping = new AbortController();
+    const unavailable = new ApiError(503, '');
+    let isUp = false;
+    const versions = new Set<unknown>();
+    const chunks = async function* ({ path, query }: ApiRequest) {
+      if (!isUp) throw unavailable;
+      versions.add(query?.resourceVersion);
+      const found = path.endsWith('/replicasets') ? items : [];
+      yield Buffer.from(JSON.stringify({ metadata: { resourceVersion: '1' }, items: found }));
+    };
+    const missing = new MissingGateways({ ...options, client: clientWith({ chunks }) });
+    const running = missing.run(stopping.signal);
+    await assert.rejects(missing.searchFirst('ns/app'), unavailable);
+    isUp = true;
+    assert.equal(await missing.searchFirst('ns/app'), true);
+    assert.deepEqual(missing.unmadeOf('ns/app'), ['ReplicaSet gateway']);
+    assert.deepEqual([...versions], ['0'], 'only lists from the cache of the API server');
+    assert.equal(await missing.searchFirst('ns/app'), false);
+    stopping.abort();
+    await running;
+  });
 });
