@@ -31,7 +31,7 @@ const TODOS: Record<string, string> = {
   GitHubAPIUnknown: 'set spec.git.auth.githubApp.apiBaseURL, for example https://github.example.com/api/v3',
   GitHubAppNotEnabled: 'set the chart value githubApp.enabled, or use a token',
   GitUnreachable: 'check the git server, and the network between it and the controller',
-  GitTimeout: 'check the git server and the network; if the server is slow, increase spec.git.timeout',
+  GitTimeout: 'check the git server and the network; if the fetches of agents are slow, increase spec.git.timeout',
   GitRateLimited: 'wait, or poll less often: the git server limits the number of queries',
   GitAnswerTooLarge:
     'delete unused refs or old tags, shorten the range in spec.git.semver, or use https and a git server with git protocol version 2',

@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Turns } from '../../shared/domain/turns.ts';
-import { CallDeadline, type TimedCall } from './call-deadline.ts';
 import { CallPlaces } from './call-places.ts';
 import type { Turn } from './git-http.ts';
-import { SlowPlaces } from './slow-places.ts';
 
 /** Limits for calls to git servers. */
 export interface HostLimits {
@@ -17,10 +15,14 @@ export interface HostLimits {
   perHost: number;
   /** Requests that one host gets each second, over time. The same number can begin at once. */
   perSecond: number;
+  /** Time limit of a call (ms), one minute by default. */
+  timeoutMs?: number;
 }
 
 /** A call to a host, such as a query; it is identified by its object. */
-export interface HostCall extends TimedCall {
+export interface HostCall {
+  /** Namespace for which the call is made. */
+  readonly namespace: string;
   readonly host: string;
   /** Makes the call, and ends when the signal aborts or earlier. Waits for the turn of each request. Must not reject. */
   run(signal: AbortSignal, turn: Turn): Promise<void>;
@@ -29,7 +31,6 @@ export interface HostCall extends TimedCall {
 interface Host {
   name: string;
   places: CallPlaces;
-  slowPlaces: SlowPlaces;
   calls: PriorityTurns<HostCall>;
   timer: NodeJS.Timeout | undefined;
 }
@@ -41,8 +42,8 @@ export const gitLimitsOf = (limits: HostLimits): HostLimits => ({
   ...limits,
   total: Math.min(limits.total, MAX_GIT_PROCESSES),
 });
-/** Part of the places that slow calls can hold, so that long time limits never block a host or the controller. */
-const SLOW_SHARE = 1 / 4;
+/** Time limit of a call (ms). */
+export const CALL_TIMEOUT_MS = 60_000;
 /** Maximum hosts whose rates are remembered. */
 const MAX_HOSTS = 10_000;
 /** Maximum calls that start when one ends, until all places are taken again. */
@@ -55,9 +56,9 @@ const STARTS_PER_END = 2;
 export class HostLimiter {
   readonly #limits: HostLimits;
   readonly #places: CallPlaces;
-  readonly #slowPlaces: SlowPlaces;
   readonly #rate: RateLimit;
-  readonly #running = new Map<HostCall, CallDeadline>();
+  /** Aborts each running call. */
+  readonly #running = new Map<HostCall, () => void>();
   readonly #hosts = new Map<string, Host>();
   /** Hosts with calls that only wait for a place over all hosts. */
   readonly #held = new Turns<Host>();
@@ -65,7 +66,6 @@ export class HostLimiter {
   constructor(limits: HostLimits) {
     this.#limits = limits;
     this.#places = new CallPlaces(limits.total, limits.perNamespace);
-    this.#slowPlaces = slowPlacesOf(limits.total);
     this.#rate = new RateLimit({ perMinute: limits.perSecond * 60, burst: limits.perSecond, maxKeys: MAX_HOSTS });
   }
 
@@ -83,7 +83,7 @@ export class HostLimiter {
 
   /** Removes a call from the queue, or aborts it. */
   remove(call: HostCall): void {
-    this.#running.get(call)?.abort();
+    this.#running.get(call)?.();
     const host = this.#hosts.get(nameOf(call));
     if (!host) return;
     host.calls.delete(call);
@@ -94,7 +94,6 @@ export class HostLimiter {
     const host = this.#hosts.get(name) ?? {
       name,
       places: new CallPlaces(this.#limits.perHost),
-      slowPlaces: slowPlacesOf(this.#limits.perHost),
       calls: new PriorityTurns(),
       timer: undefined,
     };
@@ -127,11 +126,13 @@ export class HostLimiter {
     this.#rate.count(host.name, performance.now());
     host.places.take(namespace);
     this.#places.take(namespace);
-    const deadline = new CallDeadline(call, [host.slowPlaces, this.#slowPlaces]);
-    this.#running.set(call, deadline);
-    await call.run(deadline.signal, this.#turnsOf(host, deadline.signal));
-    if (this.#running.get(call) === deadline) this.#running.delete(call); // it may have started again
-    deadline.clear();
+    const controller = new AbortController();
+    const abort = () => controller.abort(new DOMException('the call took too long', 'TimeoutError'));
+    const timer = setTimeout(abort, this.#limits.timeoutMs ?? CALL_TIMEOUT_MS).unref();
+    this.#running.set(call, abort);
+    await call.run(controller.signal, this.#turnsOf(host, controller.signal));
+    if (this.#running.get(call) === abort) this.#running.delete(call); // it may have started again
+    clearTimeout(timer);
     host.places.release(namespace);
     this.#places.release(namespace);
     this.#dispatchHeld();
@@ -183,9 +184,6 @@ export class HostLimiter {
     host.timer.unref(); // the queue doesn't keep the program from exiting
   }
 }
-
-/** At least one, but with a single place there is none for slow calls. */
-const slowPlacesOf = (limit: number) => new SlowPlaces(limit > 1 ? Math.max(1, limit * SLOW_SHARE) : 0);
 
 /** One name for each host, whatever the spelling: `GitHub.com.` is `github.com`. */
 const nameOf = ({ host }: HostCall) => host.toLowerCase().replace(/\.$/, '');

@@ -6,6 +6,7 @@ import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environme
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { reportedError, tooManyRefsForGit } from './host-errors.ts';
+import { CALL_TIMEOUT_MS } from './host-limiter.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const MIB = 1024 * 1024;
@@ -15,8 +16,8 @@ const MIB = 1024 * 1024;
  */
 const LIMITS: GitLimits = { memoryBytes: 20 * MIB, fileBytes: 32 * MIB };
 const MAX_OUTPUT_BYTES = 4 * MIB;
-/** Time limit of git itself (ms), beyond the longest `spec.git.timeout`: the signal of the query ends it earlier. */
-const TIMEOUT_MS = 25 * 3_600_000;
+/** Time limit of git itself (ms). The signal of the query ends it earlier. */
+const TIMEOUT_MS = 2 * CALL_TIMEOUT_MS;
 
 /** How the git binary reaches one repository. */
 export interface RemoteAccess {

@@ -6,10 +6,9 @@ import { hasManyTags, MANY_TAGS } from '../intent/many-tags.ts';
 import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import { type AdvertisedRefs, TAG_COUNT } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
-import { SLOW_AFTER_MS } from './call-deadline.ts';
 import type { Turn } from './git-http.ts';
 import { tooManyComparisons } from './host-errors.ts';
-import type { HostCall, HostLimiter } from './host-limiter.ts';
+import { CALL_TIMEOUT_MS, type HostCall, type HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient } from './repository-client.ts';
 import { type ListBudget, TagLists } from './tag-lists.ts';
 
@@ -19,8 +18,6 @@ export interface Interest {
   prefixes: readonly string[];
   /** A range of versions whose newest tag it needs. */
   range?: string | undefined;
-  /** Time limit of a query (ms); 20 s if undefined. The longest of all subscribers applies. */
-  timeoutMs: number | undefined;
   /** Time between two polls (ms); undefined if the resource isn't polled. */
   intervalMs: number | undefined;
   /** Identifies an event, such as a request. Only a query that began after the event was first seen is valid for it. */
@@ -50,7 +47,7 @@ export interface SharedQueryOptions {
   onQuery?: ((outcome: 'success' | 'failure', seconds: number) => void) | undefined;
 }
 
-type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; deadline: number };
+type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; startedAt: number };
 
 /** Prefixes and ranges that a query asked for. */
 type Covered = ReadonlySet<string>;
@@ -101,19 +98,15 @@ export class SharedQuery implements HostCall {
     return this.#options.namespace;
   }
 
-  get timeoutMs(): number {
-    let longest = 0;
-    for (const { timeoutMs = SLOW_AFTER_MS } of this.#subscribers.values()) longest = Math.max(longest, timeoutMs);
-    return longest;
-  }
-
   get isUnused(): boolean {
     return this.#subscribers.size === 0;
   }
 
   /** Time by which the running query exceeds its limit (ms). */
   get stuckForMs(): number {
-    return this.#state.kind === 'running' ? Math.max(0, performance.now() - this.#state.deadline) : 0;
+    return this.#state.kind === 'running'
+      ? Math.max(0, performance.now() - this.#state.startedAt - CALL_TIMEOUT_MS)
+      : 0;
   }
 
   /** Includes the refs of a resource in the next query, whichever resource causes it. */
@@ -160,7 +153,7 @@ export class SharedQuery implements HostCall {
   /** Sends the query for all subscribers; never rejects. Called by the limiter. */
   async run(signal: AbortSignal, turn: Turn): Promise<void> {
     const startedAt = performance.now();
-    this.#state = { kind: 'running', deadline: startedAt + this.timeoutMs };
+    this.#state = { kind: 'running', startedAt };
     this.#schedulePoll();
     const subscribers = [...this.#subscribers.values()];
     const prefixes = new Set(subscribers.flatMap((subscriber) => subscriber.prefixes));

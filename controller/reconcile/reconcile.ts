@@ -225,7 +225,6 @@ function subscriptionOf(
   return {
     source: { namespace, git: spec.git },
     ...neededRefs(intents),
-    timeoutMs: spec.git.timeout === undefined ? undefined : parseDuration(spec.git.timeout),
     intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
     event: event && `${event}${requeries.number}`,
     isUrgent: !isSettled(gatewaySync, intents),

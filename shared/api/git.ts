@@ -224,7 +224,7 @@ export const gitSchema = v.pipe(
     commitStatus: v.optional(commitStatusSchema),
     timeout: v.optional(
       duration(
-        'Maximum time for one fetch of an agent, and for one query of the controller, 5s to 24h. If omitted, a fetch has 1h and a query 20s. A query can end earlier if other namespaces have slow queries. Over HTTP and HTTPS, both end if they stall for five minutes.',
+        'Maximum time for one fetch of an agent, 5s to 24h. If omitted, 1h. Over HTTP and HTTPS, a fetch ends earlier if it stalls for five minutes. A query of the controller has 60s.',
       ),
     ),
   }),

@@ -33,7 +33,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     const address = { namespace, name: 'other' };
     await applyGatewaySync(address, { repo: healthy.repository.url });
     const isResolved = ({ status }: GatewaySync) => status?.lastSyncCommit === healthy.commit;
-    // Queries time out after 20 s, so in sequence they would take two minutes.
+    // Queries time out after 60 s, so in sequence they would take several minutes.
     await untilGatewaySync(address, 'resolved', isResolved, 60_000);
   });
 
@@ -41,7 +41,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     const { server, repository } = await startHost(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };
-    await applyGatewaySync(address, { repo: repository.url, timeout: '5m' });
+    await applyGatewaySync(address, { repo: repository.url });
     await apply(injectedPod(address.namespace, 'gateway-0', address.name));
     await startController(t, address.namespace);
     await until(() => kubectl('get', 'rolebinding', 'sync-agent-app', '--namespace', address.namespace), {

@@ -78,7 +78,6 @@ function arrange(t: TestContext) {
           source: { namespace: key.split('/')[0] ?? '', git: { repo, auth } },
           prefixes,
           commit: undefined,
-          timeoutMs: undefined,
           intervalMs: undefined,
           event,
           isUrgent: true,

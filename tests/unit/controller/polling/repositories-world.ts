@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { QueryResult } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
-import { gitLimitsOf, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
+import { gitLimitsOf, HostLimiter, type HostLimits } from '../../../../controller/polling/host-limiter.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
 import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
@@ -21,7 +21,6 @@ export interface Wish {
   /** A requested hash. */
   commit?: string;
   repo?: string;
-  timeoutMs?: number;
   intervalMs?: number | undefined;
   event?: string;
   /** The event names the tags in `prefixes`. */
@@ -29,7 +28,7 @@ export interface Wish {
 }
 
 /** Real queries of a git server with one repository; keys are `namespace/name`. */
-export async function arrange(t: TestContext, timeoutMs?: number) {
+export async function arrange(t: TestContext, limits: HostLimits = DEFAULT_LIMITS) {
   const server = await startGitServer();
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { a: '1' } });
@@ -37,8 +36,8 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
   const enqueued: string[] = [];
   const repositories = new Repositories({
     connect: (source) => new RepositoryClient(tools, source),
-    limiter: new HostLimiter(DEFAULT_LIMITS),
-    gitLimiter: new HostLimiter(gitLimitsOf(DEFAULT_LIMITS)),
+    limiter: new HostLimiter(limits),
+    gitLimiter: new HostLimiter(gitLimitsOf(limits)),
     enqueue: (key) => enqueued.push(key),
   });
   t.after(async () => {
@@ -51,7 +50,6 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
     prefixes: wish.prefixes ?? (wish.range === undefined ? refPrefixes(wish.ref ?? 'main') : []),
     range: wish.range,
     commit: wish.commit,
-    timeoutMs: wish.timeoutMs ?? timeoutMs,
     intervalMs: 'intervalMs' in wish ? wish.intervalMs : HOUR_MS,
     event: wish.event,
     isNamed: wish.isNamed,

@@ -153,15 +153,6 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
     );
   });
 
-  test('use the longest time limit of the subscribers of a query', slow, async (t) => {
-    const { server, subscribe, untilAnswered } = await arrange(t);
-    server.fault = { hang: true };
-    subscribe('default/patient', { timeoutMs: 1_500 });
-    const started = performance.now();
-    assert.equal(commitOf(await untilAnswered('default/hasty', { timeoutMs: 100 }), ''), 'git.timeout');
-    assert.ok(performance.now() - started >= 1_450);
-  });
-
   test('are not polled once no resource subscribes', slow, async (t) => {
     const { untilAnswered, repositories, queries } = await arrange(t);
     await untilAnswered('default/a', { intervalMs: 1_000 });
