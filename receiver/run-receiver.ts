@@ -19,6 +19,7 @@ import { missingSecrets } from './authentication/missing-secrets.ts';
 import { Replays } from './authentication/replays.ts';
 import { createReadSecrets, type SecretSources } from './authentication/secrets.ts';
 import type { Config } from './config.ts';
+import { ConnectionLimiter } from './connection-limiter.ts';
 import { createMetrics, type ReceiverMetrics } from './metrics.ts';
 import { createLogResponse } from './routes/log-response.ts';
 
@@ -56,10 +57,15 @@ export async function runReceiver(config: Config, receiverHost: ReceiverHost): P
   const followingTime = await followServerTime(client, log);
   const handler = createHandler(config, { client, clock, metrics, log });
   const { port, tls, maxConnections, maxConnectionsPerAddress } = config;
-  const limits = { maxConnections, maxConnectionsPerAddress, onDrop: () => metrics.countDropped() };
+  const limiter = new ConnectionLimiter({
+    max: maxConnections,
+    maxPerAddress: maxConnectionsPerAddress,
+    onDrop: () => metrics.countDropped(),
+  });
   const any = await anyAddress(log);
   const host = config.host ?? any;
-  const listening = await listen({ handler, host, port, tls, ...limits });
+  const listening = await listen({ handler: limiter.guard(handler), host, port, tls });
+  limiter.watch(listening.server);
   const operations = await Promise.all([
     serveOperations({ host: any, port: config.healthPort, isReady: () => hasSecrets && !signal.aborted }),
     serveOperations({ host: any, port: config.metricsPort, metrics: metrics.page }),

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { causeOf } from '../../shared/domain/message-of.ts';
 import { listen } from '../../shared/io/http/listen.ts';
+import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Access } from '../client/connect.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import { createApp } from './app.ts';
@@ -29,7 +30,12 @@ export interface Served {
 }
 
 const HOST = '127.0.0.1';
-const MAX_CONNECTIONS = 128;
+const LIMITS: ServerLimits = {
+  maxConnections: 128,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 60_000,
+};
 /** Time for open streams to close on exit (ms). Pages reconnect on their own. */
 const GRACE_MS = 200;
 
@@ -72,7 +78,7 @@ export async function servePage({ access, namespace, port, now }: ServeOptions):
 
 async function listenAt(port: number | undefined, handler: RequestListener) {
   try {
-    return await listen({ handler, host: HOST, port: port ?? 0, maxConnections: MAX_CONNECTIONS });
+    return await listen({ handler, host: HOST, port: port ?? 0, limits: LIMITS });
   } catch (error) {
     throw new Problem(
       `cannot listen on ${port === undefined ? 'any port' : `port ${port}`}: ${causeOf(error)}: choose a different one with --port`,

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
+import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Logger } from '../../shared/log.ts';
 import { ensureSelfSigned, type SelfSignedOptions } from './self-signed.ts';
 
@@ -36,13 +37,19 @@ const RETRY_MS = 2_000;
 /** Alerts of clients that don't trust the certificate; https://www.rfc-editor.org/rfc/rfc8446#section-6.2. */
 const DISTRUST = /ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_(EXPIRED|UNKNOWN))$/;
 /** An API server needs a few, and dozens in a burst. A connection costs memory before the client is known. */
-const LIMITS = { maxConnections: 500, maxConnectionsPerAddress: 100 };
+const LIMITS: ServerLimits = {
+  maxConnections: 500,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // The API server reuses an idle connection for 90 s. A review sent while it closes is lost.
+  keepAliveTimeout: 120_000,
+};
 
 /** Serves admission reviews over TLS, and loads new certificates without a restart. */
 export async function serveAdmission(options: AdmissionOptions): Promise<Listening> {
   const { tls, certificate } = await firstCertificate(options);
   const { handler, host, port } = options;
-  const listening = await listen({ handler, host, port, tls, ...LIMITS });
+  const listening = await listen({ handler, host, port, tls, limits: LIMITS });
   options.onCertificate?.(certificate);
   logDistrust(listening, options.log);
   void keepCertificate(options, certificate, listening);

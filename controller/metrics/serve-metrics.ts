@@ -5,6 +5,7 @@ import { setInterval } from 'node:timers/promises';
 import { networkOf } from '../../shared/domain/ip-address.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
+import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Access, ScrapeAuthorizer } from './scrape-authorizer.ts';
 
@@ -32,8 +33,13 @@ interface KeyPair {
 }
 
 const CHECK_MS = 3_600_000;
-/** Prometheus needs one or two; addresses that hold all of them must not keep it out. */
-const LIMITS = { maxConnections: 50, maxConnectionsPerAddress: 10, headTimeoutMs: 5_000 };
+/** Prometheus needs one or two. */
+const LIMITS: ServerLimits = {
+  maxConnections: 50,
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+};
 
 const refusals: Record<Exclude<Access, 'allowed'>, { status: number; headers?: Record<string, string> }> = {
   unauthenticated: { status: 401 },
@@ -51,7 +57,7 @@ export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listen
   const tls = { certFile: join(directory, 'metrics.crt'), keyFile: join(directory, 'metrics.key') };
   let served = renew(undefined);
   await writeKeyPair(tls, served);
-  const listening = await listen({ handler: guarded(options), host, port, tls, ...LIMITS });
+  const listening = await listen({ handler: guarded(options), host, port, tls, limits: LIMITS });
   const closing = new AbortController();
   const check = async () => {
     const next = renew(served);

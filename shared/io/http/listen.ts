@@ -1,15 +1,18 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer as createSecureServer,
+  type Server as SecureServer,
+  type ServerOptions as SecureServerOptions,
+} from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
 import { CodedError } from '../../errors.ts';
-import { ConnectionLimiter } from './connection-limiter.ts';
+import { limitOptions, type ServerLimits } from './server-limits.ts';
 
 /** PEM files of a server. */
 export interface TlsFiles {
@@ -22,17 +25,11 @@ export interface TlsFiles {
 export interface ListenOptions {
   handler: RequestListener;
   host: string;
-  /** 0: any free port, without TLS. */
+  /** 0: any free port. */
   port: number;
   tls?: TlsFiles | undefined;
-  /** Maximum number of connections. One more closes an idle one, or is closed itself. */
-  maxConnections?: number;
-  /** Connections that one address keeps when all are in use; 0: no limit per address. */
-  maxConnectionsPerAddress?: number;
-  /** Called for each connection that is closed for these limits. */
-  onDrop?: () => void;
-  /** Timeout of request headers (ms). */
-  headTimeoutMs?: number;
+  /** Limits that Node enforces. */
+  limits?: ServerLimits;
 }
 
 /** A server that listens and can be stopped. */
@@ -49,41 +46,30 @@ export interface Listening {
 }
 
 /**
- * Time until an idle connection is closed (ms). The API server reuses one for 90 s, load balancers of Google Cloud for
- * 600 s. A request sent while the connection closes is lost, because they can't repeat a POST.
+ * Time until an idle connection is closed (ms) if there is no limit. Load balancers of Google Cloud reuse one for 600 s. A
+ * request sent while the connection closes is lost, because they can't repeat a POST.
  */
 const KEEP_ALIVE_MS = 620_000;
 
 /**
- * Listens with listhen, and disables features that don't suit a service in a cluster: signal handling, search for
- * another port, self-signed certificates, and the shutdown hook, which ends the process when a response finishes on a
- * destroyed socket.
+ * Listens with listhen if it has the options for it. Disables its features that don't suit a service in a cluster: signal
+ * handling, search for another port, self-signed certificates, and the shutdown hook, which ends the process when a
+ * response finishes on a destroyed socket.
  */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { tls } = options;
   let served = tls && (await readCertificate(tls));
-  const limiter = new ConnectionLimiter({
-    max: options.maxConnections ?? 2_000,
-    maxPerAddress: options.maxConnectionsPerAddress ?? 0,
-    headTimeoutMs: options.headTimeoutMs ?? 10_000,
-    onDrop: options.onDrop ?? (() => {}),
-  });
-  const handler = tls?.clientCaFile === undefined ? options.handler : onlyAuthorized(options.handler);
-  const guarded = limiter.guard(handler);
-  const anyServer =
-    options.port === 0
-      ? await listenAnywhere(guarded, options.host)
-      : await listenWithListhen(guarded, options, served);
+  const last = new LastResponses();
+  const handler = last.watch(options.handler);
+  const isPlain = options.port !== 0 && options.limits === undefined && served?.ca === undefined;
+  const anyServer = await (isPlain ? listenWithListhen : listenWithNode)(handler, options, served);
   const server = anyServer as Server;
-  if (served?.ca !== undefined) askForCertificates(anyServer as SecureServer, served);
-  removeShutdownHook(server);
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  limiter.watch(server);
+  server.keepAliveTimeout = options.limits?.keepAliveTimeout ?? KEEP_ALIVE_MS;
   return {
     server,
     port: (server.address() as AddressInfo).port,
     close: async (graceMs, lingerMs = 0) => {
-      limiter.closeAfterAnswers();
+      last.closeConnections();
       if (lingerMs > 0) await sleep(lingerMs);
       await closeServer(server, graceMs);
     },
@@ -121,14 +107,55 @@ async function listenWithListhen(
     if (error.name !== 'GetPortError') throw error;
     throw new CodedError('another program uses the port, or only root may use it (EADDRINUSE)', 'EADDRINUSE');
   });
+  removeShutdownHook(server as Server);
   return server as Server | SecureServer;
 }
 
-/** listhen treats the port 0 as 3000, and opens and closes a port before it listens on it. */
-async function listenAnywhere(handler: RequestListener, host: string): Promise<Server> {
-  const server = createServer(handler).listen(0, host);
-  await once(server, 'listening');
+/**
+ * listhen passes neither limits nor client CAs to the server. It treats the port 0 as 3000, and opens and closes a port
+ * before it listens on it.
+ */
+async function listenWithNode(
+  handler: RequestListener,
+  { host, port, limits }: ListenOptions,
+  served: Certificate | undefined,
+): Promise<Server | SecureServer> {
+  const options = limits ? limitOptions(limits) : {};
+  const server = served ? createSecure(handler, { ...options, ...served }) : createServer(options, handler);
+  if (limits) server.maxConnections = limits.maxConnections;
+  await once(server.listen(port, host), 'listening');
   return server;
+}
+
+/** Clients need a certificate if there are CAs for it. */
+function createSecure(handler: RequestListener, options: SecureServerOptions): SecureServer {
+  const needsCertificate = options.ca !== undefined;
+  return createSecureServer(
+    { ...options, requestCert: needsCertificate, rejectUnauthorized: needsCertificate },
+    handler,
+  );
+}
+
+/** The last response of each connection with a pending request, so that no client delays a closing server. */
+class LastResponses {
+  readonly #pending = new Map<Socket, ServerResponse>();
+  #isClosing = false;
+
+  watch(listener: RequestListener): RequestListener {
+    return (request, response) => {
+      const { socket } = request;
+      if (this.#isClosing) response.shouldKeepAlive = false;
+      this.#pending.set(socket, response);
+      response.once('close', () => this.#pending.get(socket) === response && this.#pending.delete(socket));
+      return listener(request, response);
+    };
+  }
+
+  /** From now on closes each connection after its last response. Node itself closes idle ones. */
+  closeConnections(): void {
+    this.#isClosing = true;
+    for (const response of this.#pending.values()) response.shouldKeepAlive = false;
+  }
 }
 
 interface Certificate {
@@ -144,22 +171,6 @@ async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): P
   // Node would treat an invalid certificate as an empty list of CAs, and reject all clients.
   if (ca !== undefined) new X509Certificate(ca);
   return { cert, key, ca };
-}
-
-/**
- * Sets options that listhen doesn't pass to the server. Node reads both for each new connection. Earlier connections
- * have no authorized certificate, so their requests are rejected.
- */
-function askForCertificates(server: SecureServer, certificate: Certificate): void {
-  server.setSecureContext(certificate);
-  Object.assign(server, { requestCert: true, rejectUnauthorized: true });
-}
-
-function onlyAuthorized(handler: RequestListener): RequestListener {
-  return (request, response) => {
-    if ((request.socket as TLSSocket).authorized) return handler(request, response);
-    request.socket.destroy();
-  };
 }
 
 /** A file without PEM data must fail here: listhen would generate a certificate, or use the text as a path. */

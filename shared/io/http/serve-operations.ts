@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConnectionLimiter } from './connection-limiter.ts';
+import { limitOptions, type ServerLimits } from './server-limits.ts';
 
 /** A page of the program: path, content type, and content. */
 export interface MetricsPage {
@@ -22,8 +22,13 @@ export interface OperationsOptions {
 
 /** Maximum delay of a waiting probe (ms), below a kubelet's shortest period of a second. */
 const WAIT = { ms: 900, lookMs: 20 };
-/** Kubelets and Prometheus need a handful each. Addresses with many connections must not lock them out. */
-const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () => {} };
+/** Kubelets and Prometheus need a handful each. */
+const LIMITS: ServerLimits = {
+  maxConnections: 100,
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+};
 
 /**
  * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second until ready), and, if
@@ -31,7 +36,6 @@ const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () =
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
-  const limiter = new ConnectionLimiter(LIMITS);
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     takeNoBody(request, response);
     const [path, query] = request.url?.split('?') ?? [];
@@ -41,9 +45,8 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
     else if (path === '/metrics' && metrics) await answerMetrics(response, metrics);
     else answer(response, 404);
   };
-  const server = createServer(limiter.guard(handle));
-  server.requestTimeout = 5_000;
-  limiter.watch(server);
+  const server = createServer(limitOptions(LIMITS), handle);
+  server.maxConnections = LIMITS.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);

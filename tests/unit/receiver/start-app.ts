@@ -8,11 +8,12 @@ import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
 import { Replays } from '../../../receiver/authentication/replays.ts';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
+import { ConnectionLimiter } from '../../../receiver/connection-limiter.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import type { HandledRequest } from '../../../receiver/routes/respond.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
-import { type ListenOptions, listen } from '../../../shared/io/http/listen.ts';
+import { listen } from '../../../shared/io/http/listen.ts';
 import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
 import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../shared/log.ts';
@@ -42,7 +43,11 @@ interface Answer {
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-interface StartOptions extends Partial<AppOptions & ListenOptions> {
+interface StartOptions extends Partial<AppOptions> {
+  maxConnections?: number;
+  maxConnectionsPerAddress?: number;
+  headTimeoutMs?: number;
+  onDrop?: () => void;
   limits?: Partial<BodyLimits>;
   result?: StoreResult;
   /** Stores what was accepted, in place of `stored`. */
@@ -73,7 +78,14 @@ export async function startApp(t: TestContext, { enqueue, ...options }: StartOpt
     onResponse: (record) => records.push(record),
     ...options,
   });
-  const listening = await listen({ ...options, handler, host: '127.0.0.1', port: await freePort() });
+  const limiter = new ConnectionLimiter({
+    max: options.maxConnections ?? 2_000,
+    maxPerAddress: options.maxConnectionsPerAddress ?? 0,
+    headTimeoutMs: options.headTimeoutMs,
+    onDrop: options.onDrop ?? (() => {}),
+  });
+  const listening = await listen({ handler: limiter.guard(handler), host: '127.0.0.1', port: await freePort() });
+  limiter.watch(listening.server);
   t.after(() => listening.close(0));
   const { port } = listening.server.address() as AddressInfo;
   const sockets: Socket[] = [];

@@ -19,7 +19,6 @@ import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { slow } from '../../../support/depth.ts';
-import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 import {
   clientOfForeign,
@@ -158,15 +157,6 @@ suite('the certificate of the admission endpoint', () => {
     });
     const { port, taken } = await serve(t, volume.directory);
     assert.equal(await shakeHands(port, root), taken[0]);
-  });
-
-  test('is served to API servers, however many connections another address holds', slow, async (t) => {
-    const volume = await secretVolume(t);
-    await volume.write(serving());
-    const { port, taken } = await serve(t, volume.directory);
-    const held = await holdConnections(t, { port, from: '127.0.0.2', count: 500 });
-    for (let review = 0; review < 20; review += 1) assert.equal(await shakeHands(port), taken[0]);
-    held.release();
   });
 
   test('is served for a while after closing begins, until the last client leaves', slow, async (t) => {

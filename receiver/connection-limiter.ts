@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { networkOf } from '../../domain/ip-address.ts';
+import { networkOf } from '../shared/domain/ip-address.ts';
 
 export interface ConnectionLimits {
   /** Maximum number of connections. */
@@ -11,8 +11,8 @@ export interface ConnectionLimits {
    * for other addresses, as do connections of the address with the most. 0: no limit per address, for proxies.
    */
   maxPerAddress: number;
-  /** Timeout of request headers (ms). */
-  headTimeoutMs: number;
+  /** Timeout of request headers (ms), 10 s by default. */
+  headTimeoutMs?: number | undefined;
   /** Called for each connection that is closed to make room, or rejected. */
   onDrop: () => void;
 }
@@ -39,6 +39,7 @@ interface Connection {
   progressAt: number;
 }
 
+const HEAD_TIMEOUT_MS = 10_000;
 const SWEEP_MS = 1000;
 /** Time without a complete header after which a connection makes room for others (ms). */
 const FIRST_HEAD_MS = 1000;
@@ -64,7 +65,6 @@ const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-
 export class ConnectionLimiter {
   readonly #connections = new Map<string, Connection>();
   readonly #limits: ConnectionLimits;
-  #isClosing = false;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -86,23 +86,11 @@ export class ConnectionLimiter {
   }
 
   /**
-   * From now on closes each connection after the response to its last request, so that no client delays a closing
-   * server. Node itself closes idle ones.
-   */
-  closeAfterAnswers(): void {
-    this.#isClosing = true;
-    for (const { last } of this.#connections.values()) {
-      if (last) last.shouldKeepAlive = false;
-    }
-  }
-
-  /**
    * Limits pending requests before a listener is called, and rejects those that don't name exactly one host (RFC 9112,
    * section 3.2), so that they cost the program nothing.
    */
   guard(listener: RequestListener): RequestListener {
     return (request, response) => {
-      if (this.#isClosing) response.shouldKeepAlive = false;
       const connection = this.#connections.get(keyOf(request.socket));
       if (!connection) return listener(request, response);
       if (connection.unanswered >= MAX_UNANSWERED) return void request.socket.destroy();
@@ -141,10 +129,11 @@ export class ConnectionLimiter {
 
   #sweep(server: Server): void {
     const now = performance.now();
+    const { headTimeoutMs = HEAD_TIMEOUT_MS } = this.#limits;
     for (const connection of this.#connections.values()) {
       look(connection, now);
       const { state, socket } = connection;
-      if (state.kind === 'head' && now - state.since > this.#limits.headTimeoutMs) timeOut(socket, server);
+      if (state.kind === 'head' && now - state.since > headTimeoutMs) timeOut(socket, server);
     }
   }
 }
