@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { H3, type H3Event, HTTPError } from 'h3';
+import { H3, type H3Event, type Middleware } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
@@ -29,55 +29,77 @@ export interface MutatePodOptions extends InjectionSettings {
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
 }
 
-/** The admission endpoint as a request listener. */
+/** Outcome of a request. */
+type Outcome = { kind: 'reviewed'; uid: string; injection: Injection } | { kind: 'refused'; reason: RefusalReason };
+
+/** Reasons for requests without a review, each with its HTTP status, a message, and the outcome in the metrics. */
+const REFUSALS = {
+  NotJson: { status: 415, error: 'the body must be application/json', counted: 'invalid' },
+  BodyTooLarge: { status: 413, error: 'the review is too large', counted: 'invalid' },
+  BodyNotRead: { status: 503, error: 'try again', counted: 'invalid' },
+  InvalidReview: {
+    status: 400,
+    error: "the body isn't a valid AdmissionReview of admission.k8s.io/v1",
+    counted: 'invalid',
+  },
+  Busy: { status: 503, error: 'try again', counted: 'failed' },
+  NoSuchPath: { status: 404, error: 'no such path', counted: undefined },
+  InternalError: { status: 500, error: 'internal error', counted: 'failed' },
+} as const;
+
+type RefusalReason = keyof typeof REFUSALS;
+
+const refused = (reason: RefusalReason): Outcome => ({ kind: 'refused', reason });
+
+/** The admission endpoint as a request listener: `POST /mutate-v1-pod` reviews the creation of a pod. */
 export function createApp(options: MutatePodOptions): RequestListener {
-  const app = new H3({
-    silent: true,
-    onError: (error) => {
-      const status = HTTPError.isError(error) && !error.unhandled ? error.status : 500;
-      if (status === 500) {
-        options.log.error({ err: error.cause ?? error }, 'admission review failed');
-        options.onReview('failed', 0);
-      }
-      return Response.json({ error: status === 500 ? 'internal error' : 'malformed request' }, { status });
-    },
-  });
-  app.post('/mutate-v1-pod', mutatePodRoute(options));
-  app.all('/**', () => Response.json({ error: 'no such path' }, { status: 404 }));
+  // `respond` creates every response, even to a malformed path.
+  const app = new H3({ allowMalformedURL: true });
+  app.use(respond(options));
+  app.post('/mutate-v1-pod', (event) => review(options, event));
+  app.all('/**', () => refused('NoSuchPath'));
   return toNodeHandler(app) as RequestListener;
 }
 
-/** `POST /mutate-v1-pod`: reviews the creation of a pod. */
-function mutatePodRoute(options: MutatePodOptions): (event: H3Event) => Promise<string> {
-  return async (event) => {
+/** Turns a route's outcome into a response and a metric. Errors result in `InternalError`. */
+function respond({ log, onReview }: MutatePodOptions): Middleware {
+  return async (event, next) => {
     const started = performance.now();
-    const { status, json, outcome } = await answerReview(options, event);
-    options.onReview(outcome, (performance.now() - started) / 1000);
+    let outcome: Outcome;
+    try {
+      outcome = (await next()) as Outcome;
+    } catch (err) {
+      log.error({ err }, 'admission review failed');
+      outcome = refused('InternalError');
+    }
+    const { status, body, counted } = responseTo(outcome);
+    if (counted) onReview(counted, (performance.now() - started) / 1000);
     event.res.status = status;
     event.res.headers.set('Content-Type', 'application/json');
-    return JSON.stringify(json); // a web response would take a fifth of the time of a review
+    return JSON.stringify(body); // a web response would take a fifth of the time of a review
   };
 }
 
-interface Answered {
-  status: number;
-  json: object;
-  outcome: Parameters<MutatePodOptions['onReview']>[0];
+function responseTo(outcome: Outcome) {
+  if (outcome.kind === 'refused') {
+    const { status, error, counted } = REFUSALS[outcome.reason];
+    return { status, body: { error }, counted };
+  }
+  const { uid, injection } = outcome;
+  return { status: 200, body: reviewResponse(uid, injection), counted: injection.kind };
 }
 
-async function answerReview(options: MutatePodOptions, event: H3Event): Promise<Answered> {
+async function review(options: MutatePodOptions, event: H3Event): Promise<Outcome> {
   const request = event.runtime?.node?.req as IncomingMessage;
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    return invalid(415, 'the body must be application/json');
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) return refused('NotJson');
   const body = await options.readBody(request);
-  if (body.kind === 'tooLarge') return invalid(413, 'the review is too large');
-  if (body.kind !== 'read') return invalid(503, 'try again');
-  const review = parseReview(body.bytes);
+  if (body.kind === 'tooLarge') return refused('BodyTooLarge');
+  if (body.kind !== 'read') return refused('BodyNotRead');
+  const parsed = parseReview(body.bytes);
   body.release();
-  if (!review) return invalid(400, "the body isn't a valid AdmissionReview of admission.k8s.io/v1");
-  const injection = await inject(options, review);
-  if (injection.kind === 'busy') return { status: 503, json: { error: 'try again' }, outcome: 'failed' };
-  return { status: 200, json: reviewResponse(review.uid, injection), outcome: injection.kind };
+  if (!parsed) return refused('InvalidReview');
+  const injection = await inject(options, parsed);
+  return injection.kind === 'busy' ? refused('Busy') : { kind: 'reviewed', uid: parsed.uid, injection };
 }
 
 /** `busy` if no resources are known yet, and the API server was queried too often. */
@@ -136,8 +158,4 @@ function parseReview(bytes: Buffer): Review | undefined {
   } catch {
     return undefined; // no JSON
   }
-}
-
-function invalid(status: number, error: string): Answered {
-  return { status, json: { error }, outcome: 'invalid' };
 }

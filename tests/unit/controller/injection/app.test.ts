@@ -231,6 +231,7 @@ suite('hostile input to the webhook', () => {
     const { post } = await start(t);
     for (const type of ['', 'application/json-patch+json'])
       assert.equal((await post(review(pod), { 'Content-Type': type })).status, 415, type);
-    assert.deepEqual(await post(review(pod), {}, '/other'), { status: 404, error: 'no such path' });
+    for (const path of ['/other', '/%ff', '/mutate-v1-pod/%'])
+      assert.deepEqual(await post(review(pod), {}, path), { status: 404, error: 'no such path' }, path);
   });
 });

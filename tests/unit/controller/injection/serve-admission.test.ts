@@ -13,7 +13,7 @@ import {
   makeAuthority,
   makeServingCertificate,
 } from '../../../../controller/certificates/make-certificate.ts';
-import { serveAdmission } from '../../../../controller/certificates/serve-admission.ts';
+import { serveAdmission } from '../../../../controller/injection/serve-admission.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -26,7 +26,7 @@ import {
   foreignAuthority,
   foreignServing,
   type KeyForm,
-} from './foreign-certificates.ts';
+} from '../certificates/foreign-certificates.ts';
 
 const authority = makeAuthority(Date.now());
 const serving = () => makeServingCertificate(authority, ['localhost'], Date.now());

@@ -8,7 +8,7 @@ import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Logger } from '../../shared/log.ts';
-import { ensureSelfSigned, type SelfSignedOptions } from './self-signed.ts';
+import { ensureSelfSigned, type SelfSignedOptions } from '../certificates/self-signed.ts';
 
 export interface AdmissionOptions {
   handler: RequestListener;
