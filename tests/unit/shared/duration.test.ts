@@ -9,6 +9,7 @@ suite('a duration or delay', () => {
     ['1.5s', 1_500],
     ['1h1m1s1ms', 3_661_001],
     ['1.5.5s', undefined],
+    ['5m ', undefined],
     ['60', undefined],
     ['', undefined],
     ['-5s', undefined],

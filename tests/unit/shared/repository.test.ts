@@ -18,6 +18,7 @@ suite('the credentials from a Secret are sent', () => {
     ['with the user that it names', 'git.example.com', 'me:pass:word', basic('me:pass:word')],
     ['without a user, as the manual of Azure DevOps has it', 'dev.azure.com', ':pat\n', basic(':pat')],
     ['with the user in the URL', 'git.example.com', 'token', basic('me:token'), 'me'],
+    ['with the user in the URL if it names none', 'dev.azure.com', ':pat', basic('org:pat'), 'org'],
     ['with the user that it names, before the one in the URL', 'git.example.com', 'me:p', basic('me:p'), 'you'],
     ['as it stands where it says bearer', 'git.example.com', 'Bearer abc.DEF-1_2~+/==\n', 'Bearer abc.DEF-1_2~+/=='],
     ['as it stands where it is encoded', 'dev.azure.com', `basic ${btoa(':pat')}\n`, basic(':pat')],
@@ -38,6 +39,7 @@ suite('two repository URLs', () => {
     [https, 'git@git.example.com:team/app.git', true],
     [https, 'https://git.example.com:8443/team/app.git', false],
     [https, 'https://git.example.com/team/App.git', false],
+    [https, 'https://git.example.org/team/app.git', false],
     ['http://127.0.0.1:3000/app.git', 'http://127.0.0.1:3001/app.git', false],
     ['git://git.example.com:9418/app', 'https://git.example.com/app', true],
     ['https://git.example.com:80/app', 'https://git.example.com/app', false],
@@ -69,6 +71,7 @@ suite('a URL in which git could find another host is rejected:', () => {
     'https://ｘss.test/x',
     'http://git.test。/x',
     'git@gräte.test:x',
+    'ssh://git@gräte.test/x',
   ])
     test(JSON.stringify(url), () => assert.equal(parseRepository(url), undefined));
 
@@ -87,6 +90,7 @@ suite('a URL in which git could find another host is rejected:', () => {
 suite('a repository', () => {
   const cases: [url: string, transport: string | undefined, host?: string][] = [
     ['http://GIT.test:8080/a', 'http', 'git.test'],
+    ['https://git.test', 'http', 'git.test'],
     ['ssh://git@git.test/a', 'ssh', 'git.test'],
     ['ssh://git@[2001:DB8::1]:22/a', 'ssh', '2001:db8::1'],
     ['git@Git.test:a', 'ssh', 'git.test'],
@@ -98,6 +102,7 @@ suite('a repository', () => {
     ['git.test:a', undefined],
     ['', undefined],
     ['https://git.test/a\u0001', undefined],
+    ['https://git.test/a b', undefined],
     ['https://git.test:99999/a', undefined],
   ];
   for (const [url, transport, host] of cases) {
@@ -126,6 +131,7 @@ suite('a repository', () => {
     ['https://global-sync@git.test/a', false],
     ['https://me:secret@git.test/a', true],
     ['https://me:@git.test/a', true],
+    ['ssh://git:secret@git.test/a', true],
     ['git://me@git.test/a', true],
     ['https://ghp_abc@github.com/a', true],
     ['https://glpat-abc@gitlab.com/a', true],
@@ -161,6 +167,7 @@ test('the user of an https URL is decoded, and sent with the token', () => {
     ['https://a%FF@git.test/x', 'pw', 'a%FF:pw', 'a%FF'],
     ['https://git.test/x', 'pw', 'x-access-token:pw', 'x-access-token'],
     ['https://bitbucket.org/x', 'pw\n', 'x-token-auth:pw', 'x-token-auth'],
+    ['https://ada@git.test/x', ':pw', 'ada:pw', 'ada'],
     ['https://git.test/x', 'secret:x-oauth-basic', 'secret:x-oauth-basic', undefined],
   ];
   for (const [url, secret, header, named] of rows) {

@@ -30,6 +30,7 @@ suite('a pod matches a wave', () => {
     ['NotIn of a label that it does not have', condition('other', 'NotIn', ['b']), true],
     ['NotIn of nothing', condition('site', 'NotIn'), true],
     ['Exists of a label', condition('empty', 'Exists'), true],
+    ['DoesNotExist of another', condition('other', 'DoesNotExist'), true],
     [
       'with two conditions, one of them not met',
       { matchExpressions: [...condition('site', 'Exists').matchExpressions, { key: 'other', operator: 'Exists' }] },

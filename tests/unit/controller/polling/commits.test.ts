@@ -104,4 +104,13 @@ suite('a requested commit', { concurrency: 4 }, () => {
     assert.deepEqual(Object.fromEntries(result.refs), Object.fromEntries(names.map((name) => [name, first])));
     assert.equal(fetches(), 0);
   });
+
+  test('comes with the refs of its resource, and with none of others', async (t) => {
+    const { repository, untilAnswered, subscribe, first } = await arrange(t);
+    await repository.branch('next', await repository.commit({ files: { a: '2' } }));
+    subscribe('good/other', { ref: 'next' });
+    const result = await untilAnswered('good/one', { prefixes: ['refs/heads/next'], commit: first, event: 'request' });
+    assert.ok(result.kind === 'refs');
+    assert.deepEqual([...result.refs.keys()].sort(), [first, 'refs/heads/next'].sort());
+  });
 });

@@ -192,8 +192,10 @@ suite('after a watch that ended with an error,', () => {
 
   for (const [status, isContinued] of [
     [401, true],
+    [403, true],
     [404, false],
     [410, false],
+    [429, true],
     [500, true],
   ] as const) {
     test(`a reflector ${isContinued ? 'continues' : 'lists again'} after ${status}`, async (t) => {
