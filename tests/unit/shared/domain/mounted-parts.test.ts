@@ -18,6 +18,7 @@ suite('the parts of the data volume that are mounted separately', () => {
     ['what the sidecar has', { containers: [container('a', { subPath: 'plant/' })] }, 'plant', []],
     ['a part of that', { containers: [container('a', { subPath: 'plant/x/y' })] }, '/plant', ['a: x/y']],
     ['what is next to it', { containers: [container('a', { subPath: 'plant-b/x' })] }, 'plant', []],
+    ['what is above it', { containers: [container('a', { subPath: 'plant' })] }, 'plant/a', []],
     ['a path with variables', { containers: [container('a', { subPathExpr: '$(NAME)/x' })] }, 'b', ['a: $(NAME)/x']],
     ['one below it', { containers: [container('a', { subPathExpr: './www/site/$(POD)' })] }, 'www', ['a: site/$(POD)']],
     ['one that leads elsewhere', { containers: [container('a', { subPathExpr: 'logs/$(NAME)' })] }, 'conf', []],
