@@ -215,6 +215,8 @@ suite('kubectl stoker status shows one resource', () => {
       assert.match(facts({ source }).follows ?? '', fact);
     for (const [reason, fact] of [
       ['RefNotFound', /^main, .*mian.* not found/],
+      ['NoMatchingTag', /mian.* not found/],
+      ['NoVersionTag', /mian.* not found/],
       ['GitTimeout', /mian.*GitTimeout/],
       [undefined, /mian.* yet/],
     ] as const)
