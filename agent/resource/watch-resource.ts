@@ -65,6 +65,9 @@ export interface WatchOptions {
   log: Logger;
 }
 
+/** An agent notices within about an hour that etcd was restored from a backup. */
+const RELIST_AFTER_MS = 3_600_000;
+
 /** Creates the mirror of the agent's GatewaySync. */
 export function watchResource(options: WatchOptions): Reflector<GatewaySync, WatchedResource> {
   const { client, identity, onResource, log } = options;
@@ -73,6 +76,7 @@ export function watchResource(options: WatchOptions): Reflector<GatewaySync, Wat
     client,
     path: gatewaySyncPath(identity.namespace),
     fieldSelector: `metadata.name=${identity.crName}`,
+    relistAfterMs: RELIST_AFTER_MS,
     project: projectResource,
     onChange: (change) => {
       refusals.end();

@@ -6,7 +6,6 @@ import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from './client.ts';
 import { SilenceError } from './deadline.ts';
-import { isContinued, isOlder, type LastChange } from './history.ts';
 import { listObjects, METADATA_LIST } from './list.ts';
 import { watch } from './watch.ts';
 
@@ -44,8 +43,10 @@ export interface ReflectorOptions<TRaw, T> {
   onPermission?: (permission: Permission) => void;
   /** Returns whether an error was reported already, and is only logged for debugging. Called after `retryAfterMs`. */
   isOldNews?: (error: unknown) => boolean;
-  /** Time without data after which a watch is aborted (ms). */
+  /** Time without data after which a watch is aborted, and everything is listed again (ms). */
   idleTimeoutMs?: number;
+  /** Time after which everything is listed again when a watch ends (ms). If omitted, never. */
+  relistAfterMs?: number;
   /** Called with the reason why a watch ended, for metrics. */
   onRestart?: (reason: 'end' | 'error' | 'relist') => void;
 }
@@ -57,19 +58,15 @@ const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF = { baseMs: 250, maxMs: 30_000, jitter: 1 };
 /** Client errors that don't invalidate a version: they are about the caller's credentials, permissions, or rate. */
 const ABOUT_THE_CALLER = [401, 403, 429];
-/** Consecutive watches with an internal error or garbage after which everything is listed again. */
-const MAX_BROKEN_WATCHES = 3;
-/** A watch without data that ends this early was interrupted by a proxy: no API server does this repeatedly. */
-const TOO_SHORT_MS = 1_000;
-/** A watch of this duration was healthy, so the next failure starts with the shortest backoff. */
+/** A watch of this duration was healthy, so the next one starts with the shortest backoff. */
 const HEALTHY_AFTER_MS = 10_000;
 
 const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespace}/${metadata.name}`;
 
 /**
  * Mirrors a collection of the API server without end: a list, object by object, then a watch with bookmarks. After any
- * error it reconnects with full-jitter backoff, and continues the watch. It lists again if the server no longer has
- * that version (410), was restored from a backup, or fell silent.
+ * error it reconnects with full-jitter backoff, and resumes the watch. It lists again if the server no longer has that
+ * version (410) or fell silent.
  */
 export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
@@ -81,10 +78,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   #synced = false;
   /** Version up to which everything is known. If empty, everything must be listed. */
   #version = '';
-  #lastChange: LastChange | undefined;
-  /** Whether a watch ended with an error, after which another server may respond. */
-  #isInterrupted = false;
-  #brokenWatches = 0;
+  #listedAt = 0;
   #progressAt: number | undefined;
   #permission: Permission | undefined;
 
@@ -107,22 +101,22 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     while (!signal.aborted) {
       const started = performance.now();
       this.#progressAt = started;
-      let pauseMs = backoffMs(1, BACKOFF, Math.random());
+      let failure: unknown;
+      let pauseMs: number | undefined;
       try {
-        if (this.#isInterrupted) await this.#checkHistory(signal);
-        if (this.#version === '') await this.#list(signal);
+        if (this.#mustList) await this.#list(signal);
         await this.#watch(signal);
-        failures = 0;
         this.#options.onRestart?.('end');
       } catch (error) {
         if (signal.aborted) break;
-        if (performance.now() - started > HEALTHY_AFTER_MS) failures = 0;
-        failures += 1;
+        failure = error;
         if (isApiError(error, 403) && this.#options.onPermission) this.#onDenied();
-        pauseMs = this.#options.retryAfterMs?.(error) ?? pauseAfter(error, failures);
+        pauseMs = this.#options.retryAfterMs?.(error);
         this.#onFailure(error);
       }
-      await sleep(pauseMs, undefined, { signal }).catch(() => {});
+      // A proxy can end each watch at once, without an error.
+      failures = performance.now() - started > HEALTHY_AFTER_MS ? 0 : failures + 1;
+      await sleep(pauseMs ?? pauseAfter(failure, failures), undefined, { signal }).catch(() => {});
     }
     this.#progressAt = undefined;
   }
@@ -139,45 +133,33 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 
   #onFailure(error: unknown): void {
-    const isBroken = isGarbage(error) || (isApiError(error, 500) && !this.#isInterrupted);
-    if (isBroken) this.#brokenWatches += 1;
-    this.#isInterrupted = true;
-    if (isHopeless(error) || this.#brokenWatches >= MAX_BROKEN_WATCHES) this.#version = '';
+    if (isHopeless(error)) this.#version = '';
     const expired = isApiError(error, 410);
     this.#options.onRestart?.(expired ? 'relist' : 'error');
     const isOld = expired || this.#options.isOldNews?.(error);
     this.#options.log[isOld ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
   }
 
-  /** An API server that was unavailable may have been restored from a backup. */
-  async #checkHistory(signal: AbortSignal): Promise<void> {
-    const { client, path, fieldSelector, log, onRestart } = this.#options;
-    const known = { resourceVersion: this.#version, lastChange: this.#lastChange };
-    if (this.#version !== '' && !(await isContinued(client, { path, fieldSelector }, known, signal))) {
-      log.warn({ path, ...known }, 'the API server lacks the last known change; listing everything again');
-      onRestart?.('relist');
-      this.#version = '';
-    }
-    this.#isInterrupted = false;
+  get #mustList(): boolean {
+    const { relistAfterMs = Number.POSITIVE_INFINITY } = this.#options;
+    return this.#version === '' || performance.now() - this.#listedAt > relistAfterMs;
   }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, path, labelSelector, fieldSelector, isMetadataOnly, pageSize = DEFAULT_PAGE } = this.#options;
     const seen = new Set<ObjectKey>();
-    this.#lastChange = undefined;
     const accept = isMetadataOnly ? { accept: METADATA_LIST } : {};
     const options = { query: { labelSelector, fieldSelector }, signal, pageSize, ...accept };
     const version = await listObjects<TRaw>(client, path, options, (object) => {
       this.#progressAt = performance.now();
       seen.add(keyOf(object));
       this.#upsert(object);
-      this.#noteChange(object, false);
     });
     for (const key of this.store.keys()) {
       if (!seen.has(key)) this.#remove(key);
     }
     this.#version = version;
-    this.#brokenWatches = 0;
+    this.#listedAt = performance.now();
     this.#synced = true;
     this.#firstSync.resolve();
     if (this.#permission !== 'list') this.#notePermission('watch');
@@ -192,8 +174,6 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       allowWatchBookmarks: true,
       timeoutSeconds: WATCH_SECONDS.min + Math.floor(Math.random() * WATCH_SECONDS.spread),
     };
-    const version = this.#version;
-    const started = performance.now();
     for await (const event of watch<TRaw>(client, path, {
       query,
       signal,
@@ -204,21 +184,11 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       const { resourceVersion } = event.object.metadata;
       if (event.type === 'DELETED') this.#remove(keyOf(event.object));
       else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
-      if (event.type !== 'BOOKMARK') this.#noteChange(event.object, event.type === 'DELETED');
       this.#version = resourceVersion;
-      this.#brokenWatches = 0;
       this.#notePermission('watch');
       // A socket can deliver thousands of events at once, and each can cause more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
-    const isTooShort = this.#version === version && performance.now() - started < TOO_SHORT_MS;
-    if (isTooShort) throw new Error('the watch ended immediately, without events');
-  }
-
-  #noteChange({ metadata: { namespace, name, resourceVersion } }: KubernetesObject, isDeleted: boolean): void {
-    // A page of a list is sorted by name.
-    if (isOlder(resourceVersion, this.#lastChange?.resourceVersion)) return;
-    this.#lastChange = { namespace, name, resourceVersion, isDeleted };
   }
 
   #upsert(raw: TRaw): void {
@@ -252,11 +222,6 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 function isHopeless(error: unknown): boolean {
   if (!isApiError(error)) return error instanceof SilenceError;
   return error.status < 500 && !ABOUT_THE_CALLER.includes(error.status);
-}
-
-/** Returns whether the response isn't from an API server. */
-function isGarbage(error: unknown): boolean {
-  return error instanceof SyntaxError || error instanceof TypeError;
 }
 
 /** Returns the time until the next attempt (ms): backoff, plus the pause that an overloaded server requests. */

@@ -153,7 +153,7 @@ suite('a reflector of a resource', () => {
     );
   });
 
-  test('mirrors all namespaces and resumes where it was, even if the last changed object is gone', async (t) => {
+  test('mirrors all namespaces and resumes where it was', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'stays', '1'));
@@ -205,7 +205,7 @@ suite('a reflector of a resource of an API server that is stopped or restored', 
     await untilStore(view, { changed: '1' });
   });
 
-  test('detects a backup with older versions, even one that is so recent that newer ones soon follow', async (t) => {
+  test('lists again if a backup has older versions', async (t) => {
     await write(cluster, configMap('default', 'changed', '1'));
     await write(cluster, configMap('default', 'removed', '1'));
     const restore = await cluster.backUp();
@@ -216,13 +216,6 @@ suite('a reflector of a resource of an API server that is stopped or restored', 
     await untilStore(view, { changed: '49', added: '1' });
     await restore();
     await untilStore(view, { changed: '1', removed: '1' });
-    await write(cluster, configMap('default', 'changed', '2'));
-    await remove(cluster, configMap('default', 'removed', '1'));
-    const recent = mirror(t, cluster.kubeconfig, 'default');
-    await untilStore(recent, { changed: '2' });
-    await restore();
-    for (let value = 0; value < 50; value += 1) await write(cluster, configMap('default', 'added', `${value}`));
-    await untilStore(recent, { changed: '1', removed: '1', added: '49' });
   });
 });
 
