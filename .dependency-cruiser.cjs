@@ -34,7 +34,7 @@ const pure = [
   '^shared/errors\\.ts$',
 ];
 const pureLibraries = [
-  'node_modules/(valibot|croner|diff|semver|smol-toml|yaml)/',
+  'node_modules/(valibot|croner|diff|ipaddr\\.js|semver|smol-toml|yaml)/',
   '^(node:)?(crypto|buffer|path|path/posix|util)$',
 ];
 

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, hash, randomBytes, sign, X509Certificate } from 'node:crypto';
-import { addressBytes } from '../../shared/domain/ip-address.ts';
+import { parseAddress } from '../../shared/domain/ip-address.ts';
 import * as der from './der.ts';
 
 /** A certificate and its private key, PEM. */
@@ -74,8 +74,8 @@ function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
   const { privateKey, publicKey } = makeKey();
   const subject = distinguishedName(hosts[0]?.slice(0, 64) ?? 'webhook');
   const names = hosts.map((host) => {
-    const address = addressBytes(host);
-    return address ? der.implicit(7, Buffer.from(address)) : der.implicit(2, Buffer.from(host));
+    const address = parseAddress(host);
+    return address ? der.implicit(7, Buffer.from(address.toByteArray())) : der.implicit(2, Buffer.from(host));
   });
   const extensions = [
     extension('basicConstraints', der.sequence(), 'critical'),
