@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
 import type { Reason } from '../../shared/api/reasons.ts';
@@ -18,8 +17,6 @@ export interface Destination {
   project: string[];
   /** Rendered name of the status. */
   context: string;
-  /** Hash of the other fields. */
-  target: string;
 }
 
 /** Why a status isn't posted, with a message for a condition. */
@@ -85,8 +82,7 @@ export function destinationOf(
     api: withoutTrailingSlashes(api),
     project: provider === 'gitlab' ? withoutRoot(place.project, api) : place.project,
   };
-  const target = hash('sha256', JSON.stringify(destination)).slice(0, 16);
-  return { kind: 'destination', destination: { ...destination, target } };
+  return { kind: 'destination', destination };
 }
 
 interface Names {

@@ -1,12 +1,11 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { Destination, Problem } from './destination.ts';
 import type { CommitStatus } from './requests.ts';
-import type { WantedStatus } from './wanted-status.ts';
 
 /** The commit status of a resource, and its destination. */
 export interface WantedPost {
   destination: Destination;
-  wanted: WantedStatus;
+  wanted: CommitStatus;
 }
 
 /** State of a resource's commit status; `unknown` until an attempt has ended. */
@@ -15,38 +14,39 @@ export interface StatusNews {
   problem: Problem | 'unknown' | undefined;
 }
 
-/** Maximum posts per commit; GitHub refuses more than 1,000 statuses of one name. */
-const MAX_POSTS = 5;
-
 /**
- * Time for which a change must last before it is posted (ms), by the number of posts for the commit. Results aren't
- * delayed, and flapping gateways must not use up the posts.
+ * Time for which a result must last before it is posted (ms): a report doesn't name the commit with which an agent
+ * failed, and the agent soon reports about the next one.
  */
-const MIN_DURATION_MS = [0, 0, 10_000, 60_000, 600_000];
+const RESULT_LASTS_MS = 30_000;
+/** The same after this number of posts for the commit, because GitHub rejects more than 1,000 statuses of one name. */
+const FLAPPING = { posts: 5, lastsMs: 3_600_000 };
+const CHECKING = 'checking whether the result lasts 30 s';
 
-/** The next post, when it is due, and its number among the statuses of its commit. */
+/** The next post, and the delay before it (ms). */
 export interface NextPost {
   inMs: number;
-  number: number;
   status: CommitStatus;
 }
 
+interface Durations {
+  /** Time for which the status has been wanted (ms). */
+  wantedForMs: number;
+  resultLastsMs?: number | undefined;
+}
+
 /**
- * Returns the next post for a commit, whose status has been wanted for a time (ms), after the last post for it. A
- * result never returns to pending, and another description of the same state isn't posted.
+ * Returns the next post for a commit after the last post for it. The
+ * first one is pending. A result never changes back, and another description of the same state isn't posted.
  */
 export function nextPost(
   posted: CommitStatusRecord | undefined,
-  { commit, ref, state, description, settling, isDecided }: WantedStatus,
-  wantedForMs: number,
+  wanted: CommitStatus,
+  { wantedForMs, resultLastsMs = RESULT_LASTS_MS }: Durations,
 ): NextPost | undefined {
-  const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
-  const status = { commit, ref, state, description };
-  if (!posted) {
-    const interim = { ...status, state: 'pending' as const, description: settling?.interim ?? '' };
-    return { inMs: 0, number: 1, status: unsettledMs > 0 ? interim : status };
-  }
-  if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
-  const lastsMs = isDecided ? 0 : (MIN_DURATION_MS[posted.posts] ?? 0) - wantedForMs;
-  return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status };
+  const isResult = wanted.state !== 'pending';
+  if (!posted) return { inMs: 0, status: isResult ? { ...wanted, state: 'pending', description: CHECKING } : wanted };
+  if (!isResult || posted.state === wanted.state) return undefined;
+  const lastsMs = posted.posts < FLAPPING.posts ? resultLastsMs : FLAPPING.lastsMs;
+  return { inMs: Math.max(0, lastsMs - wantedForMs), status: wanted };
 }

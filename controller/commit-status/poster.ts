@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { timerMs, wholeSeconds } from '../../shared/domain/duration.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -18,6 +17,8 @@ export interface PosterOptions {
   enqueue: (key: ObjectKey) => void;
   /** Called with the outcome of each attempt, for metrics. */
   onAttempt: (outcome: 'success' | 'failure' | 'refused') => void;
+  /** Time for which a result must last before it is posted (ms). */
+  resultLastsMs?: number;
   log: Logger;
 }
 
@@ -26,25 +27,24 @@ interface Entry {
   wanted: WantedPost | undefined;
   /** Time of a monotonic clock (ms), as all times here. */
   wantedSince: number;
-  /** The last post for the wanted commit, or for the previous one. */
+  /** Subject of the last wanted one. */
+  subject: Subject | undefined;
+  /** The last post. It can be for another commit. */
   posted: CommitStatusRecord | undefined;
-  /** The last post for each commit and destination, by `postKey`: a ref that alternates causes no more posts. */
-  records: LruMap<string, CommitStatusRecord>;
   problem: StatusNews['problem'];
-  /** The last attempt, if it failed. */
+  /** The last attempt for the subject, if it failed. */
   trouble: Trouble | undefined;
   call: HostCall | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
-interface Planned extends NextPost {
+interface Subject {
   destination: Destination;
+  commit: string;
 }
 
 /** Consecutive failed attempts. */
 interface Trouble {
-  /** Their commit and destination. */
-  about: string;
   failures: number;
   since: number;
   retryAt: number;
@@ -52,12 +52,16 @@ interface Trouble {
   isFinal: boolean;
 }
 
+interface PlannedPost extends NextPost {
+  destination: Destination;
+  /** Its number among the posts for the commit. */
+  number: number;
+}
+
 /** GitHub recommends at most one creating request per second. */
 const LIMITS: HostLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
 /** First delays before a retry (ms), which double, and the maximum. `final` requires a change by a user. */
 const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
-/** Maximum commits per resource whose last post is remembered. */
-const MAX_RECORDS = 8;
 const UNEXPECTED = {
   reason: 'CommitStatusFailed',
   message: 'unexpected error; see the log of the controller',
@@ -92,19 +96,16 @@ export class StatusPoster {
     known?: CommitStatusRecord,
   ): void {
     const { commitStatus } = gatewaySync.spec.git;
-    if (this.#entries.get(key)?.gatewaySync.uid !== gatewaySync.uid) this.forget(key);
-    if (this.#stopping.signal.aborted) return;
-    const before = this.#entries.get(key);
-    // The last post stays known while no status is configured, because the same commit may need one again soon.
-    const stands = known ?? gatewaySync.status.commitStatus;
-    if (!before && !commitStatus && !stands) return;
-    const entry = before ?? newEntry(gatewaySync, stands);
+    if (!commitStatus || this.#entries.get(key)?.gatewaySync.uid !== gatewaySync.uid) this.forget(key);
+    if (!commitStatus || this.#stopping.signal.aborted) return;
+    const entry = this.#entries.get(key) ?? newEntry(gatewaySync, known ?? gatewaySync.status.commitStatus);
     this.#entries.set(key, entry);
     // A user may have corrected a refused status. An unavailable server isn't retried earlier.
     const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
     if (isEdited && entry.trouble?.isFinal) entry.trouble = undefined;
     entry.gatewaySync = gatewaySync;
-    if (isOther(entry.wanted, wanted)) entry.wantedSince = performance.now();
+    if (wanted) changeSubject(entry, { destination: wanted.destination, commit: wanted.wanted.commit });
+    if (entry.wanted?.wanted.state !== wanted?.wanted.state) entry.wantedSince = performance.now();
     entry.wanted = wanted;
     this.#schedule(key, entry);
   }
@@ -125,30 +126,21 @@ export class StatusPoster {
   }
 
   /** Returns the next post, and the delay before it (ms). */
-  #next({ wanted: post, wantedSince, records, trouble }: Entry): Planned | undefined {
+  #next({ wanted: post, wantedSince, posted, trouble }: Entry): PlannedPost | undefined {
     if (!post) return undefined;
     const now = performance.now();
     const { destination, wanted } = post;
-    const { former } = wanted;
-    // A former commit without a post gets none now.
-    const before = former && records.get(postKey(destination, former));
-    const next =
-      (before && nextPost(before, former, 0)) ??
-      nextPost(records.get(postKey(destination, wanted)), wanted, now - wantedSince);
+    const last = posted?.commit === wanted.commit && posted.context === destination.context ? posted : undefined;
+    const { resultLastsMs } = this.#options;
+    const next = nextPost(last, wanted, { wantedForMs: now - wantedSince, resultLastsMs });
     if (!next) return undefined;
-    const retryAt = trouble?.about === postKey(destination, next.status) ? trouble.retryAt : 0;
-    return { ...next, destination, inMs: Math.max(0, next.inMs, retryAt - now) };
+    const inMs = Math.max(next.inMs, (trouble?.retryAt ?? 0) - now);
+    return { inMs, destination, status: next.status, number: (last?.posts ?? 0) + 1 };
   }
 
   #schedule(key: ObjectKey, entry: Entry): void {
     clearTimeout(entry.timer);
     if (entry.call || this.#entries.get(key) !== entry) return;
-    const { wanted: post, records } = entry;
-    const posted = post && records.get(postKey(post.destination, post.wanted));
-    if (posted && posted !== entry.posted) {
-      entry.posted = posted;
-      this.#options.enqueue(key);
-    }
     const next = this.#next(entry);
     if (!next) {
       this.#setProblem(key, entry, undefined);
@@ -165,19 +157,20 @@ export class StatusPoster {
   /** Facts may have changed while the call was queued. */
   async #attempt(key: ObjectKey, entry: Entry): Promise<void> {
     const next = this.#next(entry);
-    if (next?.inMs === 0) {
+    if (next && next.inMs <= 0) {
+      const { subject } = entry;
       const failure = await this.#options
         .send(entry.gatewaySync, next, this.#stopping.signal)
         .then(() => undefined)
         .catch((error: Error) => error);
       if (this.#entries.get(key) !== entry) return;
-      if (failure) this.#failed(key, entry, { failure, next });
-      else {
+      this.#options.onAttempt(failure ? outcomeOf(failure) : 'success');
+      const isCurrent = entry.subject === subject;
+      if (isCurrent && failure) this.#failed(key, entry, failure);
+      else if (isCurrent) {
         entry.posted = recordOf(next);
-        entry.records.set(postKey(next.destination, next.status), entry.posted);
         entry.trouble = undefined;
         entry.problem = undefined;
-        this.#options.onAttempt('success');
         this.#options.enqueue(key);
       }
     }
@@ -185,17 +178,14 @@ export class StatusPoster {
     this.#schedule(key, entry);
   }
 
-  #failed(key: ObjectKey, entry: Entry, { failure, next }: { failure: Error; next: Planned }): void {
+  #failed(key: ObjectKey, entry: Entry, failure: Error): void {
     const { namespace, name } = entry.gatewaySync;
     const now = performance.now();
     const isFinal = failure instanceof TerminalError;
-    const about = postKey(next.destination, next.status);
-    const before = entry.trouble?.about === about ? entry.trouble : undefined;
-    const failures = (before?.failures ?? 0) + 1;
-    const since = before?.since ?? now;
+    const failures = (entry.trouble?.failures ?? 0) + 1;
+    const since = entry.trouble?.since ?? now;
     const waitMs = retryMs(failure, failures);
-    entry.trouble = { about, failures, since, retryAt: now + waitMs, isFinal };
-    this.#options.onAttempt(isFinal ? 'refused' : 'failure');
+    entry.trouble = { failures, since, retryAt: now + waitMs, isFinal };
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
     const isWorthAWord = isFinal || waitMs >= PATIENCE_MS || now - since >= PATIENCE_MS;
     if (isWorthAWord) {
@@ -212,14 +202,12 @@ export class StatusPoster {
 }
 
 function newEntry(gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry {
-  const records = new LruMap<string, CommitStatusRecord>(MAX_RECORDS);
-  if (posted) records.set(postKey(posted, posted), posted);
   return {
     gatewaySync,
     posted,
-    records,
     wanted: undefined,
-    wantedSince: performance.now(),
+    wantedSince: 0,
+    subject: undefined,
     problem: 'unknown',
     trouble: undefined,
     call: undefined,
@@ -227,20 +215,22 @@ function newEntry(gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord |
   };
 }
 
+/** Drops the state about another commit or destination. */
+function changeSubject(entry: Entry, subject: Subject): void {
+  const before = entry.subject;
+  if (isDeepStrictEqual(before, subject)) return;
+  if (before && !isDeepStrictEqual(before.destination, subject.destination)) entry.posted = undefined;
+  entry.subject = subject;
+  entry.trouble = undefined;
+  entry.wantedSince = performance.now();
+}
+
+const outcomeOf = (failure: Error) => (failure instanceof TerminalError ? 'refused' : 'failure');
+
 /** Makes the record of a post. */
-function recordOf({ destination: { context, target }, status, number }: Planned): CommitStatusRecord {
-  const { commit, state } = status;
-  return { commit, context, state, target, posts: number, time: wholeSeconds(Date.now()) };
+function recordOf({ destination: { context }, status: { commit, state }, number }: PlannedPost): CommitStatusRecord {
+  return { commit, context, state, posts: number, time: wholeSeconds(Date.now()) };
 }
-
-/** A different description of the same state isn't another status. */
-function isOther(before: WantedPost | undefined, after: WantedPost | undefined): boolean {
-  const what = (each: WantedPost | undefined) =>
-    each && [each.destination.target, each.wanted.commit, each.wanted.state, each.wanted.isDecided].join(' ');
-  return what(before) !== what(after);
-}
-
-const postKey = ({ target }: Pick<Destination, 'target'>, { commit }: { commit: string }) => `${commit} ${target}`;
 
 /** Delay before the retry after the n-th failure, from 1 (ms). `chance` is from 0 to 1. */
 export function retryMs(failure: Error, n: number, chance = Math.random()): number {

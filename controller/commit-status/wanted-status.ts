@@ -1,5 +1,4 @@
 import type {
-  CommitStatusRecord,
   Condition,
   ConditionType,
   GatewayCounts,
@@ -9,25 +8,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-
-/** The commit status that a git server should show. */
-export interface WantedStatus {
-  commit: string;
-  state: CommitStatusRecord['state'];
-  /** For users; can contain any message of an agent. */
-  description: string;
-  /** The ref of the commit, if the status names one. */
-  ref?: string | undefined;
-  /** If it may be about the previous commit: the time for which it must last (ms), and the description until then. */
-  settling?: { ms: number; interim: string };
-  /** It is final, so it doesn't have to last before it is posted. */
-  isDecided?: true;
-  /** Posted first, if that commit has another status: it failed or was rolled back, and another one waits. */
-  former?: WantedStatus | undefined;
-}
-
-/** A report doesn't name the commit with which an agent failed, and the agent soon reports about the next one. */
-const SETTLE_MS = { failedGateway: 10_000, missingSidecar: 60_000 };
+import type { CommitStatus } from './requests.ts';
 
 /**
  * Summarizes the state of a resource as one status of its followed commit. Undefined if the last post remains, because
@@ -36,7 +17,7 @@ const SETTLE_MS = { failedGateway: 10_000, missingSidecar: 60_000 };
 export function wantedStatus(
   { spec, generation }: Pick<ObservedGatewaySync, 'spec' | 'generation'>,
   status: GatewaySyncStatus,
-): WantedStatus | undefined {
+): CommitStatus | undefined {
   const { lastSyncCommit, gateways, rollout } = status;
   const isAbout = status.observedGeneration === generation && status.observedRepo === spec.git.repo;
   if (lastSyncCommit === undefined || !gateways || !isAbout || spec.paused) return undefined;
@@ -47,12 +28,12 @@ export function wantedStatus(
   return wanted && withRef(wanted, status);
 }
 
-function withRef(wanted: WantedStatus, status: GatewaySyncStatus): WantedStatus {
+function withRef(wanted: CommitStatus, status: GatewaySyncStatus): CommitStatus {
   const { rollout, lastSyncCommit, lastSyncRef } = status;
-  const { commit, former } = wanted;
+  const { commit } = wanted;
   const followed = commit === lastSyncCommit ? lastSyncRef : undefined;
   const ref = commit === rollout?.commit ? rollout.ref : followed;
-  return withoutUndefined({ ...wanted, ref, former: former && withRef(former, status) });
+  return withoutUndefined({ ...wanted, ref });
 }
 
 interface Facts {
@@ -62,22 +43,22 @@ interface Facts {
 }
 
 /** Returns the status during a rollout; after it, the gateways decide. */
-function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefined {
+function ofRollout(rollout: RolloutStatus, facts: Facts): CommitStatus | undefined {
   const { phase, commit, nextCommit, givenUp = [], message, summary } = rollout;
   const verdict = verdictOf(rollout);
+  if (verdict) return verdict;
   if (nextCommit !== undefined) {
     // An abandoned commit has its status already.
     const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
-    return isGivenUp ? verdict : { ...pending(nextCommit, message ?? summary), former: verdict };
+    return isGivenUp ? undefined : pending(nextCommit, message ?? summary);
   }
-  if (verdict) return verdict;
   return phase === 'Complete'
     ? ofGateways({ ...facts, commit })
     : pending(commit, `${countsOf(facts.gateways)}; ${summary}`);
 }
 
 /** An abandoned commit has failed, even if some gateways can't be rolled back. */
-function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
+function verdictOf(rollout: RolloutStatus): CommitStatus | undefined {
   const { phase, commit, stableCommit, nextCommit, failures = [], verified, total, message, summary } = rollout;
   const { previewFailure } = rollout;
   if (!GIVEN_UP.includes(phase)) return undefined;
@@ -89,22 +70,18 @@ function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
     phase === 'Stopped'
       ? 'stopped'
       : `rolled back to ${stableCommit.slice(0, 8)}, ${verified}/${total} gateways are back`;
-  return { ...failure(commit, known ?? [...where, now].join('; ')), isDecided: true };
+  return failure(commit, known ?? [...where, now].join('; '));
 }
 
-function ofGateways(facts: Facts): WantedStatus {
+function ofGateways(facts: Facts): CommitStatus {
   const { commit, gateways } = facts;
   const counts = countsOf(gateways);
   const all = conditionOf(facts, 'AllGatewaysSynced');
-  const settling = (ms: number, words: string) => ({
-    ...failure(commit, `${counts}; ${words}`),
-    settling: { ms, interim: counts },
-  });
   if (all?.status === 'True') return { commit, state: 'success', description: counts };
   if (all?.reason === 'GatewaysFailed')
-    return settling(SETTLE_MS.failedGateway, all.message.replace(`${gateways.summary}; `, ''));
+    return failure(commit, `${counts}; ${all.message.replace(`${gateways.summary}; `, '')}`);
   if (all?.reason === 'MissingSidecar')
-    return settling(SETTLE_MS.missingSidecar, conditionOf(facts, 'SidecarInjected')?.message ?? '');
+    return failure(commit, `${counts}; ${conditionOf(facts, 'SidecarInjected')?.message ?? ''}`);
   return pending(commit, gateways.total === 0 ? 'no gateway yet' : counts);
 }
 
@@ -114,6 +91,6 @@ function countsOf({ synced, total, paused, dryRun }: GatewayCounts): string {
   return [`${synced}/${total} gateways`, ...others].join(', ');
 }
 
-const pending = (commit: string, description: string): WantedStatus => ({ commit, state: 'pending', description });
-const failure = (commit: string, description: string): WantedStatus => ({ commit, state: 'failure', description });
+const pending = (commit: string, description: string): CommitStatus => ({ commit, state: 'pending', description });
+const failure = (commit: string, description: string): CommitStatus => ({ commit, state: 'failure', description });
 const conditionOf = ({ conditions }: Facts, wanted: ConditionType) => conditions.find(({ type }) => type === wanted);

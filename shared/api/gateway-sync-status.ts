@@ -84,7 +84,6 @@ const commitStatusSchema = object('Commit status last posted to the git server, 
   commit: text('The commit.', 64),
   context: text('Name of the status on the git server.', BOUNDS.statusContext),
   state: v.picklist(['pending', 'success', 'failure']),
-  target: text('Hash of the repository, the API, and the context. A record for another target is ignored.', 16),
   posts: integer(1, BOUNDS.count, 'Number of statuses posted for this commit.'),
   time: timestamp('Time of the last post.'),
 });

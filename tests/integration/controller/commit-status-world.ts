@@ -80,7 +80,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
     until(states, {
       describe: `posted ${expected}`,
       accept: (seen) => seen.join() === expected.join(),
-      timeout: 40_000,
+      timeout: 60_000,
     });
   if (posted) await untilStates('pending');
   const reportAll = async (status: Parameters<typeof report>[1], reported = commit) => {

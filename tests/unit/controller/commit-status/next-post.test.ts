@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { nextPost } from '../../../../controller/commit-status/next-post.ts';
-import type { WantedStatus } from '../../../../controller/commit-status/wanted-status.ts';
+import type { CommitStatus } from '../../../../controller/commit-status/requests.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
 import { fc } from '../../../support/property.ts';
 import { commit } from './resource.ts';
 
 type State = CommitStatusRecord['state'];
-const want = (state: State, more: Partial<WantedStatus> = {}): WantedStatus => ({
+const want = (state: State, more: Partial<CommitStatus> = {}): CommitStatus => ({
   commit,
   state,
   description: 'words',
@@ -18,57 +18,46 @@ const record = (state: State, posts: number): CommitStatusRecord => ({
   state,
   posts,
   context: 'plant',
-  target: 'here',
   time: '2026-01-01T00:00:00Z',
 });
 
 suite('the next post of a commit status', () => {
-  test('is the first, at once, for a commit without a status', () => {
-    const status = { commit, ref: undefined, state: 'pending', description: 'words' };
-    assert.deepEqual(nextPost(undefined, want('pending'), 0), { inMs: 0, number: 1, status });
+  test('is pending, at once, for a commit without a status', () => {
+    assert.deepEqual(nextPost(undefined, want('pending'), { wantedForMs: 0 }), { inMs: 0, status: want('pending') });
+    for (const state of ['success', 'failure'] as const) {
+      const first = nextPost(undefined, want(state), { wantedForMs: 1e9 });
+      assert.deepEqual([first?.inMs, first?.status.state], [0, 'pending']);
+    }
   });
 
-  test('is at once for a result after pending, and never repeats a result', () => {
-    assert.equal(nextPost(record('pending', 1), want('success'), 0)?.inMs, 0);
-    assert.equal(nextPost(record('success', 2), want('success', { description: 'other words' }), 1e9), undefined);
+  test('is a result that has lasted 30 s, and never repeats it', () => {
+    for (const before of [record('pending', 1), record('failure', 2)]) {
+      assert.equal(nextPost(before, want('success'), { wantedForMs: 10_000 })?.inMs, 20_000);
+      assert.deepEqual(nextPost(before, want('success'), { wantedForMs: 30_000 }), {
+        inMs: 0,
+        status: want('success'),
+      });
+    }
+    const other = want('success', { description: 'other words' });
+    assert.equal(nextPost(record('success', 2), other, { wantedForMs: 1e9 }), undefined);
   });
 
   test('never replaces a result with pending', () => {
     for (const state of ['success', 'failure'] as const)
-      assert.equal(nextPost(record(state, 2), want('pending'), 1e9), undefined);
+      assert.equal(nextPost(record(state, 2), want('pending'), { wantedForMs: 1e9 }), undefined);
   });
 
-  test('waits longer for each change of the result, and stops in the end', () => {
-    const waits = [2, 3, 4, 5].map((posts) => nextPost(record('success', posts), want('failure'), 0)?.inMs);
-    assert.deepEqual(waits, [10_000, 60_000, 600_000, undefined]);
-    assert.equal(nextPost(record('success', 3), want('failure'), 59_000)?.inMs, 1_000);
+  test('after five posts for the commit is a result that has lasted an hour', () => {
+    assert.equal(nextPost(record('success', 4), want('failure'), { wantedForMs: 30_000 })?.inMs, 0);
+    assert.equal(nextPost(record('success', 5), want('failure'), { wantedForMs: 30_000 })?.inMs, 3_570_000);
   });
 
   test('contains the ref that led to the commit', () => {
     for (const before of [undefined, record('pending', 1)])
-      assert.equal(nextPost(before, want('success', { ref: 'main' }), 0)?.status.ref, 'main');
+      assert.equal(nextPost(before, want('success', { ref: 'main' }), { wantedForMs: 0 })?.status.ref, 'main');
   });
 
-  test("doesn't wait if the result is final", () => {
-    const decided = want('failure', { isDecided: true });
-    assert.equal(nextPost(record('success', 2), decided, 0)?.inMs, 0);
-    assert.equal(nextPost(record('success', 5), decided, 0), undefined);
-  });
-
-  test('starts with pending if a failure may belong to the previous commit', () => {
-    const failure = want('failure', { settling: { ms: 10_000, interim: '0/1 gateways' } });
-    const first = nextPost(undefined, failure, 0);
-    assert.deepEqual(first?.status, {
-      commit,
-      ref: undefined,
-      state: 'pending',
-      description: '0/1 gateways',
-    });
-    assert.equal(nextPost(record('pending', 1), failure, 2_000)?.inMs, 8_000);
-    assert.equal(nextPost(undefined, failure, 10_000)?.status.state, 'failure');
-  });
-
-  test('is one of at most five, however often gateways flap, and never repeats the last one', () => {
+  test('is one of few, however often gateways flap, and never repeats the last one', () => {
     const states = fc.constantFrom<State>('pending', 'success', 'failure');
     const changes = fc.array(fc.tuple(states, fc.integer({ min: 1, max: 2_000_000 })), { maxLength: 60 });
     fc.assert(
@@ -76,12 +65,12 @@ suite('the next post of a commit status', () => {
         const said: State[] = [];
         let posted: CommitStatusRecord | undefined;
         for (const [state, lastsMs] of sequence) {
-          for (let sinceMs = 0; ; ) {
-            const next = nextPost(posted, want(state), sinceMs);
-            if (!next || sinceMs + next.inMs > lastsMs) break;
-            sinceMs += next.inMs;
+          for (let wantedForMs = 0; ; ) {
+            const next = nextPost(posted, want(state), { wantedForMs });
+            if (!next || wantedForMs + next.inMs > lastsMs) break;
+            wantedForMs += next.inMs;
             if (next.inMs > 0) continue;
-            posted = record(next.status.state, next.number);
+            posted = record(next.status.state, (posted?.posts ?? 0) + 1);
             said.push(posted.state);
           }
         }

@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { WantedPost } from '../../../../controller/commit-status/next-post.ts';
 import { retryMs, StatusPoster } from '../../../../controller/commit-status/poster.ts';
 import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
-import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { slow } from '../../../support/depth.ts';
@@ -16,7 +15,6 @@ const destination = (api = 'https://git.test/api/v1'): WantedPost['destination']
   api,
   project: ['plant', 'config'],
   context: 'plant',
-  target: `${api} plant`,
 });
 const wantOf = (letter: string, state: WantedPost['wanted']['state'], api?: string): WantedPost => ({
   destination: destination(api),
@@ -34,6 +32,7 @@ function arrange(t: TestContext, send: SendStatus = async () => {}) {
     },
     enqueue: (key) => news.push(key),
     onAttempt: () => {},
+    resultLastsMs: 20,
     log: createLogger('test', { level: 'silent' }),
   });
   t.after(() => poster.stop());
@@ -46,48 +45,31 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
   test('posts the newest status when its turn comes, and no earlier one', slow, async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
-    for (const state of ['pending', 'success'] as const) poster.want('ns/two', resource(), wantOf('b', state));
-    await untilSent('a pending', 'b success');
+    for (const letter of ['b', 'c']) poster.want('ns/two', resource(), wantOf(letter, 'pending'));
+    await untilSent('a pending', 'c pending');
     assert.equal(poster.newsOf('ns/two', resource())?.posted?.posts, 1);
   });
 
-  test("continues from the resource's status, and remembers previous commits", async (t) => {
-    const { poster, sent, news } = arrange(t);
-    const { context, target } = destination();
-    const known = { commit: 'a'.repeat(40), context, target, state: 'success' as const, posts: 2, time: '' };
+  test('posts pending first, then a result that lasts', async (t) => {
+    const { poster, untilSent } = arrange(t);
+    poster.want('ns/one', resource(), wantOf('a', 'success'));
+    await untilSent('a pending', 'a success');
+    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 2, { describe: 'posted' });
+  });
+
+  test("continues from the resource's status", async (t) => {
+    const { poster, sent, news, untilSent } = arrange(t);
+    const { context } = destination();
+    const known = { commit: 'a'.repeat(40), context, state: 'success' as const, posts: 2, time: '' };
     poster.want('ns/one', resource(), wantOf('a', 'success'), known);
     assert.deepEqual(sent, []);
     assert.equal(poster.newsOf('ns/one', resource())?.problem, undefined);
     assert.deepEqual(news, ['ns/one'], 'the status is to say that the post is there');
-    poster.want('ns/one', resource(), wantOf('b', 'success'), known);
-    await until(() => news.length > 1, { describe: 'noted' });
-    for (let round = 0; round < 3; round += 1) {
-      for (const letter of ['a', 'b']) {
-        for (const state of ['pending', 'success'] as const) poster.want('ns/one', resource(), wantOf(letter, state));
-        assert.equal(poster.newsOf('ns/one', resource())?.posted?.commit[0], letter);
-      }
-    }
-    assert.deepEqual(sent, ['b success']);
-    assert.ok(news.length > 2, 'the status is to say which commit it is about');
-  });
-
-  test('first posts that a commit was rolled back, if its status differs', slow, async (t) => {
-    const { poster, untilSent } = arrange(t);
-    poster.want('ns/one', resource(), wantOf('a', 'success'));
-    await untilSent('a success');
+    poster.want('ns/one', resource(), wantOf('a', 'failure'));
+    await untilSent('a failure');
+    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 3, { describe: 'posted' });
     poster.want('ns/one', resource(), wantOf('b', 'pending'));
-    await untilSent('a success', 'b pending');
-    const next = wantOf('b', 'pending');
-    const takenBack = (letter: string): WantedPost => {
-      const former = { ...wantOf(letter, 'failure').wanted, isDecided: true as const };
-      return { ...next, wanted: { ...next.wanted, former } };
-    };
-    poster.want('ns/one', resource(), takenBack('a'));
-    await untilSent('a success', 'b pending', 'a failure');
-    poster.want('ns/one', resource(), takenBack('c'));
-    poster.want('ns/one', resource(), wantOf('b', 'success'));
-    await untilSent('a success', 'b pending', 'a failure', 'b success');
-    assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 2);
+    await untilSent('a failure', 'b pending');
   });
 
   test('ignores an earlier resource of the same name', slow, async (t) => {
@@ -125,46 +107,26 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
       const failure = failures.shift();
       if (failure) throw failure;
     });
-    poster.want('ns/one', resource(), wantOf('a', 'success'));
-    await untilSent('a success');
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
     await setImmediate();
     for (let generation = 4; generation < 30; generation += 1) {
       poster.want('ns/one', { ...resource(), generation }, undefined);
-      poster.want('ns/one', { ...resource(), generation }, wantOf('a', 'success'));
+      poster.want('ns/one', { ...resource(), generation }, wantOf('a', 'pending'));
       await setImmediate();
     }
-    assert.deepEqual(sent, ['a success']);
-    await untilSent('a success', 'a success');
+    assert.deepEqual(sent, ['a pending']);
+    await untilSent('a pending', 'a pending');
     await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
   });
 
   test('posts again to another destination', async (t) => {
     const { poster, untilSent } = arrange(t);
-    poster.want('ns/one', resource(), wantOf('a', 'success'));
-    await untilSent('a success');
-    poster.want('ns/one', resource(), wantOf('a', 'success', 'https://elsewhere.test/api/v1'));
-    await untilSent('a success', 'a success');
-    assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 1);
-  });
-
-  test('remembers its posts while no status is requested', slow, async (t) => {
-    const { poster, sent, news, untilSent } = arrange(t);
-    const { commitStatus: _, ...git } = resource().spec.git;
-    const silent = { ...resource(), generation: 4, spec: { ...resource().spec, git } };
-    poster.want('ns/one', resource(), wantOf('a', 'success'));
-    await untilSent('a success');
-    await until(() => news.length > 0, { describe: 'noted' });
-    for (let round = 0; round < 3; round += 1) {
-      poster.want('ns/one', silent, undefined);
-      poster.want('ns/one', resource(), wantOf('a', 'success'));
-    }
-    // After a restart, only the status shows it.
-    const status = { commitStatus: poster.newsOf('ns/one', resource())?.posted };
-    poster.want('ns/two', { ...silent, status } as ObservedGatewaySync, undefined);
-    poster.want('ns/two', resource(), wantOf('a', 'success'));
-    poster.want('ns/three', resource(), wantOf('c', 'success'));
-    await untilSent('a success', 'c success');
-    assert.deepEqual(sent, ['a success', 'c success']);
+    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    await untilSent('a pending');
+    poster.want('ns/one', resource(), wantOf('a', 'pending', 'https://elsewhere.test/api/v1'));
+    await untilSent('a pending', 'a pending');
+    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
   });
 
   test('aborts running posts when it stops, and starts no others', async (t) => {

@@ -19,7 +19,7 @@ const places: Record<Destination['provider'], Destination> = {
 };
 
 function at(provider: Destination['provider'], api: string): Destination {
-  return { provider, api, project: ['plant', 'config'], context: 'plant/oslo', target: 'here' };
+  return { provider, api, project: ['plant', 'config'], context: 'plant/oslo' };
 }
 
 const failure: CommitStatus = { commit, state: 'failure', description: '11/12 gateways; a: the volume is full' };

@@ -11,7 +11,6 @@ const posted: CommitStatusRecord = {
   commit,
   context: 'oslo/gateways/plant',
   state: 'success',
-  target: 'here',
   posts: 2,
   time: '2026-01-01T00:00:00Z',
 };
