@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { withoutUndefined } from './domain/objects.ts';
+import { truncate } from './domain/text.ts';
 
 export type { Logger };
 
@@ -62,21 +63,19 @@ function serializeError(error: unknown, depth = 0): unknown {
   if (depth === MAX_CAUSES) return { message: '[more causes]' };
   // `String` would throw for an object without a prototype.
   if (typeof error === 'object' && !(error instanceof Error)) return { message: Object.prototype.toString.call(error) };
-  if (!(error instanceof Error)) return { message: shortened(String(error)) };
+  if (!(error instanceof Error)) return { message: limited(String(error)) };
   const { name, message, code, reason, stack, cause }: Error & { code?: unknown; reason?: unknown } = error;
   return withoutUndefined({
     type: name,
-    message: shortened(message),
+    message: limited(message),
     code,
-    reason: shortened(reason),
-    stack: code === undefined ? shortened(stack) : undefined,
+    reason: limited(reason),
+    stack: code === undefined ? limited(stack) : undefined,
     cause: cause === undefined ? undefined : serializeError(cause, depth + 1),
   });
 }
 
-function shortened(text: unknown): unknown {
-  return typeof text === 'string' && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text;
-}
+const limited = (text: unknown): unknown => (typeof text === 'string' ? truncate(text, MAX_TEXT) : text);
 
 const colors: Record<string, string> = { trace: '90', debug: '36', info: '32', warn: '33', error: '31', fatal: '35' };
 

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { clip } from '../../shared/domain/clip.ts';
+import { truncate } from '../../shared/domain/text.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import { linkChanges } from './publication.ts';
 
@@ -35,5 +35,5 @@ export function describeChanges(plan: Pick<Plan, 'changes' | 'publications'>, li
 /** Returns the line of a change. The beginning of a path shows which destination it is in. */
 export function describeChange({ kind, path, reason }: { kind: string; path: string; reason: string }): string {
   const entry = (shown: string) => `${kind} ${shown} (${reason})`;
-  return entry(clip(path, BOUNDS.change - entry('').length));
+  return entry(truncate(path, BOUNDS.change - entry('').length));
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import { clip } from '../../shared/domain/clip.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { truncate } from '../../shared/domain/text.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import type { DesiredFile, PreviewedContents } from './plan-input.ts';
@@ -50,14 +50,14 @@ export function summarizePreview({ plan, contents, commit, tree }: PreviewedPlan
     modified,
     deleted,
     paths: paths.length > 0 ? paths : undefined,
-    everyCommit: always && clip(always, 1024),
+    everyCommit: always && truncate(always, 1024),
   });
 }
 
 /** Returns the preview of a release that can't be delivered; its failure is the first problem of this release only. */
 export function summarizeProblems(problems: readonly Problem[], first: Problem | undefined): Summary {
   const digest = digestOf(problems.map(({ message }) => ['', 'problem', message]));
-  const failure = first && clip(first.message, BOUNDS.message);
+  const failure = first && truncate(first.message, BOUNDS.message);
   return withoutUndefined({ digest, added: 0, modified: 0, deleted: 0, failure });
 }
 

@@ -1,8 +1,8 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview, SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { clip } from '../../shared/domain/clip.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { truncate } from '../../shared/domain/text.ts';
 import { version } from '../../shared/version.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
@@ -40,7 +40,7 @@ export function reportStatus(finding: Finding, context: ReportContext): SyncRepo
     revision: applied?.revision,
     unchangedAt: applied?.unchanged && applied.commit,
     duration: durationMs === undefined ? undefined : formatDuration(durationMs),
-    message: message ? clip(message, BOUNDS.message) : undefined,
+    message: message ? truncate(message, BOUNDS.message) : undefined,
     agentVersion,
   });
 }

@@ -1,3 +1,4 @@
+import { truncate } from '../../shared/domain/text.ts';
 import { checkCluster } from './check-cluster.ts';
 import { checkGatewaySync } from './check-gateway-sync.ts';
 import { checkInjection } from './check-injection.ts';
@@ -55,7 +56,7 @@ export const unreachable = (says: string): Diagnosis =>
 
 /** Runs the checks of a section. A bug in one of them is a finding, so that it doesn't hide the other sections. */
 function section(title: string, check: () => Findings): Section {
-  return { title, findings: flatten(attempt(check)).map(shortened) };
+  return { title, findings: flatten(attempt(check)).map(truncated) };
 }
 
 function attempt(check: () => Findings): Findings {
@@ -76,14 +77,11 @@ function diagnosisOf(sections: Section[]): Diagnosis {
 /** Maximum characters shown of a text. An event or an annotation can have a million. */
 const MAX_LENGTH = 2_000;
 
-const shortened = (finding: Finding): Finding => ({
+const truncated = (finding: Finding): Finding => ({
   ...finding,
-  says: shorten(finding.says),
-  ...(finding.todo !== undefined && { todo: shorten(finding.todo) }),
+  says: truncate(finding.says, MAX_LENGTH),
+  ...(finding.todo !== undefined && { todo: truncate(finding.todo, MAX_LENGTH) }),
 });
-
-const shorten = (text: string): string =>
-  text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH - 1).replace(/\p{Surrogate}$/u, '')}…`;
 
 function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const { name } = namespace;

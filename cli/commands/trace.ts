@@ -90,12 +90,12 @@ function drawTrace({ namespace, name, delivery, followed, moments, missing }: Tr
     moments.map(({ what, ms }) => ({ what, atMs: ms })),
     { columns, ink },
   );
-  const gaps = shortened(missing).flatMap((text) => linesOf(text, columns));
-  return [...linesOf(head, columns), ...shortened(timeline), ...gaps.map((line) => ink('dim', line))];
+  const gaps = withoutMiddle(missing).flatMap((text) => linesOf(text, columns));
+  return [...linesOf(head, columns), ...withoutMiddle(timeline), ...gaps.map((line) => ink('dim', line))];
 }
 
 /** Keeps the first and the last lines. */
-function shortened(lines: readonly string[]): readonly string[] {
+function withoutMiddle(lines: readonly string[]): readonly string[] {
   const hidden = lines.length - 2 * SHOWN;
   if (hidden <= 0) return lines;
   return [...lines.slice(0, SHOWN), `… ${hidden} more lines: --output json has all`, ...lines.slice(-SHOWN)];

@@ -1,8 +1,8 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
-import { clip } from '../../shared/domain/clip.ts';
 import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
 import { shorten } from '../../shared/domain/shorten.ts';
+import { oneLine } from '../../shared/domain/text.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Destination } from './destination.ts';
 
@@ -89,16 +89,6 @@ const MAX_KEY = 40;
 export function statusRequest(destination: Destination, status: CommitStatus): StatusRequest {
   const shape = SHAPES[destination.provider];
   return shape.request(destination, { ...status, description: oneLine(status.description, shape.description) });
-}
-
-/** Removes control and formatting characters, which could reorder or hide text. */
-function oneLine(text: string, length: number): string {
-  const plain = text
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/\p{Cf}/gu, '')
-    .trim();
-  return clip(plain, length);
 }
 
 /** Maximum length of a token. */

@@ -8,7 +8,7 @@ import type {
 } from '@kubernetes/client-node';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AsJson } from '../../shared/api/object-meta.ts';
-import { clip } from '../../shared/domain/clip.ts';
+import { oneLine } from '../../shared/domain/text.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -111,5 +111,5 @@ function findTrue(conditions: Condition[] = [], wanted: string): Condition | und
 function describe(kind: string, { metadata, status }: Workload): string {
   const cause = findTrue(status?.conditions, 'ReplicaFailure')?.message;
   const text = [`${kind} ${metadata?.name}`, cause].filter(Boolean).join(': ');
-  return clip(text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim(), MAX_LENGTH);
+  return oneLine(text, MAX_LENGTH);
 }

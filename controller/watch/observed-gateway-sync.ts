@@ -10,9 +10,9 @@ import { relativePath } from '../../shared/domain/relative-path.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { shorten } from '../../shared/domain/shorten.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
+import { clip } from '../../shared/domain/text.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import { isApplied, ownerOfField, timeOf } from './observed-owner.ts';
-import { clip } from './observed-text.ts';
 
 /** A request for a ref, as in its annotations. */
 export interface RequestAnnotations {

@@ -3,7 +3,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
-import { clip } from './observed-text.ts';
+import { clip } from '../../shared/domain/text.ts';
 import {
   crashedAt,
   hasAgentRun,

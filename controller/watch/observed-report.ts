@@ -1,9 +1,10 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview, SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
+import { MAX_UID } from '../../shared/domain/object-name.ts';
 import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { clip } from '../../shared/domain/text.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
-import { clip, MAX_UID } from './observed-text.ts';
 
 /** Unused fields: paths and inspections are for users, and the pod has its names. */
 const UNUSED = ['podUID', 'gateway', 'profile', 'crName', 'reportedAt', 'changes', 'inspection'] as const;

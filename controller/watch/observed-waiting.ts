@@ -1,7 +1,7 @@
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AsJson, DeepPartial } from '../../shared/api/object-meta.ts';
-import { clip } from './observed-text.ts';
+import { oneLine } from '../../shared/domain/text.ts';
 
 /** A container, as described by the kubelet. */
 type ContainerStatus = DeepPartial<AsJson<V1ContainerStatus>>;
@@ -26,10 +26,10 @@ const MAX_LENGTH = 200;
 export function waitingOf(status: StartingStatus = {}): string | undefined {
   const scheduled = status.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False')
-    return line(['not scheduled', scheduled.reason, scheduled.message].filter(Boolean).join(': '));
+    return oneLine(['not scheduled', scheduled.reason, scheduled.message].filter(Boolean).join(': '), MAX_LENGTH);
   for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
     const text = waitingText(container);
-    if (text !== undefined) return line(text);
+    if (text !== undefined) return oneLine(text, MAX_LENGTH);
   }
   return undefined;
 }
@@ -83,10 +83,4 @@ function waitingText({ name, image, state, lastState }: ContainerStatus): string
   const { exitCode, reason: end } = lastState?.terminated ?? {};
   if (exitCode === undefined) return text;
   return `${text} (exit code ${exitCode}${end ? `, ${end}` : ''})`;
-}
-
-/** One line without characters that affect a terminal. */
-function line(text: string): string {
-  const printable = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
-  return printable.length > MAX_LENGTH ? `${clip(printable, MAX_LENGTH - 1)}…` : clip(printable, MAX_LENGTH);
 }

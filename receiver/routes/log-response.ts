@@ -47,8 +47,8 @@ export function createLogResponse(log: Logger): (request: HandledRequest) => voi
       reason: reasonOf(outcome),
       ref: 'ref' in outcome ? outcome.ref : undefined,
       repository: 'repository' in outcome ? outcome.repository : undefined,
-      error: outcome.kind === 'refused' && outcome.error ? printable(outcome.error) : undefined,
-      senderReason: 'senderReason' in outcome && outcome.senderReason ? printable(outcome.senderReason) : undefined,
+      error: outcome.kind === 'refused' ? outcome.error || undefined : undefined,
+      senderReason: 'senderReason' in outcome ? outcome.senderReason || undefined : undefined,
       durationMs: Math.round(seconds * 1000),
       headers: loggedHeaders(headers),
     };
@@ -60,12 +60,7 @@ function loggedHeaders(headers: DeliveryHeaders): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of LOGGED_HEADERS) {
     const value = headers[name];
-    if (value !== undefined) found[name] = printable(value.slice(0, MAX_HEADER_LENGTH));
+    if (value !== undefined) found[name] = value.slice(0, MAX_HEADER_LENGTH);
   }
   return found;
-}
-
-/** Escapes control characters, changes of text direction, and other characters that affect a terminal. */
-function printable(text: string): string {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

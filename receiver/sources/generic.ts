@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { clip } from '../../shared/domain/text.ts';
 import { isDeletion, isFromGitServer, readPush } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender } from './read-event.ts';
@@ -9,7 +10,7 @@ const MAX_REASON_LENGTH = 200;
 const readRef = event(v.object({ ref: v.string(), reason: looseText }), ({ ref, reason }) => {
   const reading = asksFor(ref);
   if ((reading.kind !== 'request' && reading.kind !== 'push') || !reason) return reading;
-  return { ...reading, senderReason: shortened(reason) };
+  return { ...reading, senderReason: clip(reason, MAX_REASON_LENGTH) };
 });
 
 /**
@@ -25,8 +26,3 @@ export const readGeneric = sender(
   },
   repositoryOfGeneric,
 );
-
-/** Copies a string that is kept until it's stored, because a substring keeps the whole string in memory. */
-function shortened(reason: string): string {
-  return Buffer.from(reason.slice(0, MAX_REASON_LENGTH)).toString();
-}

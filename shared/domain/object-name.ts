@@ -13,3 +13,6 @@ export const namespaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 
 /** Checks whether an object name is a DNS subdomain (RFC 1123). Others, such as `..`, are unsafe in a path. */
 export const isObjectName = (text: string): boolean => text.length <= 253 && namePattern.test(text);
+
+/** Maximum length of a UID (characters). The API server creates those of objects, but accepts any text for an owner. */
+export const MAX_UID = 64;

@@ -6,8 +6,8 @@ import { injectSidecar } from '../../../../controller/injection/inject-sidecar.t
 import { type Pod, projectPod } from '../../../../controller/watch/observed-pod.ts';
 import { isReportOf, projectReport } from '../../../../controller/watch/observed-report.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
-import { clip } from '../../../../controller/watch/observed-text.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
+import { clip } from '../../../../shared/domain/text.ts';
 import { rolloutKey } from '../../../../shared/domain/waves.ts';
 import { gatewaySpecOf, syncReportOf } from '../../../support/objects.ts';
 
