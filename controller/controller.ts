@@ -1,5 +1,6 @@
 import { backoffMs } from '../shared/domain/backoff.ts';
 import { spreadPause } from '../shared/domain/duration.ts';
+import { splitKey } from '../shared/domain/object-name.ts';
 import type { Priority } from '../shared/domain/priority-turns.ts';
 import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
 import { DEFAULT_TIMEOUT_MS, type KubernetesClient } from '../shared/io/kubernetes/client.ts';
@@ -178,7 +179,7 @@ export class Controller {
       enqueue,
       repair: (key) => {
         // Without the lease, the writer is the next leader, or the renewal is late.
-        if (mayWrite()) log.warn({ key }, 'another writer changed the status: restoring it');
+        if (mayWrite()) log.warn(splitKey(key), 'status changed by another writer; restoring it');
         this.#queue.addAfter(key, REPAIR_AFTER_MS);
       },
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),

@@ -149,7 +149,7 @@ class Replica {
       return await Promise.all([this.#startMetrics(host), this.#startAdmission(host)]);
     } catch (error) {
       if (this.#stopping.aborted) return [];
-      this.#host.log.fatal({ err: error }, 'controller cannot start');
+      this.#host.log.fatal({ err: error }, 'controller not started');
       return undefined;
     }
   }

@@ -15,7 +15,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 try {
   await runReceiver(config, { signal: stopping.signal, log, credentials: ApiCredentials.load() });
 } catch (error) {
-  log.fatal({ err: error }, 'failed to start the receiver');
+  log.fatal({ err: error }, 'receiver not started');
   process.exit(1);
 }
 process.exit(0);

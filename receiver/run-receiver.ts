@@ -78,17 +78,17 @@ export async function runReceiver(config: Config, receiverHost: ReceiverHost): P
   });
 
   const refresh = setInterval(() => {
-    listening.reloadCertificate().catch((err) => log.warn({ err }, 'failed to reload the certificate'));
+    listening.reloadCertificate().catch((err) => log.warn({ err }, 'certificate not reloaded'));
   }, certificateRefreshMs);
 
   if (!signal.aborted) await once(signal, 'abort');
-  log.info('shutting down');
+  log.info('stopping');
   await listening.close(DRAIN_MS, lameDuckMs);
   clearInterval(refresh);
   clearInterval(followingTime);
   for (const server of operations) server.close().closeAllConnections();
   client.close();
-  log.info('shut down');
+  log.info('receiver stopped');
 }
 
 /** Logs a warning if authentication is off, and returns whether it is. */

@@ -73,7 +73,7 @@ export class AgentBinder {
       const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
       return outcome === 'foreign' ? { isTransient: false, problem: foreign(gatewaySync) } : undefined;
     } catch (error) {
-      log.warn({ err: error }, 'failed to write the RoleBinding of the agents');
+      log.warn({ err: error }, 'RoleBinding of the agents not written');
       const message = `the RoleBinding of the agents can't be written: ${describeApiError(error)}`;
       return { isTransient: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
     }

@@ -99,7 +99,7 @@ export class NamedSecrets {
     const version = versionOf(gatewaySync);
     const last = this.#last?.version === version ? this.#last : undefined;
     const found = await this.#problemsOf(gatewaySync.namespace, named, isNeeded).catch((error: unknown) => {
-      log.warn({ err: error }, 'cannot read the Secrets of the resource');
+      log.warn({ err: error }, 'Secrets of the resource not read');
     });
     const problems = found ?? last?.problems ?? [];
     const isSettled = found?.length === 0 && !isStarting;

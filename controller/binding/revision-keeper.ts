@@ -115,7 +115,7 @@ export class RevisionKeeper {
     if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };
     // The data of a ControllerRevision can't change.
     if (object === known || (await this.#isTrue(namespace, path, revision))) return { kind: 'kept', object };
-    log.warn({ revision }, 'another client changed the revision of spec.sync; restoring it');
+    log.warn({ revision }, 'revision of spec.sync changed by another client; restoring it');
     await this.#client.delete(path, { body: { preconditions: { uid: object } } });
     return await this.#create(gatewaySync, revision);
   }

@@ -1,5 +1,5 @@
 import { timerMs } from '../../shared/domain/duration.ts';
-import { namespaceOf } from '../../shared/domain/object-name.ts';
+import { namespaceOf, splitKey } from '../../shared/domain/object-name.ts';
 import { type Priority, PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import type { Logger } from '../../shared/log.ts';
 
@@ -179,7 +179,7 @@ export class KeyedQueue {
     } catch (error) {
       this.#failures.set(key, attempt);
       const retryInMs = Math.round(this.#options.backoffMs(attempt, error));
-      this.#options.log.warn({ err: error, key, failures: attempt, retryInMs }, 'reconcile failed');
+      this.#options.log.warn({ err: error, ...splitKey(key), failures: attempt, retryInMs }, 'reconcile failed');
       this.addAfter(key, retryInMs, priority);
     }
     this.#running.delete(key);

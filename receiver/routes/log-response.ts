@@ -47,7 +47,7 @@ export function createLogResponse(log: Logger): (request: HandledRequest) => voi
       reason: reasonOf(outcome),
       ref: 'ref' in outcome ? outcome.ref : undefined,
       repository: 'repository' in outcome ? outcome.repository : undefined,
-      error: outcome.kind === 'refused' ? outcome.error || undefined : undefined,
+      detail: outcome.kind === 'refused' ? outcome.error || undefined : undefined,
       senderReason: 'senderReason' in outcome ? outcome.senderReason || undefined : undefined,
       durationMs: Math.round(seconds * 1000),
       headers: loggedHeaders(headers),

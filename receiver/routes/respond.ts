@@ -34,7 +34,7 @@ export function respond({ log, onResponse }: RespondOptions): Middleware {
     try {
       outcome = hasMalformedPath(event) ? refused('MalformedRequest') : ((await next()) as Outcome);
     } catch (err) {
-      log.error({ err }, 'failed to handle a request');
+      log.error({ err }, 'request not handled');
       outcome = refused('InternalError');
     }
     onResponse({

@@ -8,6 +8,12 @@ const namePattern = new RegExp(`^${label}(?:\\.${label})*$`);
  */
 export const isNamespaceName = (text: string): boolean => labelPattern.test(text);
 
+/** Splits a key such as `namespace/name`. */
+export function splitKey(key: string): { namespace: string; name: string } {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}
+
 /** Namespace in a key such as `namespace/name`. */
 export const namespaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 

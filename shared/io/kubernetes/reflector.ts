@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectMeta } from '../../api/object-meta.ts';
 import { backoffMs } from '../../domain/backoff.ts';
+import { splitKey } from '../../domain/object-name.ts';
 import type { Logger } from '../../log.ts';
 import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
@@ -213,7 +214,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     try {
       change();
     } catch (error) {
-      this.#options.log.error({ err: error, key }, 'failed to handle a change');
+      this.#options.log.error({ err: error, ...splitKey(key) }, 'change not handled');
     }
   }
 }

@@ -47,6 +47,6 @@ test('a controller that cannot start says so, and leaves nothing', async (t) => 
   const namespace = await createNamespace(t);
   const METRICS_PORT = `${await startTcpServer(t, () => {})}`;
   const starting = startControllerProcess(t, namespace, { METRICS_PORT, METRICS_SECURE: 'false', TMPDIR: directory });
-  await assert.rejects(starting, /"code":"EADDRINUSE".*controller cannot start/);
+  await assert.rejects(starting, /"code":"EADDRINUSE".*controller not started/);
   assert.deepEqual(await readdir(directory), []);
 });

@@ -38,7 +38,7 @@ test('on SIGTERM the receiver turns unready, finishes open requests, and exits w
     'a proxy must not send the next one as the connection is closed',
   );
   assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
-  await receiver.program.waitForLog(/shutting down/);
+  await receiver.program.waitForLog(/stopping/);
   await sleep(4000);
   outgoing.end('"v9.0"}');
   assert.equal(await status, 202);
@@ -49,7 +49,7 @@ test('on SIGTERM the receiver turns unready, finishes open requests, and exits w
 test('a second signal ends the receiver at once', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig);
   const ended = receiver.program.stop('SIGTERM');
-  await receiver.program.waitForLog(/shutting down/);
+  await receiver.program.waitForLog(/stopping/);
   await receiver.program.stop('SIGINT');
   assert.equal((await ended).code, 1, 'an orderly end gives 0');
 });
@@ -67,5 +67,5 @@ test('the receiver exits with 1 if its port is in use', async (t) => {
   const env = { RECEIVER_HOST: '127.0.0.1', RECEIVER_PORT: String(receiver.port), KUBECONFIG: cluster.kubeconfig };
   const program = startProgram(t, 'dist/receiver.mjs', { env });
   assert.equal((await program.exited).code, 1);
-  await program.waitForLog(/failed to start the receiver/);
+  await program.waitForLog(/receiver not started/);
 });
