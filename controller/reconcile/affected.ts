@@ -1,4 +1,5 @@
 import { agentRoleBindingName } from '../../shared/api/names.ts';
+import { splitKey } from '../../shared/domain/object-name.ts';
 import type { Priority } from '../../shared/domain/priority-turns.ts';
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { FindGatewaySync } from '../intent/hub.ts';
@@ -37,7 +38,7 @@ export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPo
 
 /** Key of the resource after which a RoleBinding is named. */
 export function affectedByRoleBinding(change: Change<ObservedRoleBinding>): ObjectKey[] {
-  const [namespace = '', name = ''] = change.key.split('/');
+  const { namespace, name } = splitKey(change.key);
   const prefix = agentRoleBindingName('');
   return name.startsWith(prefix) && isNews(change) ? [`${namespace}/${name.slice(prefix.length)}`] : [];
 }

@@ -18,6 +18,7 @@ import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { OwnerIndex } from '../watch/owner-index.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import { failureEvent } from './failure-event.ts';
 import type { Installation } from './observation.ts';
 import { earlierRevisions } from './observe-rollout.ts';
 import { Pace } from './pace.ts';
@@ -120,8 +121,8 @@ export class Reconciler {
     const { caches, events } = this.#options;
     const gatewaySync = caches.gatewaySync(key);
     if (!gatewaySync) return;
-    const event = this.#stateOf(key).lastingFailures.eventOf(failures, error, performance.now());
-    if (event) events.record(gatewaySync, [event]);
+    const event = failureEvent(failures, error);
+    if (event && this.#stateOf(key).note(event.reason)) events.record(gatewaySync, [event]);
   }
 
   /** Handles a version of a resource from the watch. */

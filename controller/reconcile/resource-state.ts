@@ -6,7 +6,6 @@ import { NamedSecrets } from '../binding/named-secrets.ts';
 import { RevisionKeeper } from '../binding/revision-keeper.ts';
 import { SecretReader } from '../binding/secret-reader.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { LastingFailures } from './lasting-failures.ts';
 import { Requeries } from './requeries.ts';
 import { StatusThrottle } from './status-throttle.ts';
 import { StatusWriter } from './status-writer.ts';
@@ -33,19 +32,20 @@ export interface ResourceStateOptions {
   repair: () => void;
 }
 
-/** Maximum number of foreign repositories and pods that are remembered, more than the pods that a status lists. */
+/** Maximum number of subjects of events that are remembered, more than the pods that a status lists. */
 const MAX_NOTED = 1_000;
+/** Time between two events about a subject (ms). An event expires after an hour, and a backoff lasts up to five minutes. */
+const NOTED_MS = 50 * 60_000;
 
 /** State of one GatewaySync that is kept between reconciles, until it is deleted. */
 export class ResourceState {
   readonly throttle = new StatusThrottle();
   readonly requeries = new Requeries();
-  readonly lastingFailures = new LastingFailures();
   readonly statusWriter: StatusWriter;
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly revisions: RevisionKeeper;
-  #noted: LruMap<string, true> | undefined;
+  #noted: LruMap<string, number> | undefined;
 
   constructor({ client, limits, cached, enqueue, repair }: ResourceStateOptions) {
     this.statusWriter = new StatusWriter({ client, cached, repair });
@@ -54,11 +54,12 @@ export class ResourceState {
     this.revisions = new RevisionKeeper(client, limits.revisionReads);
   }
 
-  /** Notes what an event is about, such as a foreign repository; false if it had one before, because one is enough. */
-  note(subject: string): boolean {
+  /** Notes the subject of an event, such as a foreign repository; false if it had one recently. `now` is monotonic (ms). */
+  note(subject: string, now = performance.now()): boolean {
     this.#noted ??= new LruMap(MAX_NOTED);
-    const isNew = this.#noted.get(subject) === undefined;
-    if (isNew) this.#noted.set(subject, true);
-    return isNew;
+    const notedAt = this.#noted.get(subject) ?? Number.NEGATIVE_INFINITY;
+    if (now - notedAt < NOTED_MS) return false;
+    this.#noted.set(subject, now);
+    return true;
   }
 }

@@ -16,7 +16,7 @@ export interface Transition {
   message: string;
   /** The event is about this pod instead of the resource, so that the pod's owner sees it. */
   pod?: { name: string; uid: string };
-  /** What it is about, if one event about it is enough. */
+  /** Subject, if one event about it in an hour is enough. */
   once?: string;
 }
 

@@ -10,7 +10,7 @@ import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
 import { GatewayClient } from '../../agent/gateway/gateway-client.ts';
 import { describeFailure } from '../../agent/report/describe-failure.ts';
-import { LastingFailures } from '../../controller/reconcile/lasting-failures.ts';
+import { failureEvent } from '../../controller/reconcile/failure-event.ts';
 import { readConfig } from '../../shared/config.ts';
 import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
 import { cleanUp } from '../support/clean-up.ts';
@@ -228,9 +228,9 @@ suite('a message for users has the code of a cause instead of its text', () => {
       const error = codedError(code, `${code}: words of the system`);
       for (const message of [
         describeFailure(error).message,
-        new LastingFailures().eventOf(5, error, 0)?.message ?? '',
+        failureEvent(5, error)?.message ?? '',
         describeFailure(new TypeError('words of the system')).message,
-        new LastingFailures().eventOf(5, new TypeError('words of the system'), 0)?.message ?? '',
+        failureEvent(5, new TypeError('words of the system'))?.message ?? '',
       ]) {
         assert.doesNotMatch(message, /words of the system/);
         assert.match(message, new RegExp(`${code}|TypeError`));

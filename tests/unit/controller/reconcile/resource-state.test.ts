@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ResourceState, SharedLimits } from '../../../../controller/reconcile/resource-state.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
-test('a resource gets one event per foreign repository or pod, and remembers a limited number of them', () => {
+test('a resource gets an event about a foreign repository, a pod, or failures once an hour, and remembers a limited number of them', () => {
   const client = {} as KubernetesClient;
   const state = new ResourceState({
     client,
@@ -16,4 +16,9 @@ test('a resource gets one event per foreign repository or pod, and remembers a l
   assert.deepEqual(noted, [true, false, true]);
   for (let n = 0; n < 1_000; n += 1) assert.ok(state.note(`of/${n}`));
   assert.ok(state.note('team/a'));
+  const hourly = Array.from({ length: 300 }, (_, index) => index * 60_000).filter((now) => state.note('failures', now));
+  assert.deepEqual(
+    hourly,
+    [0, 50, 100, 150, 200, 250].map((minutes) => minutes * 60_000),
+  );
 });
