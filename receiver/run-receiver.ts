@@ -159,7 +159,7 @@ function createClient(credentials: CredentialSource, metrics: ReceiverMetrics) {
  * already needs it, and a signature that expired because of a wrong clock causes no other request.
  */
 async function followServerTime(client: KubernetesClient, log: Logger): Promise<NodeJS.Timeout> {
-  const observe = () => client.get('/version', { timeoutMs: TIME_CALL_MS });
+  const observe = () => client.getAs('/version', { timeoutMs: TIME_CALL_MS });
   await observe().catch((err) => log.warn({ err }, 'API server unreachable at startup'));
   return setInterval(() => void observe().catch(() => {}), TIME_PERIOD_MS).unref();
 }

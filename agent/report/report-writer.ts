@@ -103,7 +103,7 @@ export class ReportWriter {
   async #isInPlace(): Promise<boolean> {
     const { client, identity } = this.#options;
     const path = syncReportPath(identity.namespace, identity.podName);
-    const found = await unlessStatus(404, client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS }));
+    const found = await unlessStatus(404, client.getAs<SyncReport>(path, { timeoutMs: TIMEOUT_MS }));
     const isOurs = found?.metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
     const { reportedAt: _, ...said } = found?.status ?? {};
     return isOurs && isDeepStrictEqual(said, this.#written);

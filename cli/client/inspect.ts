@@ -164,6 +164,6 @@ async function readAnswers(access: Access, { asking, keys, id, deadline }: Readi
 function readReport(access: Access, pod: string): Promise<SyncReport | undefined> {
   const { client, namespace } = access;
   return attempt(access, { doing: `read SyncReports in the namespace ${namespace}`, namespace }, () =>
-    unlessStatus(404, client.get<SyncReport>(syncReportPath(namespace, pod))),
+    unlessStatus(404, client.getAs<SyncReport>(syncReportPath(namespace, pod))),
   );
 }

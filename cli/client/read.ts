@@ -37,7 +37,7 @@ export function listGatewaySyncs(access: Access, namespace: string | undefined):
 /** Checks that the caller can list GatewaySyncs. Throws `Problem`. */
 export async function checkAccess(access: Access, namespace: string | undefined): Promise<void> {
   const query = { limit: 1 };
-  await attempt(access, listing(namespace), () => access.client.get(gatewaySyncPath(namespace), { query }));
+  await attempt(access, listing(namespace), () => access.client.getAs(gatewaySyncPath(namespace), { query }));
 }
 
 const listing = (namespace: string | undefined): Attempt => ({
@@ -50,7 +50,7 @@ export function mayExist(access: Access, namespace: string): Promise<boolean> {
   return attempt(access, { doing: `read the namespace ${namespace}`, namespace }, async () => {
     const path = corePath('namespaces', undefined, namespace);
     const read = async () =>
-      (await unlessStatus(404, access.client.get(path, { accept: METADATA_ONLY }))) !== undefined;
+      (await unlessStatus(404, access.client.getAs(path, { accept: METADATA_ONLY }))) !== undefined;
     return (await unlessStatus(403, read())) ?? true;
   });
 }
@@ -60,7 +60,7 @@ export function getGatewaySync(access: Access, name: string, timeoutMs = DEFAULT
   const { client, namespace } = access;
   const what = { doing: `read GatewaySyncs in the namespace ${namespace}`, name, namespace };
   return attempt(access, what, async () =>
-    withCommands(await client.get(gatewaySyncPath(namespace, name), { timeoutMs })),
+    withCommands(await client.getAs(gatewaySyncPath(namespace, name), { timeoutMs })),
   );
 }
 

@@ -64,11 +64,11 @@ async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   const { client } = access;
   const discover = <T>(path: string, names: (found: T) => string[]) =>
     tryRead(async () => {
-      const found = await unlessStatus(404, client.get<T>(path));
+      const found = await unlessStatus(404, client.getAs<T>(path));
       return found ? names(found) : [];
     });
   return await allOf<ClusterSurvey>({
-    server: tryRead(() => client.get<{ gitVersion: string }>('/version')),
+    server: tryRead(() => client.getAs<{ gitVersion: string }>('/version')),
     groupVersions: discover(`/apis/${GROUP}`, ({ versions }: { versions: { version: string }[] }) =>
       versions.map((each) => each.version),
     ),

@@ -31,7 +31,7 @@ export function hiddenBy(error: unknown): Hidden {
 
 /** Reads one object; undefined if it doesn't exist. */
 export const readObject = <T>({ client }: Access, path: string): Promise<ReadResult<T | undefined>> =>
-  tryRead(() => unlessStatus(404, client.get<T>(path)));
+  tryRead(() => unlessStatus(404, client.getAs<T>(path)));
 
 /** Reads a list; empty if the resource type doesn't exist. Keeps only objects that match `keep` in memory. */
 export const readList = <T>(
@@ -60,6 +60,6 @@ export const readCertificate = (access: Access, path: string): Promise<ReadResul
 
 const readSecret = <T>({ client }: Access, path: string, pick: (data: Record<string, string>) => T) =>
   tryRead(async () => {
-    const secret = await unlessStatus(404, client.get<{ data?: Record<string, string> }>(path));
+    const secret = await unlessStatus(404, client.getAs<{ data?: Record<string, string> }>(path));
     return secret && pick(secret.data ?? {});
   });

@@ -48,7 +48,7 @@ function accessWith(given: Given, host: Host): Access {
 async function namesAt(given: Given, host: Host, pathIn: (namespace: string) => string): Promise<Candidate[]> {
   const { client, namespace } = accessWith(given, host);
   const query = { limit: MAX_NAMES };
-  const list = await client.get<{ items: { metadata: { name: string } }[] }>(pathIn(namespace), {
+  const list = await client.getAs<{ items: { metadata: { name: string } }[] }>(pathIn(namespace), {
     accept: METADATA_LIST,
     query,
   });

@@ -202,7 +202,7 @@ export class Mirror {
     const { access, namespace, now } = this.#options;
     const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
     await attempt(access, { doing, namespace }, () =>
-      access.client.get(gatewaySyncPath(namespace), { query: { limit: 1 }, timeoutMs: PROBE_TIMEOUT_MS }),
+      access.client.getAs(gatewaySyncPath(namespace), { query: { limit: 1 }, timeoutMs: PROBE_TIMEOUT_MS }),
     );
     this.connection = { isLive: true, at: new Date(now()).toISOString() };
   }

@@ -78,7 +78,7 @@ export class RevisionKeeper {
   }
 
   #find(path: string): Promise<{ metadata: ObjectMeta } | undefined> {
-    return unlessStatus(404, this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }));
+    return unlessStatus(404, this.#client.getAs<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }));
   }
 
   /** Deletes revisions that the new status doesn't name. After an error, they remain until the resource is deleted. */
@@ -133,7 +133,7 @@ export class RevisionKeeper {
   async #create(gatewaySync: ObservedGatewaySync, revision: string): Promise<Ensured> {
     const { namespace, name, uid, generation } = gatewaySync;
     // The cache lacks the mappings, which can have 1 MiB.
-    const { metadata, spec } = await this.#client.get<GatewaySync>(gatewaySyncPath(namespace, name));
+    const { metadata, spec } = await this.#client.getAs<GatewaySync>(gatewaySyncPath(namespace, name));
     if (metadata.uid !== uid || metadata.generation !== generation || syncRevision(spec.sync) !== revision)
       return { kind: 'changed' };
     const created = await this.#client.create<{ metadata: ObjectMeta }>(

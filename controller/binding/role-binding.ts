@@ -78,7 +78,7 @@ async function createUnlessThere(
     query,
   });
   if (await unlessStatus(409, create)) return undefined;
-  return projectRoleBinding(await client.get<RoleBinding>(pathOf(gatewaySync)));
+  return projectRoleBinding(await client.getAs<RoleBinding>(pathOf(gatewaySync)));
 }
 
 async function replace(client: KubernetesClient, gatewaySync: ObservedGatewaySync, binding: Binding): Promise<void> {

@@ -24,7 +24,7 @@ export class SecretReader {
     if (!isObjectName(name)) return absent; // nothing else may get into a path
     try {
       const path = corePath('secrets', namespace, name);
-      const get = () => this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
+      const get = () => this.#client.getAs<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
       const { data = {} } = await this.#slots.run(get, namespace);
       const missing = keys.find((key) => !Object.hasOwn(data, key));
       return missing === undefined

@@ -30,7 +30,7 @@ export interface WebhookTrust {
 
 /** Reads the server names and CAs of a webhook configuration. */
 export async function readWebhookTrust(client: KubernetesClient, name: string): Promise<WebhookTrust> {
-  const { webhooks = [], metadata } = await client.get<WebhookConfiguration>(pathOf(name));
+  const { webhooks = [], metadata } = await client.getAs<WebhookConfiguration>(pathOf(name));
   const bundles = new Set(webhooks.map(({ clientConfig }) => clientConfig.caBundle ?? ''));
   return {
     hosts: [...new Set(webhooks.flatMap(({ clientConfig }) => hostsOf(clientConfig)))].sort(),
@@ -43,7 +43,7 @@ export async function readWebhookTrust(client: KubernetesClient, name: string): 
 export async function publishCaBundle(client: KubernetesClient, name: string, bundle: string): Promise<boolean> {
   const caBundle = Buffer.from(bundle).toString('base64');
   for (let attempt = 1; ; attempt += 1) {
-    const { webhooks = [], metadata } = await client.get<WebhookConfiguration>(pathOf(name));
+    const { webhooks = [], metadata } = await client.getAs<WebhookConfiguration>(pathOf(name));
     const stale = webhooks.flatMap(({ clientConfig }, index) => (clientConfig.caBundle === caBundle ? [] : [index]));
     if (stale.length === 0) return false;
     const patch = [

@@ -42,7 +42,7 @@ export async function ensureWebhookSecret(
   renew: (current: WebhookSecret | undefined) => WebhookSecret,
 ): Promise<WebhookSecret> {
   for (let attempt = 0; ; attempt += 1) {
-    const stored = await unlessStatus(404, client.get<Stored>(corePath('secrets', place.namespace, place.name)));
+    const stored = await unlessStatus(404, client.getAs<Stored>(corePath('secrets', place.namespace, place.name)));
     const current = stored && decode(stored);
     const wanted = renew(current);
     if (wanted === current) return current;

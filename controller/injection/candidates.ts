@@ -62,7 +62,7 @@ async function readLive(
 ): Promise<KnownCandidates> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const read = async (name: string): Promise<InjectionCandidate | undefined> => {
-    const found = await unlessStatus(404, client.get<GatewaySync>(gatewaySyncPath(namespace, name), { signal }));
+    const found = await unlessStatus(404, client.getAs<GatewaySync>(gatewaySyncPath(namespace, name), { signal }));
     return found && { name, spec: projectSpec(found.spec) };
   };
   // An annotation can contain anything, but a path contains names.

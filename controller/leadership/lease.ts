@@ -174,7 +174,7 @@ export class LeaderLease {
 
   #read(signal?: AbortSignal): Promise<Lease | undefined> {
     const { client } = this.#options;
-    return unlessStatus(404, client.get<Lease>(this.#path(), { signal, timeoutMs: this.#callTimeoutMs }));
+    return unlessStatus(404, client.getAs<Lease>(this.#path(), { signal, timeoutMs: this.#callTimeoutMs }));
   }
 
   #write(current: Lease | undefined, signal: AbortSignal): Promise<Lease> {

@@ -108,7 +108,7 @@ export class GitTokenKeeper {
     if (!isObserved(status) || status.observedGeneration === generation) return;
     const { client } = this.#options;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
-    const found = await unlessStatus(404, client.get<TokenSecret>(path));
+    const found = await unlessStatus(404, client.getAs<TokenSecret>(path));
     if (found?.type !== GIT_TOKEN_SECRET_TYPE || !found.data?.token) return;
     await client.replace(path, { ...found, data: { token: '' } }, WRITE_OPTIONS);
   }
@@ -132,7 +132,7 @@ export class GitTokenKeeper {
     if (handedOver?.state !== state) return false;
     if (performance.now() - handedOver.checkedAt < checkMs) return true;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
-    const found = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
+    const found = await client.getAs<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
       ({ metadata }) => metadata,
       (error: unknown) => (isApiError(error, 404) ? undefined : 'unknown'),
     );

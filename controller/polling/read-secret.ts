@@ -19,7 +19,7 @@ export async function readSecret(
   { name, key }: SecretKeyRef,
 ): Promise<string> {
   const secret = await client
-    .get<{ data?: Record<string, string> }>(corePath('secrets', namespace, name))
+    .getAs<{ data?: Record<string, string> }>(corePath('secrets', namespace, name))
     .catch((error: unknown) => {
       if (isApiError(error, 404)) throw missing(`Secret ${namespace}/${name} doesn't exist; create it`, error);
       if (isApiError(error, 403))

@@ -129,7 +129,7 @@ export class StatusWriter {
     } catch (conflict) {
       if (isApiError(conflict, 404)) return { kind: 'gone' };
       if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
-      const live = await unlessStatus(404, client.get<GatewaySync>(path));
+      const live = await unlessStatus(404, client.getAs<GatewaySync>(path));
       // Created again under the same name: the watch delivers it.
       return live?.metadata.uid === uid
         ? { kind: 'changed', live: projectGatewaySync(live), conflict }

@@ -43,7 +43,7 @@ interface Table {
 
 /** Prints a collection as the table of `kubectl get`. */
 export async function showTable(client: KubernetesClient, plural: string, path: string): Promise<void> {
-  const { columnDefinitions, rows } = await client.get<Table>(path, {
+  const { columnDefinitions, rows } = await client.getAs<Table>(path, {
     accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
   });
   // The other columns are for `--output wide`.

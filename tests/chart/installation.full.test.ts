@@ -173,7 +173,7 @@ const CA_BUNDLE = Buffer.from('-----BEGIN CERTIFICATE-----\n').toString('base64'
 /** The webhook of an installation, and the clients that write it. */
 function webhookOf(name: string) {
   const path = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${name}`;
-  const read = () => client.get<Configuration>(path);
+  const read = () => client.getAs<Configuration>(path);
   const add = (manager: string, place: string, values: unknown[]) =>
     client.request({
       method: 'PATCH',

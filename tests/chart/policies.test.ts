@@ -89,14 +89,14 @@ test("an older request doesn't overwrite a newer one", async () => {
 test('an agent can write only the report of its own pod', async () => {
   const container = { name: 'gateway', image: 'gateway:1' };
   const administrator = await connectAdministrator();
-  await until(() => administrator.get(corePath('serviceaccounts', namespace, 'default')), {
+  await until(() => administrator.getAs(corePath('serviceaccounts', namespace, 'default')), {
     describe: 'the default account',
   });
   await apply([
     { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'own', namespace }, spec: { containers: [container] } },
     roleBinding({ namespace, name: 'sync-agent-site' }, 'sync-agent'),
   ]);
-  const { uid } = (await administrator.get<Rendered>(corePath('pods', namespace, 'own'))).metadata;
+  const { uid } = (await administrator.getAs<Rendered>(corePath('pods', namespace, 'own'))).metadata;
   const account = { namespace, serviceAccount: 'default' };
   const client = await clientFor({ ...account, pod: 'own' });
   const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
@@ -175,7 +175,7 @@ test('the controller can write the revisions of GatewaySyncs, but not those of a
   // The garbage collector deletes objects whose owners don't exist.
   const administrator = await connectAdministrator();
   const ownerOf = async (apiVersion: string, kind: string, plural: string) => {
-    const found = await administrator.get<Rendered>(groupPath(apiVersion, plural, namespace, 'site'));
+    const found = await administrator.getAs<Rendered>(groupPath(apiVersion, plural, namespace, 'site'));
     return { apiVersion, kind, name: 'site', uid: found.metadata.uid, controller: true };
   };
   const gatewaySync = await ownerOf('sync.io/v1alpha1', 'GatewaySync', 'gatewaysyncs');

@@ -47,7 +47,7 @@ async function createResource(name: string) {
   const path = gatewaySyncPath(namespace, name);
   const patch = (body: object, fieldManager = 'kubectl') =>
     administrator.mergePatch(path, body, { query: { fieldManager } });
-  return { path, patch, stored: () => administrator.get<Rendered>(path) };
+  return { path, patch, stored: () => administrator.getAs<Rendered>(path) };
 }
 
 test('the receiver stores deliveries with the permissions from the chart', async (t) => {
@@ -71,10 +71,10 @@ test("the receiver's credentials can't get, list, or create any object", async (
   for (const kind of ['secrets', 'configmaps', 'pods', 'serviceaccounts', 'events', 'namespaces']) {
     reads.push(corePath(kind), corePath(kind, namespace));
   }
-  for (const path of reads) assert.equal(await verdict(client.get(path)), '403', path);
+  for (const path of reads) assert.equal(await verdict(client.getAs(path)), '403', path);
   const named = { metadata: { name: 'x', namespace } };
   const sync = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', ...named };
-  const { spec } = await administrator.get<Rendered>(gatewaySyncPath(namespace, 'demo'));
+  const { spec } = await administrator.getAs<Rendered>(gatewaySyncPath(namespace, 'demo'));
   await assertAllRefused({
     'another kind': () => client.create(corePath('configmaps', namespace), { ...named, data: {} }),
     'an event': () => client.create(corePath('events', namespace), { ...named, involvedObject: {} }),

@@ -121,8 +121,8 @@ test('an upgrade ends with the same objects as a new installation, and a rollbac
   await installation.upgrade(chart, current);
   assert.equal(await hasNewestColumn(), true);
   assert.equal(await uidOfGatewaySync(), uid);
-  assert.deepEqual((await client.get<Rendered>(secret)).data, { 'ca.crt': caBundle });
-  assert.equal((await client.get<Rendered>(webhook)).webhooks[0].clientConfig.caBundle, caBundle);
+  assert.deepEqual((await client.getAs<Rendered>(secret)).data, { 'ca.crt': caBundle });
+  assert.equal((await client.getAs<Rendered>(webhook)).webhooks[0].clientConfig.caBundle, caBundle);
   await storeAsController(client, null);
   const upgraded = await installation.snapshot();
 

@@ -118,7 +118,8 @@ export class KubernetesClient {
     }
   }
 
-  get<T>(path: string, options: Partial<ApiRequest> = {}): Promise<T> {
+  /** Gets an object. Its type is asserted, not checked, as with {@link request}: the API server validates objects. */
+  getAs<T>(path: string, options: Partial<ApiRequest> = {}): Promise<T> {
     return this.request<T>({ method: 'GET', path, ...options });
   }
 

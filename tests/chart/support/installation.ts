@@ -59,7 +59,7 @@ export class Installation {
   /** Reads all objects of the release that nothing else in the cluster made. */
   async snapshot(): Promise<Snapshot> {
     const query = { labelSelector: `app.kubernetes.io/instance=${this.release}` };
-    const list = (path: string) => this.#client.get<{ kind: string; items: Rendered[] }>(path, { query });
+    const list = (path: string) => this.#client.getAs<{ kind: string; items: Rendered[] }>(path, { query });
     // A resource whose CRD was just created, changed, or deleted is briefly listed but not served.
     const listAll = async () => await Promise.all((await this.#listPaths()).map(list));
     const lists = await until(listAll, { describe: 'lists of all resources' });
@@ -81,9 +81,9 @@ export class Installation {
 
   /** Lists the paths of all collections, each in the first of its versions. */
   async #listPaths(): Promise<string[]> {
-    const apis = await this.#client.get<{ groups: { preferredVersion: { groupVersion: string } }[] }>('/apis');
+    const apis = await this.#client.getAs<{ groups: { preferredVersion: { groupVersion: string } }[] }>('/apis');
     const bases = ['/api/v1', ...apis.groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
-    const resources = await Promise.all(bases.map((base) => this.#client.get<ResourceList>(base)));
+    const resources = await Promise.all(bases.map((base) => this.#client.getAs<ResourceList>(base)));
     return resources.flatMap((list, index) =>
       list.resources
         .filter(({ verbs }) => verbs.includes('list') && verbs.includes('delete'))

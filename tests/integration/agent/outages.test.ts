@@ -103,7 +103,7 @@ suite('a report never delays a sync', () => {
     await pod.settle(commit);
     await pod.start();
     await until(async () => (await pod.files())['config/a'] === '1', { describe: 'the file' });
-    await assert.rejects(pod.client.get(syncReportPath(pod.namespace, 'gateway-0')), { code: 'api.404' });
+    await assert.rejects(pod.client.getAs(syncReportPath(pod.namespace, 'gateway-0')), { code: 'api.404' });
   });
 
   test('while the API server is silent', slow, async (t) => {

@@ -76,7 +76,7 @@ suite('the verification of a gateway', () => {
     assert.ok(others.length >= 2 && others.every((line) => line === LOOK), others.join());
     await setSpec(specOf(undefined));
     const { generation } = (
-      await pod.client.get<{ metadata: { generation: number } }>(
+      await pod.client.getAs<{ metadata: { generation: number } }>(
         `/apis/sync.io/v1alpha1/namespaces/${pod.namespace}/gatewaysyncs/gw`,
       )
     ).metadata;

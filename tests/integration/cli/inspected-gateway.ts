@@ -85,4 +85,4 @@ export async function applyPatch(t: TestContext, { repository }: World, patch: s
 }
 
 export const annotationOf = async ({ client, namespace }: GatewayPod) =>
-  (await client.get<GatewaySync>(gatewaySyncPath(namespace, 'gw'))).metadata.annotations?.[INSPECT_ANNOTATION];
+  (await client.getAs<GatewaySync>(gatewaySyncPath(namespace, 'gw'))).metadata.annotations?.[INSPECT_ANNOTATION];

@@ -26,7 +26,7 @@ async function arrange(t: TestContext, writeWithinMs: () => number, { isDirect =
   const namespace = await createNamespace(t);
   const path = corePath('configmaps', namespace);
   const write = (name: string) => client.create(path, { metadata: { name, namespace } }, { timeoutMs: 20_000 });
-  const list = async () => (await client.get<ConfigMaps>(path)).items.map(({ metadata }) => metadata);
+  const list = async () => (await client.getAs<ConfigMaps>(path)).items.map(({ metadata }) => metadata);
   const names = async () => (await list()).map(({ name }) => name);
   return { link, client, write, list, names };
 }
@@ -40,7 +40,7 @@ suite('a write of the leader', () => {
   // The write's own timeout is later.
   test('is abandoned before its lease expires', { timeout: 15_000 }, async (t) => {
     const { link, client, write } = await arrange(t, () => 300);
-    await client.get('/version');
+    await client.getAs('/version');
     link.hold();
     await assert.rejects(write('late'), { code: 'ETIMEDOUT' });
   });
@@ -48,13 +48,13 @@ suite('a write of the leader', () => {
   test("isn't sent without a lease, while reads continue", async (t) => {
     const { client, write, names } = await arrange(t, () => 0);
     await assert.rejects(write('fenced'), { code: 'leadership.fenced' });
-    await client.get('/version');
+    await client.getAs('/version');
     assert.ok(!(await names()).includes('fenced'));
   });
 
   test('ends before the lease is released, and none begins after that', async (t) => {
     const { link, client, write, names } = await arrange(t, () => 10_000);
-    await client.get('/version');
+    await client.getAs('/version');
     link.hold();
     const inProgress = write('under-way');
     const sealed = client.seal();
@@ -82,7 +82,7 @@ suite('a write of the leader', () => {
     let renewedAt = performance.now();
     const leftMs = () => Math.max(0, Math.floor(renewedAt + leaseMs - performance.now()));
     const { client, write, list } = await arrange(t, leftMs, { isDirect: true });
-    await Promise.all(Array.from({ length: 16 }, () => client.get('/version')));
+    await Promise.all(Array.from({ length: 16 }, () => client.getAs('/version')));
     renewedAt = performance.now();
     const writes = Promise.allSettled(Array.from({ length: 150 }, (_, index) => write(`write-${index}`)));
     await sleep(1); // the first of them are in progress

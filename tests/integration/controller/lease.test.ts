@@ -26,7 +26,7 @@ async function arrange(t: TestContext) {
     client,
     replica: (name: string, options: Partial<LeaseOptions> = {}) =>
       new LeaderLease({ client, namespace, name: 'test', replica: name, log, ...options }),
-    read: () => client.get<Lease>(path),
+    read: () => client.getAs<Lease>(path),
     change: (patch: object) => client.mergePatch<Lease>(path, patch),
     create: (spec: Lease['spec']) =>
       client.create(groupPath(...PATH, namespace), { metadata: { name: 'test', namespace }, spec }),

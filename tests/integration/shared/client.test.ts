@@ -33,37 +33,37 @@ async function startLink(t: TestContext) {
 suite('a request to the API server', () => {
   test("that isn't answered ends at its timeout, and its connection isn't reused", async (t) => {
     const { link, client } = await startLink(t);
-    await client.get('/version');
+    await client.getAs('/version');
     link.hold();
     const started = performance.now();
-    await assert.rejects(client.get('/version', { timeoutMs: 300 }), { code: 'ETIMEDOUT' });
+    await assert.rejects(client.getAs('/version', { timeoutMs: 300 }), { code: 'ETIMEDOUT' });
     assert.ok(performance.now() - started >= 290, 'not before its time');
     link.release();
-    await client.get('/version', { timeoutMs: 10_000 });
+    await client.getAs('/version', { timeoutMs: 10_000 });
   });
 
   test('whose response begins and never ends has the same timeout', async (t) => {
     const { client } = await startLink(t);
     const watch = { method: 'GET', path: '/api/v1/namespaces', query: { watch: true }, timeoutMs: 300 } as const;
     await assert.rejects(client.request(watch), { code: 'ETIMEDOUT' });
-    await client.get('/version');
+    await client.getAs('/version');
   });
 
   test('ends at once when its caller aborts it', async (t) => {
     const { link, client } = await startLink(t);
-    await client.get('/version');
+    await client.getAs('/version');
     link.hold();
     const giveUp = new AbortController();
-    const call = client.get('/version', { signal: giveUp.signal });
+    const call = client.getAs('/version', { signal: giveUp.signal });
     giveUp.abort();
     await assert.rejects(call, { name: 'AbortError' });
   });
 
   test('is sent again if the idle connection is gone', async (t) => {
     const { link, client } = await startLink(t);
-    await client.get('/version');
+    await client.getAs('/version');
     link.cut();
-    await client.get('/version');
+    await client.getAs('/version');
   });
 
   test('that fails reports the error, and releases the only connection', async (t) => {
@@ -88,7 +88,7 @@ test('an API server below a path is called there', async (t) => {
   for (const slash of ['', '/']) {
     const client = await clientThrough(`http://127.0.0.1:${port}/clusters/one${slash}`);
     const namespace = await until(
-      () => client.get<{ kind: string }>('/api/v1/namespaces/default', { query: { pretty: undefined } }),
+      () => client.getAs<{ kind: string }>('/api/v1/namespaces/default', { query: { pretty: undefined } }),
       { describe: 'kubectl proxy answers' },
     );
     assert.equal(namespace.kind, 'Namespace');
@@ -115,10 +115,10 @@ test('a server whose CA was replaced is trusted as soon as the file contains the
     userAgent: 'test',
   });
   t.after(() => client.close());
-  await client.get('/version');
+  await client.getAs('/version');
   server.setSecureContext(await pair(after));
   server.closeAllConnections();
-  await assert.rejects(client.get('/version'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  await assert.rejects(client.getAs('/version'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
   await copyFile(after.caFile, before.caFile);
-  await client.get('/version');
+  await client.getAs('/version');
 });

@@ -44,12 +44,12 @@ test('an API server issues tokens for accounts, and keeps its address and data o
   const account = { namespace: 'default', serviceAccount: metadata.name };
   const client = clientOf(await server.kubeconfigFor(account), { userAgent: 'test' });
   t.after(() => client.close());
-  await assert.rejects(client.get(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
+  await assert.rejects(client.getAs(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
 
   await server.stopApiServer();
-  await assert.rejects(administrator.get(corePath('serviceaccounts', 'default')), /ECONNREFUSED/);
+  await assert.rejects(administrator.getAs(corePath('serviceaccounts', 'default')), /ECONNREFUSED/);
   await server.startApiServer();
-  const kept = await administrator.get<{ metadata: object }>(corePath('serviceaccounts', 'default', metadata.name));
+  const kept = await administrator.getAs<{ metadata: object }>(corePath('serviceaccounts', 'default', metadata.name));
   assert.partialDeepStrictEqual(kept, { metadata });
 });
 

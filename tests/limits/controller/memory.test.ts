@@ -112,7 +112,7 @@ async function measureRequest(client: KubernetesClient, program: Program): Promi
   await client.mergePatch(path, { metadata: { annotations } });
   await whileAlive(
     program,
-    until(() => client.get<GatewaySync>(path), {
+    until(() => client.getAs<GatewaySync>(path), {
       describe: 'the request is applied',
       accept: ({ status }) => status?.lastRequest?.id === id && status.lastRequest.outcome === 'Applied',
     }),

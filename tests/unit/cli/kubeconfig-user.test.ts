@@ -231,8 +231,8 @@ suite('a credential plugin', () => {
     const { server } = await startServer(t, ({ authorization }) => authorization !== 'Bearer token-1');
     const { file, infos } = await installPlugin(t, server);
     const { client } = connect({ kubeconfig: file }, { environment: { PATH: process.env.PATH } });
-    await Promise.all(Array.from({ length: 8 }, () => client.get('/version')));
-    await client.get('/version');
+    await Promise.all(Array.from({ length: 8 }, () => client.getAs('/version')));
+    await client.getAs('/version');
     assert.equal((await infos()).length, 2);
   });
 
@@ -241,8 +241,8 @@ suite('a credential plugin', () => {
     const { file, script, replace, infos } = await installPlugin(t, server);
     const { client } = connect({ kubeconfig: file }, { environment: { PATH: process.env.PATH } });
     await replace(script.replace('"status":{', `"status":{"expirationTimestamp":"2020-01-01T00:00:00Z",`));
-    await client.get('/version');
-    await client.get('/version');
+    await client.getAs('/version');
+    await client.getAs('/version');
     assert.equal((await infos()).length, 2);
     assert.deepEqual(valuesOf(requests.at(-1), 'Authorization'), ['Bearer token-2']);
   });

@@ -78,12 +78,12 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
       await apply(gatewaySync({ namespace, name: NAME }, { repo: url }, spec), '--force-conflicts');
     },
     settle: async (commit, ref = 'main') => {
-      const { metadata } = await client.get<GatewaySync>(resource);
+      const { metadata } = await client.getAs<GatewaySync>(resource);
       await client.mergePatch(`${resource}/status`, { status: settledStatus(metadata.generation ?? 0, commit, ref) });
     },
     bind: (rules = agentClusterRole.rules) => bind(client, namespace, rules),
     start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
-    report: () => client.get<SyncReport>(syncReportPath(namespace, POD)),
+    report: () => client.getAs<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept }),
     untilSynced: (commit) =>
       pod.untilReport(`a report of ${commit}`, ({ status }) => status?.state === 'Synced' && status.commit === commit),

@@ -41,7 +41,7 @@ export interface RolloutPlay {
 export function playRollout(pod: GatewayPod): RolloutPlay {
   const { client, namespace } = pod;
   const resource = gatewaySyncPath(namespace, NAME);
-  const read = () => client.get<GatewaySync>(resource);
+  const read = () => client.getAs<GatewaySync>(resource);
   const file = path.join(path.dirname(pod.data), 'labels');
   return {
     label: async (labels = {}) => {

@@ -33,7 +33,7 @@ export async function queryMain(t: TestContext, repo: string, values: SecretValu
   const data = Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
   );
-  const client = clientWith({ get: async () => ({ data }) });
+  const client = clientWith({ getAs: async () => ({ data }) });
   const tools = { ...queryTools(), client };
   t.after(() => tools.http.close());
   const repository = queryClient(tools, { namespace: 'ns', git: gitOf(repo, values) });

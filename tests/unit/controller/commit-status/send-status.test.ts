@@ -23,7 +23,7 @@ async function arrange(t: TestContext, leftMs: number[]) {
     server.close();
   });
   const secret = { data: { k: Buffer.from('token').toString('base64') } };
-  const client = clientWith({ get: async () => secret });
+  const client = clientWith({ getAs: async () => secret });
   const send = statusSender({ client, http, githubApps: undefined, writeWithinMs: () => leftMs.shift() ?? 0 });
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const destination = {

@@ -18,7 +18,7 @@ test('a cluster whose CRDs were deleted has no candidates', async () => {
   const refuse = async () => {
     throw new ApiError(404, '404 page not found');
   };
-  const client = clientWith({ get: refuse, stream: refuse, request: refuse });
+  const client = clientWith({ getAs: refuse, stream: refuse, request: refuse });
   const source = candidateSource({ hasSynced: false, gatewaySyncs: () => [] }, client, []);
   assert.deepEqual((await source.live('gateways', undefined)).candidates, []);
   assert.deepEqual((await source.live('gateways', 'app')).candidates, []);

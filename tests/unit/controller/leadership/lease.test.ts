@@ -10,7 +10,7 @@ test('a lease is valid from when it was requested, however late the response is'
     clock.now += 4_000;
     return lease;
   };
-  const client = clientWith({ get: async () => undefined, create });
+  const client = clientWith({ getAs: async () => undefined, create });
   const log = createLogger('test', { level: 'silent' });
   const now = () => clock.now;
   const lease = new LeaderLease({ client, namespace: 'ns', name: 'test', replica: 'one', log, giveUpMs: 10_000, now });

@@ -29,7 +29,7 @@ async function arrange(t: TestContext, api: RequestListener) {
   const there = new Map<string, { uid: string; resourceVersion: string }>();
   const apiServer = { isFailing: false };
   const client = clientWith({
-    get: async (path: string) => {
+    getAs: async (path: string) => {
       if (path.endsWith('/app')) return { data: { key } };
       if (apiServer.isFailing) throw new ApiError(500, '{}');
       const metadata = there.get(path);

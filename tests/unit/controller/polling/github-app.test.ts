@@ -20,7 +20,7 @@ interface Answer {
 /** Apps with this Secret, in base64, whose server responds with `answer` each time. */
 function appsWith(answer: (call: number) => Answer, secret = key) {
   const client = clientWith({
-    get: async (path: string) => ({
+    getAs: async (path: string) => ({
       data: path.endsWith('/app') ? { key: secret } : { ca: Buffer.from('a CA').toString('base64') },
     }),
   });

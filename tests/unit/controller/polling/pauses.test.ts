@@ -47,7 +47,7 @@ async function startLimitingHost(t: TestContext, limitOf: (request: IncomingMess
 function arrange(t: TestContext) {
   const secret = (name = '') => (name === 'app' ? PEM : name);
   const client = clientWith({
-    get: async (path: string) => ({
+    getAs: async (path: string) => ({
       data: { key: Buffer.from(secret(path.split('/').at(-1))).toString('base64') },
     }),
   });

@@ -20,7 +20,7 @@ async function arrange(t: TestContext) {
   t.after(() => tools.http.close());
   const ask = (ca: string) => {
     const secret = { data: { ca: Buffer.from(ca).toString('base64') } };
-    const client = clientWith({ get: async () => secret });
+    const client = clientWith({ getAs: async () => secret });
     const git = { repo: repository.url, caSecretRef: { name: 'ca', key: 'ca' } };
     return queryClient({ ...tools, client }, { namespace: 'default', git }).query(main);
   };

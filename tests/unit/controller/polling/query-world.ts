@@ -26,7 +26,7 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
 /** The same, with the key for `sshAuth`. */
 export function sshTools(key = PRIVATE_KEY): QueryTools {
   const secret = { data: { key: Buffer.from(key).toString('base64') } };
-  return { ...queryTools(), client: clientWith({ get: async () => secret }) };
+  return { ...queryTools(), client: clientWith({ getAs: async () => secret }) };
 }
 
 /** Makes ssh accept any host key. */

@@ -7,7 +7,7 @@ import { codedError } from '../../../support/coded-error.ts';
 
 /** Reads a Secret from an API server with this response. */
 function readFrom(get: () => Promise<object>): Promise<string> {
-  return readSecret(clientWith({ get }), 'plant', { name: 'git', key: 'token' });
+  return readSecret(clientWith({ getAs: get }), 'plant', { name: 'git', key: 'token' });
 }
 
 const refuse = (status: number, reason: string) => () =>

@@ -92,7 +92,7 @@ function arrange() {
   const network = { losesAnswers: false };
   const clock = { now: 0 };
   const client = clientWith({
-    get: async () => raw(),
+    getAs: async () => raw(),
     mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
       if (!lease.isHeld) throw new Error('not written: another replica leads, or is about to');
       if (metadata.resourceVersion !== String(stored.version)) throw new ApiError(409, '{}');

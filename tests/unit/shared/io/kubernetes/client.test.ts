@@ -18,13 +18,13 @@ suite('a request to the API server is counted once', () => {
       response.writeHead(500, { 'Content-Length': 100 }).write('{"kind":');
       setImmediate(() => response.destroy());
     });
-    await assert.rejects(client.get('/version'), { code: 'ECONNRESET' });
+    await assert.rejects(client.getAs('/version'), { code: 'ECONNRESET' });
     assert.deepEqual(codes, [500]);
   });
 
   test('without a status if there was no response', async (t) => {
     const { client, codes } = await arrange(t, (request) => void request.socket.destroy());
-    await assert.rejects(client.get('/version'));
+    await assert.rejects(client.getAs('/version'));
     assert.deepEqual(codes, [0]);
   });
 });
@@ -34,7 +34,7 @@ const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnec
 
 type Call = (client: KubernetesClient, signal?: AbortSignal) => Promise<unknown>;
 const calls: Record<string, Call> = {
-  request: (client, signal) => client.get('/version', { timeoutMs: 60_000, signal }),
+  request: (client, signal) => client.getAs('/version', { timeoutMs: 60_000, signal }),
   patch: (client, signal) => client.request({ method: 'PATCH', path: '/x', body: {}, timeoutMs: 60_000, signal }),
   stream: async (client, signal) => void (await client.stream({ method: 'GET', path: '/x', signal })).resume(),
 };
@@ -80,7 +80,7 @@ suite('a request to the API server ends', () => {
 
   test("when its signal aborts or its timeout expires, while a proxy doesn't connect", within, async (t) => {
     const client = await clientOfSilentProxy(t);
-    await assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
+    await assert.rejects(client.getAs('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
     const signal = AbortSignal.timeout(100);
     await assert.rejects(client.stream({ method: 'GET', path: '/x', signal }), { name: 'TimeoutError' });
   });
@@ -91,14 +91,14 @@ suite('a request to the API server ends', () => {
   }, async (t) => {
     const stopping = new AbortController();
     const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')), { maxSockets: 1 });
-    const first = assert.rejects(client.get('/version', { timeoutMs: 3_000 }), { code: 'ETIMEDOUT' });
+    const first = assert.rejects(client.getAs('/version', { timeoutMs: 3_000 }), { code: 'ETIMEDOUT' });
     const ended: string[] = [];
     const note = (what: string) => () => void ended.push(what);
     await Promise.all([
       first.then(note('the first')),
-      assert.rejects(client.get('/version', { timeoutMs: 1_500 }), { code: 'ETIMEDOUT' }).then(note('by its time')),
+      assert.rejects(client.getAs('/version', { timeoutMs: 1_500 }), { code: 'ETIMEDOUT' }).then(note('by its time')),
       assert
-        .rejects(client.get('/version', { signal: stopping.signal }), /the process stops/)
+        .rejects(client.getAs('/version', { signal: stopping.signal }), /the process stops/)
         .then(note('by its signal')),
     ]);
     assert.deepEqual(ended, ['by its signal', 'by its time', 'the first']);
@@ -106,7 +106,7 @@ suite('a request to the API server ends', () => {
 
   test('when its timeout expires, while informational responses keep coming', within, async (t) => {
     const client = await clientOfSocket(t, (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'));
-    await assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
+    await assert.rejects(client.getAs('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
   });
 
   for (const [method, isRepeated] of [
@@ -122,7 +122,7 @@ suite('a request to the API server ends', () => {
         if (request === 1) socket.write(WHOLE);
         else socket.resetAndDestroy();
       });
-      await warmUp(client, (each) => each.get('/version'));
+      await warmUp(client, (each) => each.getAs('/version'));
       const call = client.request({ method, path: '/x', body: method === 'GET' ? undefined : { kind: 'Event' } });
       if (isRepeated) assert.deepEqual(await call, {});
       else await assert.rejects(call, { code: 'ECONNRESET' });
@@ -132,6 +132,6 @@ suite('a request to the API server ends', () => {
 
   test('with the response that follows a hint', within, async (t) => {
     const client = await clientOfSocket(t, (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${WHOLE}`));
-    assert.deepEqual(await client.get('/version'), {});
+    assert.deepEqual(await client.getAs('/version'), {});
   });
 });
