@@ -6,6 +6,7 @@ import { generateCliReference } from './generate/cli-reference.ts';
 import { generateCrds } from './generate/crds.ts';
 import { fleetOverview } from './generate/dashboards/fleet-overview.ts';
 import { gatewaySyncDetail } from './generate/dashboards/gateway-sync-detail.ts';
+import { generateWords } from './generate/words.ts';
 
 const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');
@@ -16,6 +17,7 @@ for (const [path, content] of Object.entries({
   ...generateCrds(),
   ...generateApiReference(),
   ...generateCliReference(),
+  ...generateWords(),
   ...(await generateChartReadme()),
   'chart/dashboards/fleet-overview.json': textOf(fleetOverview()),
   'chart/dashboards/gatewaysync-detail.json': textOf(gatewaySyncDetail()),

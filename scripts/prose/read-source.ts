@@ -6,7 +6,7 @@ const programs = /^(?:agent|cli|controller|receiver|shared|scripts\/generate)\//
 /** Matches a word of a sentence that isn't part of a path, a header, or a command's options. */
 const word = /(?<=^|[\s("'_])[A-Za-z][a-z'’-]*(?=[\s.,:;!?)"'_]|$)/g;
 const code = /=>|==|&&|\$\(|^#!|^\s*<|\bself\.\w/;
-const isSentence = (text: string) => (text.match(word)?.length ?? 0) >= 3 && !code.test(text);
+export const isSentence = (text: string) => (text.match(word)?.length ?? 0) >= 3 && !code.test(text);
 
 interface Named {
   id?: { type: string; name?: string; start: number } | null;
