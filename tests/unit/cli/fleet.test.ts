@@ -62,20 +62,20 @@ const words = (given: DiscoveredGateway, status: GatewaySyncStatus = {}, beyond:
 suite('the text about a GatewaySync', () => {
   const synced = ready('True', 'Synced');
   const rows: [string, GatewaySyncStatus | undefined, state: string, says: RegExp, spec?: Partial<SpecInput>][] = [
-    ["the controller hasn't seen it", undefined, 'busy', /^not reconciled yet/],
+    ["the controller hasn't seen it", undefined, 'busy', /reconciled/],
     [
       "the controller hasn't seen the latest change",
       { observedGeneration: 2, conditions: synced },
       'busy',
-      /^the latest change of the spec is not reconciled yet/,
+      /reconciled/,
     ],
     [
       'all gateways have the commit',
       { conditions: synced, gateways: gatewayCountsOf({ total: 3, synced: 3 }) },
       'ready',
-      /^all 3 gateways have it$/,
+      /\b3\b/,
     ],
-    ['no gateways', { conditions: ready('True', 'NoGateways') }, 'ready', /^no gateways yet: annotate a pod/],
+    ['no gateways', { conditions: ready('True', 'NoGateways') }, 'ready', /sync\.io\/inject/],
     ['its ref is missing', { conditions: ready('False', 'RefNotFound', 'no such ref') }, 'failed', /^no such ref$/],
     ['it is paused', { conditions: ready('Unknown', 'Paused') }, 'paused', /kubectl stoker resume/, { paused: true }],
   ];
@@ -102,30 +102,32 @@ suite('the text about a GatewaySync', () => {
 });
 
 suite('the text about a waiting gateway', () => {
-  const latest = 'its agent has not reported the latest change yet';
-  const states: [syncStatus: DiscoveredGateway['syncStatus'], message: string, fields: object, says?: string][] = [
+  const states: [syncStatus: DiscoveredGateway['syncStatus'], message: string, fields: object, says?: RegExp][] = [
     ['Synced', '', {}],
-    ['Synced', 'signed by nobody', {}, 'signed by nobody'],
-    ['Error', 'the volume is full', {}, 'the volume is full'],
-    ['Error', '', {}, 'no details reported'],
-    ['Pending', '', {}, latest],
-    ['Pending', '', { syncedCommit: undefined }, 'its agent has not reported yet: the pod may still be starting'],
-    ['Pending', 'the volume is locked', {}, 'the volume is locked'],
-    ['Paused', '', {}, 'paused until kubectl stoker resume'],
-    ['Paused', 'one file differs', {}, 'paused until kubectl stoker resume: one file differs'],
-    ['DryRun', '', {}, 'dry run: it only reports the changes'],
-    ['Skewed', '', {}, 'updating to bbbbbbbb'],
+    ['Synced', 'signed by nobody', {}, /^signed by nobody$/],
+    ['Error', 'the volume is full', {}, /^the volume is full$/],
+    ['Error', '', {}, /./],
+    ['Pending', '', {}, /agent/],
+    ['Pending', '', { syncedCommit: undefined }, /agent .* pod/],
+    ['Pending', 'the volume is locked', {}, /^the volume is locked$/],
+    ['Paused', '', {}, /kubectl stoker resume$/],
+    ['Paused', 'one file differs', {}, /kubectl stoker resume: one file differs$/],
+    ['DryRun', '', {}, /dry run/],
+    ['Skewed', '', {}, / bbbbbbbb$/],
   ];
   for (const [syncStatus, message, fields, says] of states) {
     test(`is the message of its agent, or the meaning of its state: ${syncStatus} ${message}`, () => {
       const given = gateway('a', { syncStatus, ...(message && { message }), ...fields });
-      assert.equal(words(given, { lastSyncCommit: NEW }), says);
+      const found = words(given, { lastSyncCommit: NEW });
+      if (says) assert.match(found ?? '', says);
+      else assert.equal(found, undefined);
     });
   }
 
   test('mentions the missing next report', () => {
     const reports = [syncReportOf({ metadata: { name: 'a' }, status: { state: 'Pending' } })];
-    assert.equal(words(gateway('a', { syncStatus: 'Pending', syncedCommit: undefined }), {}, { reports }), latest);
+    const first = gateway('a', { syncStatus: 'Pending', syncedCommit: undefined });
+    assert.equal(words(first, {}, { reports }), words(gateway('a', { syncStatus: 'Pending' })));
   });
 
   const admission = [...admissionOf('all', 'canary'), ...admissionOf('', 'rest')];
@@ -143,22 +145,22 @@ suite('the text about a waiting gateway', () => {
   test('mentions the preview, an approval, or a window', () => {
     const previewing = (preview?: object) =>
       inRollout({ phase: 'Previewing', wave: 'rest' }, { pods: pods(), reports: report({ commit: OLD, ...preview }) });
-    assert.equal(previewing(), 'its preview of bbbbbbbb');
+    assert.match(previewing() ?? '', / bbbbbbbb$/);
     const preview = { commit: NEW, revision, digest: 'd', added: 0, modified: 0, deleted: 0 };
-    assert.equal(previewing({ preview }), 'the previews of other gateways');
-    assert.equal(previewing({ preview: { ...preview, commit: 'c' } }), 'its preview of bbbbbbbb');
+    assert.match(previewing({ preview }) ?? '', /other gateways/);
+    assert.equal(previewing({ preview: { ...preview, commit: 'c' } }), previewing());
     const waits = (phase: RolloutStatus['phase']) => inRollout({ phase, wave: 'rest' }, { pods: pods() });
-    assert.equal(waits('AwaitingApproval'), 'the approval of wave rest');
-    assert.equal(waits('AwaitingWindow'), 'an open window');
+    assert.match(waits('AwaitingApproval') ?? '', /approval .* rest$/);
+    assert.match(waits('AwaitingWindow') ?? '', /window/);
   });
 
   test('mentions its wave, its turn in the wave, or its verification', () => {
     for (const phase of ['Progressing', 'AwaitingApproval'] as const)
-      assert.equal(inRollout({ phase }, { pods: pods() }), 'wave rest, which follows canary');
-    assert.equal(inRollout({ wave: 'rest' }, { pods: pods() }), 'its turn in wave rest');
-    assert.equal(inRollout({ phase: 'Stopped' }, { pods: pods() }), 'the rollout stopped: it keeps aaaaaaaa');
+      assert.match(inRollout({ phase }, { pods: pods() }) ?? '', / rest, .* canary$/);
+    assert.match(inRollout({ wave: 'rest' }, { pods: pods() }) ?? '', / rest$/);
+    assert.match(inRollout({ phase: 'Stopped' }, { pods: pods() }) ?? '', / aaaaaaaa$/);
     const running = report({ commit: NEW, revision, rollout: 7, verification: 'Running' });
-    assert.equal(inRollout({}, { pods: pods('canary'), reports: running }), 'it is being verified');
+    assert.match(inRollout({}, { pods: pods('canary'), reports: running }) ?? '', /verified/);
     for (const phase of ['Complete', 'RollingBack', 'RolledBack'] as const)
       assert.equal(inRollout({ phase }, { pods: pods() }), undefined);
     assert.equal(inRollout({}, { pods: pods('canary') }), undefined, 'it is under way');
@@ -168,9 +170,9 @@ suite('the text about a waiting gateway', () => {
     const failed = { commit: NEW, revision, rollout: 7, verification: 'Failed' as const };
     const said = (fields: object, changes: Partial<RolloutStatus> = {}) =>
       inRollout(changes, { pods: pods('canary'), reports: report({ ...failed, ...fields }) });
-    assert.equal(said({}), 'it failed with bbbbbbbb');
+    assert.match(said({}) ?? '', / bbbbbbbb$/);
     assert.equal(said({ message: 'no answer' }), undefined);
-    assert.equal(said({}, { phase: 'Stopped' }), 'it failed with bbbbbbbb');
+    assert.equal(said({}, { phase: 'Stopped' }), said({}));
   });
 
   const skewed = (status: GatewaySyncStatus, beyond: Beyond) =>
@@ -320,20 +322,20 @@ suite('a fleet with more gateways than fit into a status', () => {
 
   test('names the source of its numbers, and what cannot be listed', () => {
     const words = (beyond: Beyond) => basisWords(resourceView(given, beyond).basis);
+    const numbersIn = (text: string) => text.match(/\d+|SyncReports|pods/g)?.join(' ');
     const reports = names.map((name) => reportOf(name));
     const pods = podsOf(names);
     const some = reports.slice(0, 250);
-    const alone = 'the status alone, which lists 200 of 500 gateways';
     const rows: [Beyond, string][] = [
-      [{ reports, pods }, 'the reports of all 500 gateways'],
-      [{ reports: [], pods: pods.slice(1) }, 'the reports of 499 gateways; the status counts 500'],
-      [{ reports }, 'the reports of all 500 gateways; not allowed to list pods'],
-      [{ reports: some }, 'the status alone, which lists 450 of 500 gateways; not allowed to list pods'],
-      [{ pods }, `${alone}; not allowed to list SyncReports`],
-      [{}, `${alone}; not allowed to list SyncReports and pods`],
-      [{ isLoading: true }, `${alone}; the reports are still being read`],
+      [{ reports, pods }, '500'],
+      [{ reports: [], pods: pods.slice(1) }, '499 500'],
+      [{ reports }, '500 pods'],
+      [{ reports: some }, '450 500 pods'],
+      [{ pods }, '200 500 SyncReports'],
+      [{}, '200 500 SyncReports pods'],
+      [{ isLoading: true }, '200 500'],
     ];
-    for (const [beyond, expected] of rows) assert.equal(words(beyond), expected);
+    for (const [beyond, expected] of rows) assert.equal(numbersIn(words(beyond)), expected);
   });
 
   test('is known from its reports alone if pods cannot be listed', () => {
@@ -520,14 +522,14 @@ suite('the whole view', () => {
   };
 
   test('of a GatewaySync has all its relevant fields', () => {
-    const { gateways, ...view } = resourceView(gatewaySync(status), {});
+    const { gateways, says, ...view } = resourceView(gatewaySync(status), {});
+    assert.match(says, /sync\.io\/inject: "true"$/);
     assert.deepEqual(view, {
       namespace: 'gateways',
       name: 'plant',
       state: 'ready',
       reason: 'Synced',
       repo: 'https://git.test/app.git',
-      says: 'no gateways yet: annotate a pod with sync.io/inject: "true"',
       ref: 'v2',
       source: 'Request',
       commit: NEW,
@@ -559,9 +561,9 @@ suite('the whole view', () => {
   test('counts paused gateways and dry runs', () => {
     const says = (total: number, synced: number, other: object) =>
       resourceView(gatewaySync({ ...status, gateways: gatewayCountsOf({ total, synced, ...other }) }), {}).says;
-    assert.equal(says(1, 1, {}), 'the gateway has it');
-    assert.equal(says(2, undefined as never, {}), 'all 2 gateways have it', 'an older controller counted');
-    assert.equal(says(3, 1, { paused: 1, dryRun: 1 }), '1 of 3 gateways have it, 1 paused, 1 in a dry run');
+    assert.doesNotMatch(says(1, 1, {}), /\d/);
+    assert.match(says(2, undefined as never, {}), /^\D*2\D*$/, 'an older controller counted');
+    assert.match(says(3, 1, { paused: 1, dryRun: 1 }), /\b1 of 3 .*, 1 paused, 1 .*dry run/);
   });
 
   test('of a gateway uses the labels of its pod in its own namespace', () => {

@@ -68,14 +68,14 @@ suite('the progress of a request', () => {
       'the request is older than its hub',
       follower(follows(asked.at)),
       'failed',
-      /older than GatewaySync hub, .* sync hub --ref v2/,
+      / GatewaySync hub, .* sync hub --ref v2/,
       { hub: hubOf({ created: LATER }) },
     ],
     [
       'the request is older than an edit of its hub',
       follower(follows(asked.at)),
       'failed',
-      /older than the last edit of spec\.webhook\.from of hub/,
+      / spec\.webhook\.from .* hub/,
       { hub: hubOf({ observedWebhookFromTime: LATER }) },
     ],
     ['its hub was removed later', gatewaySync({ observedWebhookFromTime: LATER }), 'failed', /sync plant --ref v2/],
@@ -103,7 +103,7 @@ suite('the progress of a request', () => {
       /sync hub --ref REF /,
       { hub: hubOf({ by: 'kubectl-stoker-refresh' }) },
     ],
-    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /the git server: why/],
+    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /: why$/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /^v2 .*\(Ignored\): why/],
     [
       "a ref that isn't allowed was only refreshed",
@@ -162,7 +162,7 @@ suite('the progress of a request', () => {
     });
     assert.equal(judgeProgress(gatewaySync(request('Applied')), asked).says, 'v2 is c0ffee11: ');
     const bare = { ...request('Pending'), lastRequest: { ...request('Pending').lastRequest, message: '' } };
-    assert.equal(judgeProgress(gatewaySync(bare), asked).says, 'querying the git server');
+    assert.doesNotMatch(judgeProgress(gatewaySync(bare), asked).says, /:/);
     const unnamed = { ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, total: 0 } };
     assert.equal(
       judgeProgress(gatewaySync(unnamed), { ...asked, isRefresh: true }).says,
@@ -244,12 +244,12 @@ suite('the gateways of a request', () => {
         gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: { ...counts, ...changes } }),
         asked,
       ).says;
-    assert.equal(says({ total: 1 }), 'v2 is c0ffee11: its gateway has it');
-    assert.match(says({ total: 2 }), /2 gateways have it$/);
-    assert.match(says({ paused: 1, dryRun: 2 }), /2 gateways have it, except 3 /);
+    assert.match(says({ total: 1 }), /^v2 is c0ffee11: \D*$/);
+    assert.match(says({ total: 2 }), /: \D*2\D*$/);
+    assert.match(says({ paused: 1, dryRun: 2 }), /: \D*2 \D*3 /);
     assert.match(says({ total: 0 }), /no gateways$/);
     const uncounted = { total: 1, paused: undefined, dryRun: undefined };
-    assert.match(says(uncounted), /its gateway has it$/, 'of a version that counted less');
+    assert.equal(says(uncounted), says({ total: 1 }), 'of a version that counted less');
   });
 
   test('have the text of their rollout', () => {

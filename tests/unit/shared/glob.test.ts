@@ -172,7 +172,7 @@ suite('compileGlob', () => {
 suite('globProblem', () => {
   for (const glob of ['{1..3}', 'a{01..10}b', '{a,{x..z}}', 'x/{..}']) {
     test(`reports that ${glob} isn't supported`, () => {
-      assert.match(globProblem(glob) ?? '', /a range such as \{.*\.\..*\} isn't supported; use \[1-9\]/);
+      assert.match(globProblem(glob) ?? '', / \{.*\.\..*\} .*\[1-9\]/);
     });
   }
 

@@ -52,12 +52,12 @@ suite('a path written by a user', () => {
   }
 
   for (const [text, problem] of [
-    ['/a', /^\/a: must be a relative path$/],
-    ['..', /^\.\.: must not leave its root$/],
-    ['a/../b', /must not leave its root$/],
-    ['a\\b', /^"a\\\\b": must not contain control characters or backslashes$/],
-    ['a\nb', /must not contain control characters/],
-    ['\u007f', /must not contain control characters/],
+    ['/a', /^\/a: .*relative/],
+    ['..', /^\.\.: .*root/],
+    ['a/../b', /^a\/\.\.\/b: .*root/],
+    ['a\\b', /^"a\\\\b": .*backslash/],
+    ['a\nb', /^"a\\nb": .*control/],
+    ['\u007f', /control/],
   ] as const) {
     test(`${JSON.stringify(text)} is rejected`, () => {
       const read = relativePath(text);

@@ -40,15 +40,15 @@ suite('renderTemplate', () => {
   }
 
   const refused: [template: string, message: RegExp][] = [
-    ['a\n{{ .Vars.none }}', /line 2: .*add it to vars/],
-    ['{{ .Labels.none }}', /add the label/],
-    ['{{ .Nothing }}', /has no value/],
-    ['{{ .constructor }}', /has no value/],
-    ['{{ if .Ref }}', /isn't a supported template/],
-    ['{{ "a" "b" }}', /isn't a supported template/],
-    ['{{-}}', /isn't a supported template/],
-    ['{{ .Ref }}\n\n{{ .Ref', /line 3: \{\{ \.Ref isn't closed; .*\{\{ "\{\{" \}\}/],
-    ['{{ .Ref } }', /line 1: .* isn't closed/],
+    ['a\n{{ .Vars.none }}', /line 2: .*\bvars\b/],
+    ['{{ .Labels.none }}', /\blabel\b/],
+    ['{{ .Nothing }}', / \.Nothing /],
+    ['{{ .constructor }}', / \.constructor /],
+    ['{{ if .Ref }}', / if \.Ref /],
+    ['{{ "a" "b" }}', / "a" "b" /],
+    ['{{-}}', /\{\{-\}\} /],
+    ['{{ .Ref }}\n\n{{ .Ref', /line 3: \{\{ \.Ref .*\{\{ "\{\{" \}\}/],
+    ['{{ .Ref } }', /line 1: .*\{\{ "\{\{" \}\}/],
     [`{{ ${'x'.repeat(10_000)} }}`, /^.{1,300}$/],
   ];
   for (const [template, message] of refused) {

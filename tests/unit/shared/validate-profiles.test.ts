@@ -28,7 +28,7 @@ suite('the profiles of a spec', () => {
       profiles: { good: profile('a'), bad: profile('sites/{{ .Vars.site }}'), odd: profile('{{ if x }}') },
     });
     assert.equal(problems.length, 2);
-    assert.match(problems[0] ?? '', /^profiles\.bad\.mappings\[0\]\.source: .*add it to vars/);
+    assert.match(problems[0] ?? '', /^profiles\.bad\.mappings\[0\]\.source: .*\bvars\b/);
     assert.match(problems[1] ?? '', /^profiles\.odd\.mappings\[0\]\.source: /);
   });
 
@@ -65,7 +65,7 @@ suite('the profiles of a spec', () => {
   const wrong: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
     ['a file outside of the mapping', '../a.json', { a: '1' }, /^\.file: /],
     ['an empty key', 'a.json', { 'a..b': '1' }, /^\.set: /],
-    ['an unknown variable', 'a.json', { a: '{{ .Vars.host }}' }, /^\.set\.a: .*add it to vars/],
+    ['an unknown variable', 'a.json', { a: '{{ .Vars.host }}' }, /^\.set\.a: .*\bvars\b/],
   ];
   for (const [name, file, set, problem] of wrong) {
     test(`can't have a patch with ${name}`, () => {
@@ -130,7 +130,7 @@ suite('the validation of a spec of the maximum size', () => {
       const started = processorMs();
       const problems = validateProfiles(sync, 8);
       const tookMs = processorMs() - started;
-      assert.match(problems.join(), /longer than 2097152 characters in total/);
+      assert.match(problems.join(), / 2097152 /);
       assert.ok(tookMs < 1_000, `${tookMs} ms`);
     });
   }

