@@ -8,7 +8,9 @@ export const MAX_LEVELS = 40;
 
 export const CYCLE = 'a cycle';
 export const TOO_DEEP = `more than ${MAX_LEVELS} links to follow`;
-const TOO_LONG = 'a path that is too long';
+export const TOO_LONG = 'a path that is too long';
+export const OUTSIDE = 'outside the repository';
+export const DANGLING = 'no such file or directory in the commit';
 
 /** The entry that a path leads to. */
 export type Resolved =
@@ -118,8 +120,7 @@ export class PathWalk {
     if (name === '' || name === '.') return undefined;
     if (name === '..') {
       const { path, parent } = this.#at;
-      if (path === root || !parent)
-        return missing(step, root === '' ? 'outside the repository' : `outside submodule ${root}`);
+      if (path === root || !parent) return missing(step, root === '' ? OUTSIDE : `outside submodule ${root}`);
       this.#at = parent;
       return undefined;
     }
@@ -159,7 +160,7 @@ export class PathWalk {
 
   /** `node` is a file, or a submodule without content. */
   #absent(node: TreeNode | undefined, step: Step): Resolved {
-    const absent = missing(step, 'no such file or directory in the commit');
+    const absent = missing(step, DANGLING);
     const entry = node?.entry;
     // A file at the end of a link: names of the given path follow.
     if (entry?.kind === 'file' && this.#rests.at(-1)?.link !== step.link) return { kind: 'missing' };

@@ -66,7 +66,7 @@ suite('the configuration of the agent', () => {
     const read = (STATE_DIRECTORY: string) => readConfig(agentConfigSchema, { ...required, STATE_DIRECTORY });
     assert.equal(read('a//state/').STATE_DIRECTORY, 'a/state');
     for (const path of ['.sync-agent', 'a/.sync-agent', '.Sync-Agent/staging'])
-      assert.throws(() => read(path), /STATE_DIRECTORY: must not contain the name \.sync-agent/);
+      assert.throws(() => read(path), /STATE_DIRECTORY: .*\.sync-agent/);
   });
 
   test('reports every problem at once', () => {
@@ -108,8 +108,8 @@ suite('describeFailure', () => {
       { code: 'x.y', isWaiting: true, retryAfterMs: 9, isFinal: false },
       /^m$/,
     ],
-    ['a mount in the way', failed('EBUSY'), { code: 'data.EBUSY', ...again }, /^a mount .*\(EBUSY, \/data\/x\)$/],
-    ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', ...again }, /^the data volume is full/],
+    ['a mount in the way', failed('EBUSY'), { code: 'data.EBUSY', ...again }, /\(EBUSY, \/data\/x\)$/],
+    ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', ...again }, /\(ENOSPC\b/],
     ['a disk that fails', failed('EIO'), { code: 'data.EIO', ...again }, /I\/O errors/],
     [
       'a volume of another user, which the agent sees through /proc',

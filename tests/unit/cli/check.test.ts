@@ -268,6 +268,6 @@ suite('kubectl stoker check', () => {
     const mixed = await check(['--gateway', 'edge', '--output', output]);
     assert.match(mixed.notes, /isn't empty/);
     const none = await runCli(['check', '-f', '/dev/null', sandbox.data]);
-    assert.match(none.notes, /^error: .*GatewaySync\n/);
+    assert.match(none.notes, /^error: .*GatewaySync/);
   });
 });

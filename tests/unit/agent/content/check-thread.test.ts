@@ -77,7 +77,7 @@ suite('the thread for checks', () => {
     const thread = await startThread(t, { heapMiB: 16 });
     const { problems, isEnded } = await thread.check([request(7, 'yaml', list(4 * 1024 ** 2))], never);
     assert.equal(problems[0]?.number, 7);
-    assert.match(problems[0]?.problem ?? '', /^the check needs more than 16 MiB of memory: raise /);
+    assert.match(problems[0]?.problem ?? '', / 16 MiB .* spec\.agent\.resources\.limits\.memory /);
     assert.ok(isEnded);
   });
 });

@@ -175,9 +175,9 @@ suite('reload requests', () => {
     };
     const { gateway, sandbox, target } = await prepare(t, reload);
     gateway.faults['/ready'] = { status: 503 };
-    await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', message: /not ready yet/ });
+    await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', code: 'gateway.notReady' });
     gateway.faults = {};
-    await assert.rejects(sandbox.reload(target), { message: /gateway-key cannot be read \(ENOENT\)/ });
+    await assert.rejects(sandbox.reload(target), { code: 'gateway.credentials', message: /gateway-key .*\(ENOENT\)/ });
     await writeHeader(sandbox, 'abc\n');
     gateway.calls.length = 0;
     assert.equal(await sandbox.reload(target), true);
@@ -220,7 +220,7 @@ suite('reload requests', () => {
     const sending = (body: string) => ({ ...target, reload: { ...none, requests: [request({ body })] } });
     await assert.rejects(syncAndReload(sandbox, sending('a\n{{ .Vars.site }}')), {
       name: 'TerminalError',
-      message: /POST \/reload .*: line 2: \{\{ \.Vars\.site \}\} has no value/,
+      message: /POST \/reload .*: line 2: \{\{ \.Vars\.site \}\} /,
     });
     const long = { vars: { site: 'x'.repeat(512) } };
     const many = { ...sending('{{ .Vars.site }}'.repeat(512)), profile: long };
@@ -297,7 +297,7 @@ suite('reload requests', () => {
     const { sandbox, target } = await prepare(t, none);
     await sandbox.sync(target);
     const touching = { ...target, reload: { ...none, touchFile: 'a' } };
-    await assert.rejects(sandbox.sync(touching), { code: 'sync.ProfileInvalid', message: /a is both mapped/ });
+    await assert.rejects(sandbox.sync(touching), { code: 'sync.ProfileInvalid', message: /^a .*touchFile/ });
   });
 
   test('leave no pending reload if a change has no receiver', async (t) => {

@@ -49,6 +49,11 @@ async function verify(verifier: Verifier, intent: Intent): Promise<(Verification
   return said;
 }
 
+function isFailed(verification: Verification | undefined, words: RegExp): void {
+  assert.equal(verification?.state, 'Failed');
+  assert.match(verification.words ?? '', words);
+}
+
 const listen = async (t: TestContext, listener: RequestListener) =>
   Number(new URL(await startHttpHost(t, listener)).port);
 
@@ -126,7 +131,7 @@ suite('one check of a gateway', () => {
     assert.deepEqual([all.lines, all.last?.state], [['GET /a?x=1', 'GET /c'], 'Passed']);
     const { lines, last } = await look(t, verifiedBy({ requests }));
     assert.deepEqual(lines, ['GET /a?x=1', 'GET /b'], 'none after the first that goes wrong');
-    assert.deepEqual(last, { state: 'Failed', words: 'the gateway responded with 200 to GET /b' });
+    isFailed(last, / 200 .* GET \/b$/);
   });
 
   test('makes the calls of the preset with its key, and those of the spec without it', async (t) => {
@@ -138,13 +143,13 @@ suite('one check of a gateway', () => {
     assert.deepEqual((await look(t, verifiedBy({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
     assert.deepEqual((await look(t, verifiedBy({}, { readyPath: '/ready' }))).lines, ['GET /health']);
     const unverified = await look(t, verifiedBy({ requests: [] }));
-    assert.equal(unverified.last?.words, 'nothing to probe: specify requests in spec.gateway.verify');
+    assert.match(unverified.last?.words ?? '', / spec\.gateway\.verify$/);
   });
 
   test('abandons a call that takes too long', async (t) => {
     const port = await listen(t, () => {});
     const [last] = await verify(await verifierOf(t, port), verifiedBy({}, { timeoutMs: 50 }));
-    assert.deepEqual(last, { state: 'Failed', words: 'the gateway did not respond to GET /health within 50ms' });
+    isFailed(last, / GET \/health .* 50ms$/);
   });
 
   test('closes the connection instead of reading an endless answer', async (t) => {
@@ -185,6 +190,6 @@ suite('the verifier of a gateway', () => {
     const said = await verify(await verifierOf(t, port), verifiedBy({ failureThreshold: 60 }));
     assert.equal(looks, 60);
     assert.equal(said.length, 11);
-    assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway responded with 460 to GET /health' });
+    isFailed(said.at(-1), / 460 .* GET \/health$/);
   });
 });

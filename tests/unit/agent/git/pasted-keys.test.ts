@@ -66,18 +66,18 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     const { url } = await server.createRepository('unused');
     const { key, publicHalf } = await makeKey(t, '-t', 'ed25519', '-N', '');
     const cases: [secret: string, problem: RegExp][] = [
-      [(await makeKey(t, '-t', 'ed25519', '-N', 'open sesame')).key, /has a passphrase/],
-      [(await makeKey(t, '-t', 'ecdsa', '-m', 'PKCS8', '-N', 'open sesame')).key, /has a passphrase/],
-      [publicHalf, /is a public key/],
+      [(await makeKey(t, '-t', 'ed25519', '-N', 'open sesame')).key, /passphrase/],
+      [(await makeKey(t, '-t', 'ecdsa', '-m', 'PKCS8', '-N', 'open sesame')).key, /passphrase/],
+      [publicHalf, /public key/],
       [
         generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ type: 'spki', format: 'pem' }) as string,
-        /is a public key/,
+        /public key/,
       ],
-      [securityKey(), /is on a security key/],
-      [key.replace(/(?<=-----\n)[\s\S]{20}/, ''), /is damaged or truncated/],
-      [Buffer.from(key).toString('base64'), /is encoded in base64 twice/],
-      ['PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n', /in the format of PuTTY/],
-      ['glpat-secret', /isn't a private key/],
+      [securityKey(), /security key/],
+      [key.replace(/(?<=-----\n)[\s\S]{20}/, ''), /damaged/],
+      [Buffer.from(key).toString('base64'), /base64/],
+      ['PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n', /PuTTY/],
+      ['glpat-secret', /OpenSSH/],
       ['', /is empty/],
     ];
     for (const [secret, problem] of cases) {
@@ -94,9 +94,9 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     const odd = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
     const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
     for (const error of await failuresOf(t, url, { key: odd, knownHosts: server.knownHosts }))
-      assert.match(error.message, /^ssh can't read the SSH key/);
+      assert.match(error.message, /^ssh /);
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
-      assert.match(error.message, /^the git server rejected the credentials/);
+      assert.match(error.message, /^the git server /);
   });
 });
 

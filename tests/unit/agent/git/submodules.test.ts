@@ -71,7 +71,7 @@ suite('submodules', () => {
       const sandbox = await createSandbox(t, { files: { tokenFile, extraCaFile } });
       for (const [url, reason, words] of [
         ['../missing.git', 'RepositoryNotFound', /\.gitmodules.*githubApp\.repositories/],
-        [foreign.url, 'AuthenticationFailed', /\.gitmodules.*no credentials are sent/],
+        [foreign.url, 'AuthenticationFailed', /\.gitmodules.*no credentials/],
       ] as const) {
         const files = { '.gitmodules': gitmodules({ lib: url }), lib: { submodule: 'a'.repeat(40) } };
         const target = {
@@ -115,7 +115,7 @@ suite('submodules', () => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const target = { repo, commit: await commit({ files: { 'lib/x': { submodule: 'a'.repeat(40) }, 'b/c': '1' } }) };
     for (const profile of [mapped('.'), mapped('lib/x'), mapped('lib/x/y')]) {
-      await assert.rejects(sandbox.sync({ ...target, profile }), /lib\/x is a submodule, .* spec\.git\.submodules/);
+      await assert.rejects(sandbox.sync({ ...target, profile }), /\blib\/x .* spec\.git\.submodules/);
     }
     await sandbox.sync({ ...target, profile: mapped('b') });
     await sandbox.sync({ ...target, profile: { ...mapped('.'), excludePatterns: ['lib/'] } });
@@ -131,11 +131,20 @@ suite('submodules', () => {
     const cases: [modules: object, expected: object][] = [
       [{ '.gitmodules': gitmodules({ lib: `${local}/lib.git` }) }, { code: 'submodule.refused' }],
       [{ '.gitmodules': gitmodules({ lib: 'http://169.254.169.254/x' }) }, { code: 'submodule.refused' }],
-      [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.directory}/mark` }) }, { message: /isn't allowed/ }],
-      [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, { message: /does not specify its URL/ }],
-      [{ '.gitmodules': null }, { message: /no \.gitmodules/ }],
-      [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, { message: /submodule lib: repository not found/ }],
-      [{ '.gitmodules': gitmodules({ lib: repo }) }, { message: /submodule lib: the commit or ref/ }],
+      [
+        { '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.directory}/mark` }) },
+        { code: 'submodule.refused', message: /submodule lib\b/ },
+      ],
+      [
+        { '.gitmodules': gitmodules({ other: '../lib.git' }) },
+        { code: 'submodule.refused', message: /submodule lib\b.*URL/ },
+      ],
+      [{ '.gitmodules': null }, { code: 'sync.SubmoduleInvalid', message: /\.gitmodules/ }],
+      [
+        { '.gitmodules': gitmodules({ lib: '../none.git' }) },
+        { reason: 'RepositoryNotFound', message: /submodule lib: / },
+      ],
+      [{ '.gitmodules': gitmodules({ lib: repo }) }, { reason: 'RefNotFound', message: /submodule lib: / }],
     ];
     for (const [modules, expected] of cases) {
       const target = { repo, commit: await commit({ files: { ...modules, lib, a: '1' } }), submodules: true };
@@ -196,9 +205,9 @@ suite('submodules', () => {
     const good = gitmodules({ lib: '../leaf.git' });
     const cases: [modules: string, message: RegExp][] = [
       // Git says the name again with each setting: 34 KB become 66 MB.
-      [`${good}[submodule "${'n'.repeat(30_000)}"]\n${'a\n'.repeat(2_200)}`, /^\.gitmodules is too large/],
-      [`${good}${'# a comment\n'.repeat(100_000)}`, /^\.gitmodules is too large/],
-      [`${good}[submodule`, /^\.gitmodules cannot be read/],
+      [`${good}[submodule "${'n'.repeat(30_000)}"]\n${'a\n'.repeat(2_200)}`, /^\.gitmodules .*large/],
+      [`${good}${'# a comment\n'.repeat(100_000)}`, /^\.gitmodules .*large/],
+      [`${good}[submodule`, /^\.gitmodules .*read/],
     ];
     const sandbox = await createSandbox(t);
     for (const [modules, message] of cases) {
@@ -222,16 +231,13 @@ suite('submodules', () => {
       inner = { url, commit: await commit({ files: { a: `${depth}`, ...(depth > 0 && link) } }) };
     }
     const target = { repo: inner.url, commit: inner.commit, submodules: true };
-    await assert.rejects(
-      sandbox.sync(target),
-      /submodule m\/m\/m\/m\/m: submodules are nested more than 4 levels deep/,
-    );
+    await assert.rejects(sandbox.sync(target), { code: 'submodule.refused', message: / m\/m\/m\/m\/m: .*\b4\b/ });
     const { url: repo, commit } = await server.createRepository('many');
     const paths = Array.from({ length: 33 }, (_, n) => `m${n}`);
     const links = Object.fromEntries(paths.map((at) => [at, { submodule: 'a'.repeat(40) }]));
     const modules = gitmodules(Object.fromEntries(paths.map((at) => [at, '../leaf.git'])));
     const many = { repo, commit: await commit({ files: { '.gitmodules': modules, ...links } }), submodules: true };
-    await assert.rejects(sandbox.sync(many), /more than 32 submodules/);
+    await assert.rejects(sandbox.sync(many), { code: 'submodule.refused', message: /\b32\b/ });
     assert.deepEqual(await sandbox.files(), {});
   });
 
@@ -255,7 +261,7 @@ suite('submodules', () => {
     await assert.rejects(sandbox.sync({ ...target, commit }), {
       code: 'sync.TooManyFiles',
       // It is noticed at the first link that is too many.
-      message: /maps more than 2\d{3} files/,
+      message: /\b2\d{3}\b/,
     });
   });
 });

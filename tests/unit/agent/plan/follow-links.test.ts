@@ -14,7 +14,9 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { excludePattern } from '../../../../agent/plan/describe-broken-links.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { ABSOLUTE, EMPTY, NOT_UTF8, TOO_MUCH_TEXT } from '../../../../agent/plan/link-text.ts';
 import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
+import { CYCLE, DANGLING, OUTSIDE, TOO_DEEP, TOO_LONG } from '../../../../agent/plan/path-walk.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
@@ -88,42 +90,41 @@ suite('links are followed', () => {
 });
 
 suite('links are errors', () => {
-  const DANGLING = 'no such file or directory in the commit';
   const broken: { name: string; tree: Tree; sources?: string[]; reasons: string[] }[] = [
-    { name: 'with an absolute path', tree: { l: link('/etc/passwd') }, reasons: ['l: an absolute path'] },
+    { name: 'with an absolute path', tree: { l: link('/etc/passwd') }, reasons: [`l: ${ABSOLUTE}`] },
     {
       name: 'out of the repository and back',
       tree: { 'd/l': link('../../root/d/a'), 'd/a': 'file' },
-      reasons: ['d/l: outside the repository'],
+      reasons: [`d/l: ${OUTSIDE}`],
     },
     { name: 'to nothing', tree: { l: link('none') }, reasons: [`l: ${DANGLING}`] },
-    { name: 'without a text', tree: { l: link('') }, reasons: ['l: its text is empty'] },
+    { name: 'without a text', tree: { l: link('') }, reasons: [`l: ${EMPTY}`] },
     {
       name: 'to a path that is too long',
       tree: { l: link('a'.repeat(4_095)) },
-      reasons: ['l: a path that is too long'],
+      reasons: [`l: ${TOO_LONG}`],
     },
     {
       name: 'to a name that is too long, even if it exists',
       tree: { l: link(`${'a'.repeat(256)}/b`), [`${'a'.repeat(256)}/b`]: 'file' },
-      reasons: ['l: a path that is too long'],
+      reasons: [`l: ${TOO_LONG}`],
     },
     {
       name: 'with a text that is too long',
       tree: { l: link('./'.repeat(2_048)) },
-      reasons: ['l: its text has more than 4095 bytes'],
+      reasons: [`l: ${TOO_MUCH_TEXT}`],
     },
     {
       name: 'with a text that is no UTF-8',
       tree: { l: link(Buffer.from([0xff])), '\ufffd': 'file' },
-      reasons: ["l: its text isn't UTF-8"],
+      reasons: [`l: ${NOT_UTF8}`],
     },
-    { name: 'to their own directory', tree: { 'd/l': link('.'), 'd/a': 'file' }, reasons: ['d/l: a cycle'] },
+    { name: 'to their own directory', tree: { 'd/l': link('.'), 'd/a': 'file' }, reasons: [`d/l: ${CYCLE}`] },
     {
       name: 'because of another link',
       tree: { 'd/l': link('../m/x'), m: link('/etc') },
       sources: ['d'],
-      reasons: ['d/l: through m: an absolute path'],
+      reasons: [`d/l: through m: ${ABSOLUTE}`],
     },
     {
       name: 'if they lead through more than 40 others',
@@ -132,13 +133,13 @@ suite('links are errors', () => {
         'x/41': 'file',
       },
       sources: ['x/0'],
-      reasons: ['x/0: more than 40 links to follow'],
+      reasons: [`x/0: ${TOO_DEEP}`],
     },
     {
       name: 'if they lead through the same link more than 40 times, but not back',
       tree: { l: link(`${'m/../'.repeat(41)}d/a`), m: link('d'), 'd/a': 'file' },
       sources: ['l'],
-      reasons: ['l: more than 40 links to follow'],
+      reasons: [`l: ${TOO_DEEP}`],
     },
     {
       name: 'into a submodule that is not fetched',
@@ -168,7 +169,7 @@ suite('links are errors', () => {
     const names = ['a [1]', 'b*', 'c{d,e}', 'f\\g ', 'h', 'i', 'j'];
     const tree = Object.fromEntries(names.map((name) => [`d/${name}`, link('/none')]));
     const { message } = followLinksIn(tree, { sources: ['d'] });
-    assert.match(message, /to excludePatterns: d\/a \[1\] -> \/none \(an absolute path\), d\/b\* -> .*, and 2 more$/);
+    assert.match(message, / excludePatterns: d\/a \[1\] -> \/none .*, d\/b\* -> .* 2 more$/);
     const patterns = JSON.parse(message.replace(/^.* add (".*") to excludePatterns: .*$/, '[$1]')) as string[];
     assert.equal(patterns.length, 5);
     assert.deepEqual(followLinksIn(tree, { sources: ['d'], excludes: [...patterns, '/d/[ij]'] }).broken, []);
@@ -180,13 +181,13 @@ suite('links are errors', () => {
     const { message } = followLinksIn(tree, { sources: ['d'] });
     assert.ok(message.indexOf('to excludePatterns') < 1_024 && message.length < 1_600, message);
     const single = followLinksIn({ l: link(`${'directory/'.repeat(20)}missing.conf`) });
-    assert.match(single.message, /l -> directory\/directory\/….*\/directory\/missing\.conf \(no such file/);
+    assert.match(single.message, /l -> directory\/directory\/….*\/directory\/missing\.conf /);
   });
 
   test('whose message quotes control characters in all names', () => {
     const tree = { 'd/l': link('../a\n'), 'a\n': link(Buffer.from([0xff])) };
     const { message } = followLinksIn(tree, { sources: ['d'] });
-    assert.match(message, /d\/l -> "\.\.\/a\\n" \("through a\\n: its text isn't UTF-8"\)$/);
+    assert.match(message, /d\/l -> "\.\.\/a\\n" \("through a\\n: .*"\)$/);
   });
 
   test('whose exclude pattern excludes exactly the link', () => {
@@ -215,7 +216,7 @@ suite('the copies of links', () => {
     const began = processorMs();
     assert.throws(() => followLinksIn(doubling(39), { sources: ['d0'] }), {
       code: 'sync.TooManyLinks',
-      message: /lead to more than 100000 files and directories/,
+      message: / 100000 /,
     });
     assert.ok(processorMs() - began < 5_000, `${processorMs() - began} ms`);
     assert.equal(Object.keys(followLinksIn(doubling(14), { sources: ['d0'] }).files).length, 2 ** 14);

@@ -65,7 +65,7 @@ suite('announcementOf', () => {
   test('reports an unnotified gateway as an obstacle, and the changes once it is notified', () => {
     const [first, , last] = announce(synced([added], { reloadError }), synced([], { reloadError }), synced([]));
     assert.equal(first?.report?.state, 'Pending');
-    assert.match(first?.report?.message ?? '', /delivered; gateway not notified yet: it is down/);
+    assert.match(first?.report?.message ?? '', /: it is down$/);
     assert.equal(last?.report?.state, 'Synced');
     assert.equal(last?.report?.files?.added, 1);
   });
@@ -76,16 +76,13 @@ suite('announcementOf', () => {
     const outcome = { plan: planOf(), ignored, pointers: ['docs/p'] };
     const [first, second, third] = announce(synced([], outcome), synced([], outcome), synced([]));
     assert.equal(first?.report?.state, 'Synced');
-    assert.match(
-      first?.report?.message ?? '',
-      /from a checkout: a\.bat \(eol=crlf\), .*e\.bat \(eol=crlf\) and 2 more; /,
-    );
-    assert.match(first?.report?.message ?? '', /delivered unchanged: docs\/p$/);
+    assert.match(first?.report?.message ?? '', /: a\.bat \(eol=crlf\), .*e\.bat \(eol=crlf\) and 2 more; /);
+    assert.match(first?.report?.message ?? '', /: docs\/p$/);
     assert.equal(second?.report, undefined);
     assert.deepEqual([third?.report?.state, third?.report?.message], ['Synced', undefined]);
     const [planned] = announce(synced([], { ...outcome, kind: 'planned' }));
     assert.equal(planned?.report?.state, 'DryRun');
-    assert.match(planned?.report?.message ?? '', /^dry run: .*; \.gitattributes has no effect/);
+    assert.match(planned?.report?.message ?? '', /; \.gitattributes /);
   });
 
   test("doesn't count waiting as a failure", () => {
@@ -105,7 +102,7 @@ suite('announcementOf', () => {
       withDrift([]),
     );
     assert.equal(first?.report?.state, 'Synced');
-    assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: repaired 3 consecutive times/);
+    assert.match(first?.report?.message ?? '', / config\/a: .* 3 /);
     assert.deepEqual(first?.report?.changes, ['differs config/a (Drifted)']);
     assert.equal(first?.figures.inLine?.drifted, 1);
     assert.equal(again?.report, undefined);
@@ -139,7 +136,7 @@ suite('announcementOf', () => {
     const reporting = { ...intent, profile: { ...intent.profile, drift: 'report' as const } };
     const plan = planOf([], drift);
     const [only] = announce(synced([], { intent: reporting, plan }));
-    assert.match(only?.report?.message ?? '', /^500 files differ .*: 0, 1, 2, 3, 4 and 495 more$/);
+    assert.match(only?.report?.message ?? '', /^500 .*: 0, 1, 2, 3, 4 and 495 more$/);
     assert.equal(only?.report?.changes?.length, 100);
   });
 
@@ -156,8 +153,8 @@ suite('announcementOf', () => {
     );
     assert.deepEqual([running?.report?.verification, running?.report?.message], ['Running', undefined]);
     assert.deepEqual([same?.report, check?.report, still?.report], [undefined, undefined, undefined]);
-    assert.match(wrong?.report?.message ?? '', /^verification of commit a+ \(main\) in progress; last check failed/);
-    assert.equal(failed?.report?.message, `gateway unhealthy on commit ${'a'.repeat(40)} (main): it answered 503`);
+    assert.match(wrong?.report?.message ?? '', / a+ \(main\) .*: it answered 503$/);
+    assert.match(failed?.report?.message ?? '', / a+ \(main\): it answered 503$/);
     assert.deepEqual([failed?.report?.state, failed?.report?.files?.added], ['Synced', 1], 'as it was said before');
     assert.equal(failed?.figures.sync, undefined, 'a check that found nothing to do is no sync');
   });
@@ -168,7 +165,7 @@ suite('announcementOf', () => {
     const failed = { state: 'Failed' as const, words: 'it answered 503' };
     const idle: SyncOutcome = { kind: 'idle', finding: { state: 'Paused', message: 'paused' } };
     const [both, paused, before] = announce(synced([], { plan, verification: failed }), idle, synced([], { plan }));
-    assert.match(both?.report?.message ?? '', /^the gateway rewrites config\/a: .*; gateway unhealthy on commit/);
+    assert.match(both?.report?.message ?? '', / config\/a: .*; .*: it answered 503$/);
     assert.deepEqual(paused?.report, { state: 'Paused', message: 'paused' });
     assert.equal(before?.report && 'verification' in before.report, false);
   });
@@ -205,7 +202,7 @@ suite('announcementOf', () => {
     const [only] = announce(synced([], { kind: 'planned', plan: planOf([added]) }));
     assert.equal(only?.report?.state, 'DryRun');
     assert.deepEqual(only?.report?.changes, ['add a (New)']);
-    assert.match(only?.report?.message ?? '', /^dry run: 1 changes would deliver commit a+ /);
+    assert.match(only?.report?.message ?? '', / 1 .* a+ /);
     assert.deepEqual(only?.figures, { sync: { result: 'dry_run', seconds: 0.01 }, syncPeriod: 30 });
   });
 });
@@ -278,6 +275,6 @@ suite('an announcement is complete for', () => {
     const plan = planOf([], drift.slice(1));
     const [only] = announce(synced([], { plan, reloadError: codedError('ECONNREFUSED') }));
     assert.equal(only?.report?.state, 'Error');
-    assert.match(only?.report?.message ?? '', /delivered; .*ECONNREFUSED.*; the gateway rewrites c: [^;]*$/);
+    assert.match(only?.report?.message ?? '', /ECONNREFUSED.*; .* c: [^;]*$/);
   });
 });

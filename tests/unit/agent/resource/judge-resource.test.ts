@@ -59,7 +59,7 @@ suite('judgeResource', () => {
     ['something else than a commit', resource({ commit: '--upload-pack=x' }), 'unsettled'],
     ['a paused resource', resource({}, { paused: true }), 'paused', /spec.paused/],
     ['a paused resource that is not settled', resource({ observedGeneration: 2 }, { paused: true }), 'paused'],
-    ['a paused profile', withProfile({ paused: true }), 'paused', /profile default/],
+    ['a paused profile', withProfile({ paused: true }), 'paused', / default /],
     ['a profile that is not paused, with paused defaults', withProfile({ paused: false }, { paused: true }), 'act'],
   ];
   for (const [name, given, kind, message = /^/] of cases) {
@@ -117,17 +117,17 @@ suite('judgeResource', () => {
 
   test('returns an obstacle with its generation, its message, and the start policy', () => {
     const about = { kind: 'unsettled', generation: 3, startPolicy: 'requireSync' };
-    assert.deepEqual(judgeResource(resource({ refResolved: { status: 'False', message: 'no' } }), 'default', unasked), {
-      ...about,
-      message: 'waiting for the ref to be resolved: no',
-    });
+    const unresolved = resource({ refResolved: { status: 'False', message: 'no' } });
+    const { message, ...rest } = judgeResource(unresolved, 'default', unasked) as { message: string };
+    assert.deepEqual(rest, about);
+    assert.match(message, /: no$/);
     const { generation } = judgeResource(resource({ generation: 4 }), 'default', unasked) as { generation: number };
     assert.equal(generation, 4);
     const profiles = { b: { mappings: [mapping] }, a: { mappings: [mapping] } };
     for (const name of ['default', 'constructor']) {
       const verdict = judgeResource(resource({}, { sync: syncOf(profiles) }), name, unasked);
       assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'requireSync');
-      assert.match(verdict.message, new RegExp(`no profile named ${name}, only a, b: .*sync\\.io/profile`));
+      assert.match(verdict.message, new RegExp(` ${name}, .* a, b: .*sync\\.io/profile`));
     }
   });
 

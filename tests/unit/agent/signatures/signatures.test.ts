@@ -138,7 +138,7 @@ for (const [form, makeSigner, skip] of [
       const stable = { repo, commit, verify: 'head' as const };
       const previewOf = (id: string) => sandbox.preview({ ...stable, commit: id }, stable);
       assert.equal((await previewOf(await signedCommit(repository, ann))).failure, undefined);
-      assert.match((await previewOf(byEve)).failure ?? '', /isn't signed with a key/);
+      assert.match((await previewOf(byEve)).failure ?? '', /spec\.git\.verify\.keysSecretRef/);
       await trust(sandbox, { ann: eve.publicKey });
       await assert.rejects(sync(commit), { code: 'git.signature' }, 'no longer trusted');
     });
@@ -152,7 +152,7 @@ for (const [form, makeSigner, skip] of [
       await repository.git('update-ref', 'refs/tags/v2', tagObject);
       const sync = (ref: string) => sandbox.sync({ repo, commit: plain, ref, verify: 'tag' });
       for (const ref of ['main', 'light', 'v2']) {
-        await assert.rejects(sync(ref), { name: 'TerminalError', message: /annotated tag of that name/ }, ref);
+        await assert.rejects(sync(ref), { name: 'TerminalError', reason: 'SignatureInvalid' }, ref);
       }
       await assert.rejects(sync('unsigned'), { code: 'git.signature' });
       assert.deepEqual(await sandbox.files(), {});
@@ -287,11 +287,11 @@ suite('signatures', { skip: skipSsh }, () => {
 
   test('need keys, and nothing but keys', async (t) => {
     const { plain, sandbox, sync } = await prepareHead(t);
-    await assert.rejects(sync(plain), { name: 'TerminalError', message: /not mounted/ });
+    await assert.rejects(sync(plain), { name: 'TerminalError', code: 'git.verifyKeys', message: /mounted/ });
     await trust(sandbox, { '..data': 'x', note: '# none\n\n' });
-    await assert.rejects(sync(plain), { message: /contains no key/ });
+    await assert.rejects(sync(plain), { code: 'git.verifyKeys', message: /no key/ });
     await trust(sandbox, { note: 'hello' });
-    await assert.rejects(sync(plain), { message: /note in the Secret .* isn't a public key/ });
+    await assert.rejects(sync(plain), { code: 'git.verifyKeys', message: /^note .* public key/ });
   });
 
   test('of one of several keys suffice, even in the form of an allowed signers file', async (t) => {
@@ -338,7 +338,7 @@ suite('an expired key', () => {
       const ann = await gpgSigner(t, '20200101T000000!', 'Ann \u2028[GNUPG:] GOODSIG');
       await trust(sandbox, { ann: ann.publicKey });
       const commit = await signedCommit(repository, ann, '2020-01-01T00:00:00Z');
-      await assert.rejects(sync(commit), { code: 'git.signature', message: /with a key that has expired/ });
+      await assert.rejects(sync(commit), { code: 'git.signature', message: /expired/ });
       assert.deepEqual(await sandbox.files(), {});
     });
   }

@@ -19,6 +19,7 @@ import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allDirectories } from '../../../../shared/domain/relative-path.ts';
+import { CodedError } from '../../../../shared/errors.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { killAt, type Play } from './kill-at.ts';
 import { identityOf } from './lock-agents.ts';
@@ -120,7 +121,7 @@ export class KilledVolume {
     const roots = { wanted, live: await scanRoots(root, [...wanted, ...manifest.trees.keys()], manifest) };
     const { unlinkable } = this;
     const result = planChanges({ desired, manifest, live, roots, unlinkable, values: new Map(), settings });
-    if (result.kind === 'refused') throw new Error(result.problems.join('; '));
+    if (result.kind === 'refused') throw new CodedError(result.problems.join('; '), `sync.${result.reason}`);
     const openContents = () => readerOf(files);
     const target = { root, lock, manifestFile, openContents, values: new Map(), log, groupWrite: false };
     try {

@@ -145,11 +145,11 @@ suite('a destination with publish: atomic', () => {
   test('must be a directory in the volume, with a directory as its source', async (t) => {
     const { sandbox, commit, sync } = await localSandbox(t);
     await commit({ files: { 'dags/a': '1' } });
-    const refused = (mapping: ResolvedProfile['mappings'][number], message: RegExp) =>
-      assert.rejects(sync({ mappings: [{ ...mapping, publish: 'atomic' }] }), message);
-    await refused(mappingOf('dags', '.'), /root of the data volume/);
-    await refused(mappingOf('dags', 'x', { type: 'file' }), /needs a directory as the source/);
-    await refused(mappingOf('dags/a', 'x'), /dags\/a is a file, but publish: atomic/);
+    const refused = (mapping: ResolvedProfile['mappings'][number], code: string) =>
+      assert.rejects(sync({ mappings: [{ ...mapping, publish: 'atomic' }] }), { code });
+    await refused(mappingOf('dags', '.'), 'sync.ProfileInvalid');
+    await refused(mappingOf('dags', 'x', { type: 'file' }), 'sync.ProfileInvalid');
+    await refused(mappingOf('dags/a', 'x'), 'sync.ProfileInvalid');
     assert.deepEqual(await sandbox.files(), {});
   });
 
@@ -157,7 +157,7 @@ suite('a destination with publish: atomic', () => {
     const { sandbox, sync, deliver } = await localSandbox(t);
     denyLinks(true);
     t.after(() => denyLinks(false));
-    await assert.rejects(deliver({ 'dags/a': '1' }, atomic), /needs hard and symbolic links/);
+    await assert.rejects(deliver({ 'dags/a': '1' }, atomic), { code: 'data.noLinks' });
     assert.deepEqual(await sandbox.files(), {});
     await sync(plain);
     assert.deepEqual(await sandbox.files(), { 'dags/a': '1' });
@@ -166,7 +166,10 @@ suite('a destination with publish: atomic', () => {
   test('cannot be where the gateway mounts something, or contain the file to touch', async (t) => {
     const { repo, sandbox, commit } = await localSandbox(t);
     const mounted = await localSandbox(t, 'mounted', { mounts: ['dags/cache'] });
-    await assert.rejects(mounted.deliver({ 'dags/a': '1' }, atomic), /mounts another volume at dags\/cache/);
+    await assert.rejects(mounted.deliver({ 'dags/a': '1' }, atomic), {
+      code: 'sync.PathConflict',
+      message: /dags\/cache/,
+    });
     const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'dags/touched' };
     const target = { repo, commit: await commit({ files: { 'dags/a': '1' } }), profile: atomic };
     await assert.rejects(sandbox.sync({ ...target, reload }), /touchFile: dags\/touched is in/);
@@ -267,7 +270,7 @@ suite('in a tree,', () => {
       fs.renameSync(own, `${own}.moved`);
       fs.symlinkSync(outside, own);
       const before = below(outside);
-      await assert.rejects(deliver(NEXT, atomic), /must be a directory/);
+      await assert.rejects(deliver(NEXT, atomic), { code: 'data.agentFolder' });
       await sandbox.removeTrees().catch(() => {});
       assert.deepEqual(below(outside), before);
     });
@@ -297,7 +300,10 @@ suite('a directory that is there before', () => {
     fs.mkdirSync(at('dags/x'), { recursive: true });
     fs.writeFileSync(at('dags/a'), 'theirs');
     fs.writeFileSync(at('dags/x/y'), 'theirs, too');
-    await assert.rejects(deliver(FILES, { ...atomic, onConflict: 'refuse' }), /dags is a directory .* such as dags\//);
+    await assert.rejects(deliver(FILES, { ...atomic, onConflict: 'refuse' }), {
+      code: 'sync.PathConflict',
+      message: /^dags .* dags\//,
+    });
     await sync(atomic);
     assert.deepEqual(below(treeOf(sandbox)), { a: '1', 'sub/b': '1' });
     assert.deepEqual(takenOver(sandbox), ['theirs', 'theirs, too']);
@@ -312,7 +318,7 @@ suite('a directory that is there before', () => {
     await deliver(FILES, plain);
     const { ino } = fs.statSync(at('dags/sub/b'));
     const dry = await sync({ ...atomic, dryRun: true });
-    assert.match(describeSync(dry, []).message ?? '', /1 changes .*; missing for a moment, .*: dags$/);
+    assert.match(describeSync(dry, []).message ?? '', /^\D*1 .*; .*: dags$/);
     assert.deepEqual((await sync(atomic)).plan.changes, []);
     assert.deepEqual(below(treeOf(sandbox)), { a: '1', 'sub/b': '1' });
     await sandbox.removeTrees();

