@@ -80,13 +80,10 @@ suite('a file that was there before', () => {
 suite('a plan that removes all files', () => {
   test('is rejected, unless allowEmpty is set', () => {
     const volume = volumeWith({ ours: { a: '1', b: '1' } });
-    assert.match(
-      refusal(volume, {}, { settings: { allowEmpty: false } }),
-      /^NothingLeft: .* all 2 files .*allowEmpty: true/,
-    );
+    assert.match(refusal(volume, {}, { settings: { allowEmpty: false } }), /^NothingLeft: .*\b2\b.*allowEmpty: true/);
     assert.deepEqual(changesOf(planFor(volume, {})), ['delete a NoLongerMapped', 'delete b NoLongerMapped']);
     const one = volumeWith({ ours: { a: '1' } });
-    assert.match(refusal(one, {}, { settings: { allowEmpty: false } }), /^NothingLeft: .* all 1 files/);
+    assert.match(refusal(one, {}, { settings: { allowEmpty: false } }), /^NothingLeft: .*\b1\b/);
     const last = planFor(volume, { a: '1' }, { settings: { allowEmpty: false } });
     assert.deepEqual(changesOf(last), ['delete b NoLongerMapped'], 'one file is left');
   });
