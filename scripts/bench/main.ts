@@ -1,7 +1,8 @@
 import { run as controller } from './controller.ts';
 import { run as path } from './path.ts';
+import { run as receiver } from './receiver.ts';
 
-const benchmarks = new Map(Object.entries({ controller, path }));
+const benchmarks = new Map(Object.entries({ controller, path, receiver }));
 
 const args = process.argv.slice(2);
 const firstOption = args.findIndex((arg) => arg.startsWith('-'));
