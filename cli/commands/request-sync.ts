@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordedRequest } from '../../shared/domain/recorded-request.ts';
 import { type Access, placeOf } from '../client/connect.ts';
@@ -6,7 +5,7 @@ import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { followedRef } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
-import { displacedBy, displacing, refuseFollower, requestOf } from '../orders/sync.ts';
+import { displacedBy, displacing, makeRequest, refuseFollower } from '../orders/sync.ts';
 import type { Host } from '../terminal/host.ts';
 import { isConfirmed, say } from './confirm.ts';
 
@@ -39,11 +38,10 @@ export async function requestSync(access: Access, { name, wanted, yes, host }: A
       agreed = open;
       continue;
     }
-    const at = new Date(access.serverTime()).toISOString();
-    const asked = { id: randomUUID(), ref, at, isRefresh: wanted === undefined };
+    const { asked, change } = makeRequest(ref, access.serverTime(), { isRefresh: wanted === undefined });
     const { resourceVersion } = gatewaySync.metadata;
     try {
-      await patchGatewaySync(access, { name, resourceVersion }, requestOf(asked));
+      await patchGatewaySync(access, { name, resourceVersion }, change);
       return asked;
     } catch (error) {
       if (!isConflict(error) || tries >= TRIES) throw error;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { FIELD_MANAGERS, REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, NO_REPOSITORY, REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RecordedRequest } from '../../shared/domain/recorded-request.ts';
+import { withSuffix } from '../../shared/domain/request-id.ts';
 import type { Change } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -9,15 +10,26 @@ import { followedRef, openRequest } from '../fleet/request.ts';
 import type { Asked } from '../fleet/sync-progress.ts';
 import type { OrderChange } from './order-effect.ts';
 
-/** Returns the annotations of a request, as the receiver sets them. */
-export const requestOf = ({ id, ref, at, isRefresh }: Asked): Change => ({
-  annotations: {
+/** A new request, and the change that makes it. */
+interface NewRequest {
+  asked: Asked;
+  change: Change;
+}
+
+/** Creates a request at a time (ms since the epoch), with the annotations that the receiver sets. */
+export function makeRequest(ref: string, now: number, { isRefresh }: Pick<Asked, 'isRefresh'>): NewRequest {
+  const at = new Date(now).toISOString();
+  const by = isRefresh ? REFRESHED_BY : FIELD_MANAGERS.cli;
+  const id = withSuffix(randomUUID(), { ref, at, by, repo: NO_REPOSITORY });
+  const annotations = {
     [REQUEST_ANNOTATIONS.requestedRef]: ref,
     [REQUEST_ANNOTATIONS.requestedAt]: at,
-    [REQUEST_ANNOTATIONS.requestedBy]: isRefresh ? REFRESHED_BY : FIELD_MANAGERS.cli,
+    [REQUEST_ANNOTATIONS.requestedBy]: by,
+    [REQUEST_ANNOTATIONS.requestedRepo]: NO_REPOSITORY,
     [REQUEST_ANNOTATIONS.requestId]: id,
-  },
-});
+  };
+  return { asked: { id, ref, at, isRefresh }, change: { annotations } };
+}
 
 /** Refuses a request that would be ignored, because the resource handles those for another one. Throws `Problem`. */
 export function refuseFollower({ metadata: { name, namespace }, spec: { webhook } }: GatewaySync): void {
@@ -48,7 +60,7 @@ export function effectOfSync(gatewaySync: GatewaySync): OrderChange {
     says: open
       ? displacing(gatewaySync, open, ref)
       : `${addressOf(gatewaySync)}: ${ref} is resolved again now, and its gateways get this commit.`,
-    change: (now) => requestOf({ id: randomUUID(), ref, at: new Date(now).toISOString(), isRefresh: true }),
+    change: (now) => makeRequest(ref, now, { isRefresh: true }).change,
     about: [ref, JSON.stringify(open ?? null)],
   };
 }

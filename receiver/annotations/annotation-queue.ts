@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NO_REPOSITORY } from '../../shared/api/names.ts';
+import { NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Slots } from '../../shared/domain/slots.ts';
@@ -19,8 +19,15 @@ import {
 import { isDenied, judgeFailure } from './judge-failure.ts';
 import { keyOf, type Target } from './target.ts';
 
-/** Result of a delivery. If `superseded`, a newer delivery is stored instead. */
-export type StoreResult = { kind: 'stored'; superseded: boolean } | { kind: 'foreign' } | Failed;
+export type StoreResult = Stored | { kind: 'foreign' } | Failed;
+
+interface Stored {
+  kind: 'stored';
+  /** A newer delivery is stored instead. */
+  superseded: boolean;
+  /** The whole ID of a request. */
+  requestId?: string | undefined;
+}
 
 interface Failed {
   kind: 'failed';
@@ -172,7 +179,7 @@ export class AnnotationQueue {
     this.#options.onMerged(attempt.parts.size);
     for (const [waiter, annotations] of attempt.parts) {
       const superseded = waiter.lost.size > 0 || isSuperseded(annotations, attempt.merged);
-      waiter.settle({ kind: 'stored', superseded });
+      waiter.settle(storedAs(annotations, superseded));
     }
     return GO_ON;
   }
@@ -236,7 +243,7 @@ export class AnnotationQueue {
       }
       const rest = withoutPart(annotations, part);
       if (Object.keys(rest).length < Object.keys(annotations).length) waiter.lost.add(part);
-      if (Object.keys(rest).length === 0) waiter.settle({ kind: 'stored', superseded: true });
+      if (Object.keys(rest).length === 0) waiter.settle(storedAs(annotations, true));
     }
   }
 
@@ -249,6 +256,12 @@ export class AnnotationQueue {
 type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
 
 const GO_ON: Next = { kind: 'go on' };
+
+const storedAs = (annotations: Annotations, superseded: boolean): Stored => ({
+  kind: 'stored',
+  superseded,
+  requestId: annotations[REQUEST_ANNOTATIONS.requestId],
+});
 
 function settleAll({ parts }: SentPatch, result: StoreResult): Next {
   for (const waiter of parts.keys()) waiter.settle(result);

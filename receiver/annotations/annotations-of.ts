@@ -1,4 +1,5 @@
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
+import { withSuffix } from '../../shared/domain/request-id.ts';
 import type { WebhookIntent } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
@@ -17,7 +18,7 @@ const OTHER_PART: Readonly<Record<Part, Part>> = { request: 'push', push: 'reque
 const { pushedRef, pushedAt, pushedRepo, requestedRepo } = REQUEST_ANNOTATIONS;
 const pushKeys = new Set<string>([pushedRef, pushedAt, pushedRepo]);
 
-/** An authentic delivery with a request or push, and the ID in its response. */
+/** An authentic delivery with a request or push, and its ID, to which a request gets a suffix. */
 export type AcceptedDelivery = WebhookIntent & { source: RequestSource; requestId: string };
 
 /**
@@ -29,12 +30,13 @@ export function annotationsOf(delivery: AcceptedDelivery, arrivedAt: Date): Anno
   const { repository = NO_REPOSITORY } = delivery;
   const pushAnnotations = (ref: string) => ({ [pushedRef]: ref, [pushedAt]: time, [pushedRepo]: repository });
   if (delivery.kind === 'push') return pushAnnotations(delivery.ref);
+  const { ref, source, requestId } = delivery;
   return {
-    [REQUEST_ANNOTATIONS.requestedRef]: delivery.ref,
+    [REQUEST_ANNOTATIONS.requestedRef]: ref,
     [REQUEST_ANNOTATIONS.requestedAt]: time,
-    [REQUEST_ANNOTATIONS.requestedBy]: delivery.source,
+    [REQUEST_ANNOTATIONS.requestedBy]: source,
     [requestedRepo]: repository,
-    [REQUEST_ANNOTATIONS.requestId]: delivery.requestId,
+    [REQUEST_ANNOTATIONS.requestId]: withSuffix(requestId, { ref, at: time, by: source, repo: repository }),
     ...(delivery.pushedRef === undefined ? {} : pushAnnotations(delivery.pushedRef)),
   };
 }

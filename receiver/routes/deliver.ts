@@ -59,7 +59,7 @@ async function store(delivery: Delivery, { queue, target, admitted }: Destinatio
     const result = await queue.enqueue(target, { ...intent, source, requestId: admitted.requestId });
     if (result.kind === 'foreign') continue;
     if (result.kind === 'failed') return refused(result.reason, { ...result.details, ref, source });
-    return { kind: 'stored', ref, source, superseded: result.superseded, senderReason };
+    return { ...result, ref, source, senderReason };
   }
   return { kind: 'ignored', reason: 'OtherRepository', source, repository: delivery.repository };
 }

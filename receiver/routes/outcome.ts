@@ -40,7 +40,15 @@ export const IGNORED_REASONS = [...NOTHING_REASONS, 'Replayed'] as const;
 
 /** Outcome of a request; `source` is the sender, if known. */
 export type Outcome =
-  | { kind: 'stored'; ref: string; source: RequestSource; superseded: boolean; senderReason?: string | undefined }
+  | {
+      kind: 'stored';
+      ref: string;
+      source: RequestSource;
+      superseded: boolean;
+      /** The whole ID of a request, which its annotation contains. */
+      requestId?: string | undefined;
+      senderReason?: string | undefined;
+    }
   | {
       kind: 'ignored';
       reason: (typeof IGNORED_REASONS)[number];

@@ -38,7 +38,7 @@ export function respond({ log, onResponse }: RespondOptions): Middleware {
       outcome = refused('InternalError');
     }
     onResponse({
-      requestId: event.context.admitted?.requestId,
+      requestId: requestIdOf(event, outcome),
       target: targetOf(event),
       headers: headersOf(event),
       outcome,
@@ -48,9 +48,14 @@ export function respond({ log, onResponse }: RespondOptions): Middleware {
   };
 }
 
+/** Returns the ID of an authenticated delivery. */
+function requestIdOf({ context: { admitted } }: H3Event, outcome: Outcome): string | undefined {
+  return (outcome.kind === 'stored' ? outcome.requestId : undefined) ?? admitted?.requestId;
+}
+
 /** Sets the status and headers of an outcome, and returns the body as JSON or as an object for h3. */
 function responseTo(event: H3Event, outcome: Outcome): ResponseBody | string {
-  const requestId = event.context.admitted?.requestId;
+  const requestId = requestIdOf(event, outcome);
   switch (outcome.kind) {
     case 'stored': {
       const { ref, source, superseded } = outcome;

@@ -313,11 +313,12 @@ suite('a sync', () => {
     assert.ok(typeof asked === 'function');
     const { annotations = {} } = asked(0);
     const { 'sync.io/request-id': id, ...others } = annotations;
-    assert.match(String(id), /^[0-9a-f-]{36}$/);
+    assert.match(String(id), /^[0-9a-f-]{36}~[0-9a-f]{12}$/);
     assert.deepEqual(others, {
       'sync.io/requested-ref': 'main',
       'sync.io/requested-at': '1970-01-01T00:00:00.000Z',
       'sync.io/requested-by': 'kubectl-stoker-refresh',
+      'sync.io/requested-repo': '-',
     });
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Part, TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { codedError } from '../../support/coded-error.ts';
 import { answerOf } from './api-server.ts';
@@ -19,8 +20,9 @@ const target = { namespace: 'ns', name: 'app' };
 export function arrive(world: World, index: number, delivery: Delivery, { parts }: Setup): World {
   const { now } = world;
   const receiver = world.receivers[index] as Receiver;
-  const id = `${delivery.ref}@${now}`;
-  const annotations = parts.annotationsOf({ ...delivery, source: 'github', requestId: id }, new Date(now));
+  const requestId = `${delivery.ref}@${now}`;
+  const annotations = parts.annotationsOf({ ...delivery, source: 'github', requestId }, new Date(now));
+  const id = annotations[REQUEST_ANNOTATIONS.requestId] ?? requestId;
   const waiter: Waiter = { delivery, at: now, id, annotations, lost: [] };
   return withReceiver(world, index, { ...receiver, waiting: [...receiver.waiting, waiter] });
 }

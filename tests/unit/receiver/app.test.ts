@@ -30,7 +30,7 @@ suite('a delivery with a request', () => {
     const before = Date.now();
     const { status, body } = await app.post(path, '{"ref":"v1.2.3"}');
     assert.equal(status, 202);
-    assert.match(String(body.requestId), uuid);
+    assert.match(String(body.requestId), /^[0-9a-f-]{36}~[0-9a-f]{12}$/);
     assert.deepEqual(body, { accepted: true, ref: 'v1.2.3', source: 'generic', requestId: body.requestId });
     const [stored] = app.stored;
     assert.deepEqual(stored?.target, { namespace: 'team', name: 'demo' });
@@ -38,7 +38,14 @@ suite('a delivery with a request', () => {
     assert.deepEqual(record, {
       requestId: body.requestId,
       target: { namespace: 'team', name: 'demo' },
-      outcome: { kind: 'stored', ref: 'v1.2.3', source: 'generic', superseded: false, senderReason: undefined },
+      outcome: {
+        kind: 'stored',
+        ref: 'v1.2.3',
+        source: 'generic',
+        superseded: false,
+        requestId: body.requestId,
+        senderReason: undefined,
+      },
     });
     assert.equal(headers['content-type'], 'application/json');
     assert.ok(seconds >= 0 && seconds <= (Date.now() - before + 1) / 1000, `${seconds}`);

@@ -71,8 +71,10 @@ export async function startApp(t: TestContext, { enqueue, ...options }: StartOpt
       enqueue:
         enqueue ??
         (async (target, delivery) => {
-          stored.push({ target, annotations: annotationsOf(delivery, new Date()) });
-          return options.result ?? { kind: 'stored', superseded: false };
+          const annotations = annotationsOf(delivery, new Date());
+          stored.push({ target, annotations });
+          const requestId = annotations['sync.io/request-id'];
+          return options.result ?? { kind: 'stored', superseded: false, requestId };
         }),
     },
     onResponse: (record) => records.push(record),

@@ -5,6 +5,8 @@ import type { Annotate } from '../../../../receiver/annotations/annotate.ts';
 import { AnnotationQueue, type StoreResult } from '../../../../receiver/annotations/annotation-queue.ts';
 import type { AcceptedDelivery, Annotations } from '../../../../receiver/annotations/annotations-of.ts';
 import type { Target } from '../../../../receiver/annotations/target.ts';
+import { requestIn } from '../../../../shared/domain/recorded-request.ts';
+import { isEdited } from '../../../../shared/domain/request-id.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { ServerClock } from '../../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../../shared/log.ts';
@@ -55,7 +57,8 @@ const push = (branch: string): AcceptedDelivery => ({
 });
 const requestAndPush = (id: number): AcceptedDelivery => ({ ...request(id), pushedRef: 'refs/heads/main' });
 
-const isSuperseded = (result: StoreResult) => result.kind === 'stored' && result.superseded;
+/** Whether a delivery was superseded; undefined if it wasn't stored. */
+const isSuperseded = (result?: StoreResult) => (result?.kind === 'stored' ? result.superseded : undefined);
 
 suite('deliveries for one resource', () => {
   test('are combined into two successive writes if they arrive in a burst, and each gets its response', async () => {
@@ -64,9 +67,22 @@ suite('deliveries for one resource', () => {
     assert.equal(world.writes, 2);
     assert.equal(world.maxInProgress, 1);
     assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v499');
-    assert.deepEqual(results.at(0), { kind: 'stored', superseded: false });
-    assert.deepEqual(results.at(-1), { kind: 'stored', superseded: false });
+    assert.equal(isSuperseded(results.at(0)), false);
+    assert.equal(isSuperseded(results.at(-1)), false);
     assert.ok(results.slice(1, -1).every((result) => result.kind === 'stored' && result.superseded));
+  });
+
+  test('get the ID that is stored, with a suffix that shows later edits', async () => {
+    const { world, queue } = arrange();
+    const result = await queue.enqueue(demo, request(1));
+    const recorded = requestIn(world.stored.get('team/demo'));
+    assert.match(recorded?.id ?? '', /^1~[0-9a-f]{12}$/);
+    assert.equal('requestId' in result && result.requestId, recorded?.id);
+    assert.ok(recorded && !isEdited(recorded));
+    for (const edit of [{ ref: 'v2' }, { at: '2026-01-01T00:00:00.000Z' }, { by: 'me' }, { repo: 'org/repo' }])
+      assert.ok(isEdited({ ...recorded, ...edit }), JSON.stringify(edit));
+    const { requestId } = { requestId: '', ...(await queue.enqueue(demo, push('main'))) };
+    assert.equal(requestId, undefined, 'a push has none');
   });
 
   test('keep both the last request and the last push', async () => {
@@ -164,8 +180,8 @@ suite('a failed write', () => {
       const first = queue.enqueue(demo, request(1));
       await sleep(15);
       const second = queue.enqueue(demo, request(2));
-      assert.deepEqual(await first, { kind: 'stored', superseded: true });
-      assert.deepEqual(await second, { kind: 'stored', superseded: false });
+      assert.equal(isSuperseded(await first), true);
+      assert.equal(isSuperseded(await second), false);
       assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v2');
     }
   });
@@ -179,7 +195,7 @@ suite('a failed write', () => {
     assert.ok(performance.now() - started < 5000);
     world.errors.length = 0;
     await sleep(400);
-    assert.deepEqual(await queue.enqueue(demo, request(2)), { kind: 'stored', superseded: false });
+    assert.equal(isSuperseded(await queue.enqueue(demo, request(2))), false);
     assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v2');
   });
 
@@ -255,7 +271,7 @@ suite('a delivery that is older than the stored one', () => {
   test("is reported as superseded, and isn't written again", async () => {
     const { world, queue } = arrange();
     world.errors.push(older('sync.io/requested-at'));
-    assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: true });
+    assert.equal(isSuperseded(await queue.enqueue(demo, request(1))), true);
     assert.equal(world.writes, 1);
     assert.equal(world.stored.size, 0);
   });
@@ -271,8 +287,8 @@ suite('a delivery that is older than the stored one', () => {
     assert.deepEqual(results.map(isSuperseded), [true, false, false]);
     world.errors.push(older('sync.io/requested-at'));
     const both = await queue.enqueue(demo, requestAndPush(4));
-    assert.deepEqual(both, { kind: 'stored', superseded: true });
-    assert.equal(world.stored.get('team/demo')?.['sync.io/request-id'], '3', 'its request is not stored');
+    assert.equal(isSuperseded(both), true);
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v3', 'its request is not stored');
     assert.equal(world.writes, 5, 'its push is');
   });
 
@@ -292,7 +308,7 @@ suite('a delivery that is older than the stored one', () => {
       },
     });
     world.errors.push(older('sync.io/requested-at'));
-    assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: false });
+    assert.equal(isSuperseded(await queue.enqueue(demo, request(1))), false);
     assert.equal(sent.length, 2);
     assert.ok(Math.abs(Date.parse(sent[1] ?? '') - Date.now()) < 20_000, String(sent));
   });
@@ -313,7 +329,7 @@ test('API servers whose clocks differ cause one retry, and no endless loop', asy
       await world.annotate(target, annotations, timeoutMs);
     },
   });
-  assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: true });
+  assert.equal(isSuperseded(await queue.enqueue(demo, request(1))), true);
   assert.equal(world.writes, 2);
 });
 
