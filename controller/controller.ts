@@ -43,6 +43,8 @@ import { OwnerIndex } from './watch/owner-index.ts';
 export interface ControllerPorts {
   client: KubernetesClient;
   mayWrite: () => boolean;
+  /** Current time by the API server's clock (ms since the epoch). */
+  serverTime: () => number;
   connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
   githubApps: GithubApps | undefined;
   sendStatus: SendStatus;
@@ -227,10 +229,10 @@ export class Controller {
   }
 
   #makeCaches({ namespaces, bindAgents }: ControllerSettings): Caches {
-    const { client, metrics, log } = this.#ports;
+    const { client, serverTime, metrics, log } = this.#ports;
     const onRestart = (kind: string, reason: string) => metrics.watchRestarts.inc({ kind, reason });
     return new Caches(
-      { client, namespaces, roleBindings: bindAgents, log, onRestart },
+      { client, namespaces, roleBindings: bindAgents, log, serverTime, onRestart },
       {
         onGatewaySync: (change) => this.#onGatewaySync(change),
         onPod: (change) => {

@@ -6,6 +6,7 @@ import { anyAddress } from '../shared/io/http/any-address.ts';
 import { createReadBody } from '../shared/io/http/read-body.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { ServerClock } from '../shared/io/kubernetes/server-clock.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
 import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
@@ -82,10 +83,12 @@ class Replica {
     this.#stopping = AbortSignal.any([host.signal, this.#failure.signal]);
     this.#injection = injectionSettings(config, environment);
     this.#isAdmissionReady = config.WEBHOOK_PORT === 0;
+    const clock = new ServerClock();
     const options = {
       userAgent: `stoker-operator-controller/${version}`,
       maxSockets: 32,
       onCall: (method: string, code: number) => this.#metrics.apiCalls.inc({ method, code: String(code) }),
+      onServerTime: (date: string | undefined, started: number) => clock.observe(date, started),
     };
     const client = new KubernetesClient(credentials, options);
     const { POD_NAMESPACE: namespace, LEASE_NAME: name, POD_NAME: replica, POD_UID: podUid } = config;
@@ -105,6 +108,7 @@ class Replica {
       {
         client: fencedClient,
         mayWrite: () => fencedClient.mayWrite,
+        serverTime: () => clock.at(performance.now()).getTime(),
         connect: (source) => new RepositoryClient(tools, source),
         githubApps,
         sendStatus: statusSender({ client, http, githubApps, writeWithinMs: () => fencedClient.writeWithinMs }),

@@ -20,8 +20,6 @@ export function openRequest({ metadata, status = {} }: GatewaySync): RecordedReq
   const request = requestIn(metadata.annotations);
   if (!request) return undefined;
   const { lastRequest } = status;
-  // A user who sets only the ref leaves the other annotations of an earlier request, which aren't in the status.
-  const isOther = lastRequest?.id !== undefined && lastRequest.id !== request.id;
-  const isHandled = lastRequest?.ref === request.ref && lastRequest.at === request.at && !isOther;
+  const isHandled = lastRequest?.ref === request.ref && lastRequest.at === request.at && lastRequest.id === request.id;
   return isHandled && lastRequest.outcome !== 'Pending' ? undefined : request;
 }

@@ -27,8 +27,8 @@ export function foldIntents(
   return { winner, ...outcomesOf({ gatewaySync, intents, policy, request, push, order, winner, now }) };
 }
 
-/** Ties: a request wins over a push, and a push over an edit. */
-const ranks: Target['source'][] = ['Spec', 'Push', 'Request'];
+/** Ties: an edit that was delivered together with a request or a push wins, and a request wins over a push. */
+const ranks: Target['source'][] = ['Push', 'Request', 'Spec'];
 
 function byTime(one: Wish, other: Wish): number {
   if (one.at !== other.at) return one.at < other.at ? -1 : 1;

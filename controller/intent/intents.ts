@@ -4,11 +4,12 @@ import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/repository.ts';
 import { isObservedRef, specRef, specRefField } from '../../shared/domain/spec-ref.ts';
-import type {
-  ObservedGatewaySync,
-  Origin,
-  PushAnnotations,
-  RequestAnnotations,
+import {
+  isSameRequest,
+  type ObservedGatewaySync,
+  type Origin,
+  type PushAnnotations,
+  type RequestAnnotations,
 } from '../watch/observed-gateway-sync.ts';
 import { type FindGatewaySync, type Hub, hubOf } from './hub.ts';
 import { keptTag } from './kept-tag.ts';
@@ -53,9 +54,9 @@ export interface Intents {
 
 /** Reads the wishes of a resource. Their outcomes are in the status, so a restart neither repeats nor forgets one. */
 export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewaySync = () => undefined): Intents {
-  const { status, push, createdAt } = gatewaySync;
+  const { status, push } = gatewaySync;
   const { lastPush } = status;
-  const openPush = push && !isDone(push, lastPush, status) ? open(gatewaySync, push) : undefined;
+  const openPush = push && !isDone(push, lastPush, status) ? open(gatewaySync, push, lastPush) : undefined;
   const hub = hubOf(gatewaySync, find);
   const fromEditedAt = fromEditedAtOf(gatewaySync, hub);
   const { semver, tagPrefix = '' } = gatewaySync.spec.git;
@@ -69,7 +70,7 @@ export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewayS
     request: requestOf(gatewaySync, hub, fromEditedAt),
     push: openPush,
     donePush: wasApplied
-      ? { ref: lastPush.ref, madeAt: push ? timeOf(push, createdAt) : Number.POSITIVE_INFINITY }
+      ? { ref: lastPush.ref, madeAt: push ? madeAtOf(push, lastPush) : Number.POSITIVE_INFINITY }
       : undefined,
   };
 }
@@ -81,7 +82,7 @@ function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined, fromE
   const { status } = gatewaySync;
   if (!source.request || isDone(source.request, status.lastRequest, status)) return undefined;
   if (hub && source.request.by === REFRESHED_BY) return undefined;
-  const request = open(source, source.request, hub?.gatewaySync.name);
+  const request = open(source, source.request, status.lastRequest, hub?.gatewaySync.name);
   // A hub whose annotations are older than itself was restored or cloned with them.
   const since = hub ? Math.max(fromEditedAt, source.createdAt, fromEditedAtOf(source)) : fromEditedAt;
   return request.madeAt < since ? undefined : request;
@@ -93,48 +94,38 @@ function isDone(annotations: RequestAnnotations, echo: EchoedRequest | undefined
 
 type EchoedRequest = Partial<NonNullable<GatewaySyncStatus['lastRequest']>>;
 
-function sameAsEcho({ ref, at, by, id, repo }: RequestAnnotations, echo: EchoedRequest | undefined): boolean {
-  return echo?.ref === ref && echo.at === at && echo.by === by && echo.id === id && echo.repo === repo;
-}
+const sameAsEcho = (annotations: RequestAnnotations, echo: EchoedRequest = {}): boolean =>
+  isSameRequest(annotations, echo);
 
 /** Older than any time: `spec.git` was never edited. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * Reads the edit of `spec.git`. managedFields give only an upper limit for its time, because it moves with each edit of
- * the same manager. The time at which it was first seen is therefore kept in the status.
+ * Reads the edit of `spec.git`. Its time is when the watch delivered it; the status keeps this time for other replicas.
  */
-function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: ObservedGatewaySync): Intents['edit'] {
-  const { observedRefTime } = status;
+function editOf({ generation, spec, status, editSeenAt = NEVER }: ObservedGatewaySync): Intents['edit'] {
+  const keptEditAt = readStatedTime(status.observedRefTime ?? '');
   const target: Target = { ref: specRef(spec.git), source: 'Spec' };
   const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : specRefField(spec.git);
   const isSameRef = isObservedRef(status, spec.git);
-  if (isUnseen(status)) {
-    const writtenAt = Math.max(refWrittenAt ?? NEVER, repoWrittenAt ?? NEVER);
-    return { target, field, at: writtenAt > createdAt ? writtenAt : NEVER };
-  }
-  if (field !== 'spec.git.repo' && isSameRef)
-    return { target, field, at: readStatedTime(observedRefTime ?? '') ?? NEVER };
-  const times = [field === 'spec.git.repo' && repoWrittenAt, !isSameRef && refWrittenAt];
-  const known = times.filter((time) => typeof time === 'number');
-  // An edit follows everything that was done without it, even within the same second.
-  return { target, field, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
+  if (isUnseen(status)) return { target, field, at: editSeenAt };
+  const isSame = field !== 'spec.git.repo' && isSameRef;
+  if (isSame || status.observedGeneration === generation) return { target, field, at: keptEditAt ?? NEVER };
+  // An edit follows everything that was done without it.
+  return { target, field, at: Math.min(Math.max(keptAt(status) + 1, editSeenAt), LAST_TIME) };
 }
 
 /**
  * The time in managedFields moves with each edit of the same manager, so the one that was first seen is in the status. A
  * hub that followed another repository is new from its edit on.
  */
-function fromEditedAtOf(
-  { spec, status, createdAt, fromWrittenAt = createdAt }: ObservedGatewaySync,
-  hub?: Hub,
-): number {
+function fromEditedAtOf({ spec, status, createdAt, fromSeenAt = createdAt }: ObservedGatewaySync, hub?: Hub): number {
   const { observedWebhookFrom, observedWebhookFromTime, conditions } = status;
-  if (observedWebhookFrom !== spec.webhook.from) return fromWrittenAt;
+  if (observedWebhookFrom !== spec.webhook.from) return fromSeenAt;
   const editedAt = readStatedTime(observedWebhookFromTime ?? '') ?? NEVER;
   const wasOther = conditions?.some(({ type, reason }) => type === 'WebhookSource' && reason === 'OtherRepository');
   if (!wasOther || hub?.kind !== 'found') return editedAt;
-  return Math.max(editedAt, hub.gatewaySync.repoWrittenAt ?? NEVER);
+  return Math.max(editedAt, hub.gatewaySync.editSeenAt ?? NEVER);
 }
 
 /** A tag or a branch requested in one repository has no meaning in another. */
@@ -164,19 +155,21 @@ const stale = 'the annotation is older than this resource, which was restored or
 function open<TAnnotations extends RequestAnnotations>(
   gatewaySync: ObservedGatewaySync,
   asked: TAnnotations & Origin,
+  echo: EchoedRequest | undefined,
   hub?: string,
 ): Open<TAnnotations> {
-  const madeAt = timeOf(asked, gatewaySync.createdAt);
+  const madeAt = madeAtOf(asked, echo);
   return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }, hub) };
 }
 
 function whyIgnored(
   { spec, status, createdAt }: ObservedGatewaySync,
-  { applied: isApplied, madeAt, repo }: Origin & { madeAt: number; repo?: string },
+  { applied: isApplied, at = '', madeAt, repo }: RequestAnnotations & Origin & { madeAt: number },
   hub: string | undefined,
 ): string | undefined {
   if (isApplied) return applied;
-  if (isUnseen(status) && madeAt < createdAt) return stale;
+  // If the ref was edited in a copy, the time is still that of the original.
+  if (isUnseen(status) && (readStatedTime(at) ?? madeAt) < createdAt) return stale;
   // The receiver's admission policy prevents this, but it may not be installed.
   if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo, hub);
   return undefined;
@@ -186,18 +179,21 @@ function whyIgnored(
 export const otherRepository = (repo: string, hub?: string): string =>
   `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories${hub === undefined ? '' : ` of GatewaySync ${hub}`}`;
 
-/** The API server stores whole seconds. */
-const SECOND_MS = 1_000;
-
 /**
- * When a request or a push was made: its stated time, or else when the API server stored it. Never later than the
- * latter, so that a clock that is ahead can't override later ones.
+ * When a request or a push was made: its stated time, but never later than the watch delivered it, so that a clock that is
+ * ahead can't override later ones. If it was edited, the stated time belongs to an earlier one.
  */
-function timeOf({ at = '', writtenAt, notBefore = NEVER }: RequestAnnotations & Origin, createdAt: number): number {
-  if (writtenAt === undefined) return createdAt;
-  const made = readStatedTime(at) ?? writtenAt;
-  return Math.min(Math.max(made, notBefore), writtenAt + SECOND_MS - 1);
+function madeAtOf(asked: RequestAnnotations & Origin, echo: EchoedRequest = {}): number {
+  const isHandled = sameAsEcho(asked, echo);
+  const keptTime = isHandled ? readStatedTime(echo.seenAt ?? '') : undefined;
+  if (keptTime !== undefined) return keptTime;
+  const isEdited = asked.edited === true || (!isHandled && identityOf(asked) === identityOf(echo));
+  const stated = isEdited ? undefined : readStatedTime(asked.at ?? '');
+  return Math.min(stated ?? asked.seenAt, asked.seenAt);
 }
+
+/** The part of a request that an edit of its ref leaves unchanged. */
+const identityOf = ({ id, at }: Pick<EchoedRequest, 'id' | 'at'>): string | undefined => id ?? at;
 
 /** Whether the status contains the outcomes of this spec, request, and push. */
 export function isSettled({ generation, status }: ObservedGatewaySync, { request, push }: Intents): boolean {

@@ -5,6 +5,7 @@ import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '.
 import type { Intents, Open, Wish } from './intents.ts';
 import { competes, type Judgement, type RefPolicy } from './judge-event.ts';
 import { nextQueryInMs } from './next-query.ts';
+import { readStatedTime } from './stated-time.ts';
 
 /** Outcomes of requests and pushes; absent fields stay unchanged. */
 export type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
@@ -101,7 +102,13 @@ export function pendingEcho({ request, push }: Intents, message: string): Echo {
   });
 }
 
-export const requestFields = ({ ref, at, by, id, repo }: RequestAnnotations): RequestAnnotations =>
-  withoutUndefined({ ref, at, by, id, repo });
+/** The annotations of a request, and the time that counts if it isn't the stated one. */
+export const requestFields = ({ ref, at, by, id, repo, madeAt }: Open<RequestAnnotations>) =>
+  withoutUndefined({ ref, at, by, id, repo, seenAt: seenAtOf(at, madeAt) });
 
-export const pushFields = ({ ref, at, repo }: PushAnnotations): PushAnnotations => withoutUndefined({ ref, at, repo });
+/** The same for a push. */
+export const pushFields = ({ ref, at, repo, madeAt }: Open<PushAnnotations>) =>
+  withoutUndefined({ ref, at, repo, seenAt: seenAtOf(at, madeAt) });
+
+const seenAtOf = (at: string | undefined, madeAt: number): string | undefined =>
+  readStatedTime(at ?? '') === madeAt ? undefined : new Date(madeAt).toISOString();

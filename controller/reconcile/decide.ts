@@ -196,6 +196,7 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
     ...withdrawn(before, intents),
     ...resolution.echo,
     observedGeneration: generation,
+    observedRefTime: timestampOf(intents.edit.at),
   };
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
   if (resolution.kind === 'failed') {
@@ -214,7 +215,7 @@ function withdrawn({ lastRequest }: GatewaySyncStatus, { request }: Intents): Pi
 }
 
 /** Records the current spec.git, so that the next edit is noticed. */
-function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec }, intents }: Observation): GatewaySyncStatus {
+function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec } }: Observation): GatewaySyncStatus {
   const { ref, semver, tagPrefix, repo } = spec.git;
   return {
     ...fields,
@@ -222,7 +223,6 @@ function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec }, intents }:
     observedSemver: semver,
     observedTagPrefix: tagPrefix,
     observedRepo: repo,
-    observedRefTime: timestampOf(intents.edit.at),
   };
 }
 

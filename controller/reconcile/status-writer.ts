@@ -132,7 +132,7 @@ export class StatusWriter {
       const live = await unlessStatus(404, client.getAs<GatewaySync>(path));
       // Created again under the same name: the watch delivers it.
       return live?.metadata.uid === uid
-        ? { kind: 'changed', live: projectGatewaySync(live), conflict }
+        ? { kind: 'changed', live: projectGatewaySync(live, stored, Date.now()), conflict }
         : { kind: 'gone' };
     }
   }

@@ -32,6 +32,8 @@ export interface CacheOptions {
   /** Whether RoleBindings are watched; if not, the permission is missing. */
   roleBindings: boolean;
   log: Logger;
+  /** Current time by the API server's clock (ms since the epoch). */
+  serverTime: () => number;
   onRestart?: (kind: string, reason: string) => void;
 }
 
@@ -48,7 +50,8 @@ export class Caches {
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
   readonly #withoutPod = new ReportsWithoutPod();
 
-  constructor({ client, namespaces, roleBindings, log, onRestart }: CacheOptions, listeners: CacheListeners) {
+  constructor(options: CacheOptions, listeners: CacheListeners) {
+    const { client, namespaces, roleBindings, log, serverTime, onRestart } = options;
     const watchOf = (kind: string) => ({
       client,
       log: log.child({ kind }),
@@ -65,7 +68,9 @@ export class Caches {
           ...watchOf('gatewaysyncs'),
           path: gatewaySyncPath(namespace),
           pageSize: LARGE_OBJECTS_PAGE,
-          project: compact(projectGatewaySync),
+          project: compact((object: GatewaySync, previous?: ObservedGatewaySync) =>
+            projectGatewaySync(object, previous, serverTime()),
+          ),
           onChange: listeners.onGatewaySync,
         }),
       );

@@ -7,12 +7,15 @@ import type { Mapping, Profile } from '../../shared/api/sync.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { pushIn, requestIn } from '../../shared/domain/recorded-request.ts';
 import { relativePath } from '../../shared/domain/relative-path.ts';
+import { isSameRepository } from '../../shared/domain/repository.ts';
+import { isEdited } from '../../shared/domain/request-id.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { shorten } from '../../shared/domain/shorten.ts';
+import { specRef } from '../../shared/domain/spec-ref.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { clip } from '../../shared/domain/text.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
-import { isApplied, ownerOfField, timeOf } from './observed-owner.ts';
+import { isApplied, ownerOfField } from './observed-owner.ts';
 
 /** A request for a ref, as in its annotations. */
 export interface RequestAnnotations {
@@ -32,14 +35,14 @@ export interface PushAnnotations {
   repo?: string;
 }
 
-/** Facts about annotations from the API server; times in milliseconds since the epoch. */
+/** Facts about annotations that they don't contain. */
 export interface Origin {
   /** They were applied from a manifest, not written after an event. */
   applied: boolean;
-  /** When they were last stored; whole seconds. */
-  writtenAt?: number;
-  /** The ref is at least as new as this, if its stated time belongs to an earlier webhook. */
-  notBefore?: number;
+  /** An annotation was edited later, so the time, the sender, and the repository belong to an earlier request. */
+  edited?: boolean;
+  /** When the watch first delivered them, by the API server's clock (ms since the epoch). */
+  seenAt: number;
 }
 
 interface ObservedProfile extends Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'> {
@@ -113,49 +116,52 @@ export interface ObservedGatewaySync {
   orders?: Orders;
   /** Authors of the orders. */
   orderedBy?: { [Name in keyof Orders]?: Author };
-  /** When spec.git.ref or spec.git.semver was last written (ms since the epoch); whole seconds. */
-  refWrittenAt?: number;
-  /** The same for spec.git.repo. */
-  repoWrittenAt?: number;
-  /** The same for spec.webhook.from or, if it was removed, for all of the spec. Absent if it was never set. */
-  fromWrittenAt?: number;
+  /**
+   * When the watch first delivered the current ref and repository, by the API server's clock (ms since the epoch). Absent
+   * if the resource was created with them.
+   */
+  editSeenAt?: number;
+  /** The same for the edit of spec.webhook.from. */
+  fromSeenAt?: number;
 }
 
-/** Reduces a GatewaySync to the fields used. A spec is read once per generation; `previous` is the earlier result. */
+/**
+ * Reduces a GatewaySync to the fields used, at a time of the API server's clock (ms since the epoch). `previous` is the
+ * earlier result: a spec is read once per generation, and first sights are kept.
+ */
 export function projectGatewaySync(
   { metadata, spec, status }: GatewaySync,
-  previous?: ObservedGatewaySync,
+  previous: ObservedGatewaySync | undefined,
+  now: number,
 ): ObservedGatewaySync {
-  const writtenAt = (...path: string[]) => timeOf(ownerOfField(metadata.managedFields, ['f:spec', ...path]));
-  const fromPath = pathOfFrom(spec, status);
-  const isKnown =
-    previous !== undefined && previous.uid === metadata.uid && previous.generation === metadata.generation;
+  const earlier = previous?.uid === metadata.uid ? previous : undefined;
+  const projected = earlier && earlier.generation === metadata.generation ? earlier.spec : projectSpec(spec);
+  const { generation = 0 } = metadata;
+  const editAt = generation > 1 ? now : undefined;
   return {
     namespace: metadata.namespace,
     name: metadata.name,
     uid: metadata.uid,
-    generation: metadata.generation ?? 0,
+    generation,
     resourceVersion: metadata.resourceVersion,
     createdAt: Date.parse(metadata.creationTimestamp),
     deleting: metadata.deletionTimestamp !== undefined,
-    spec: isKnown ? previous.spec : projectSpec(spec),
+    spec: projected,
     status: status ?? {},
-    ...requestOf(metadata),
-    ...pushOf(metadata),
     ...ordersOf(metadata, spec),
     ...withoutUndefined({
-      refWrittenAt: writtenAt('f:git', spec.git.semver === undefined ? 'f:ref' : 'f:semver'),
-      repoWrittenAt: writtenAt('f:git', 'f:repo'),
-      fromWrittenAt: fromPath && writtenAt(...fromPath),
+      request: requestOf(metadata, earlier?.request, now),
+      push: pushOf(metadata, earlier?.push, now),
+      editSeenAt: earlier && isSameGit(earlier.spec.git, projected.git) ? earlier.editSeenAt : editAt,
+      fromSeenAt: earlier && earlier.spec.webhook.from === spec.webhook.from ? earlier.fromSeenAt : editAt,
     }),
   };
 }
 
-/** Path of the field whose time tells when spec.webhook.from was edited; undefined if it was never set. */
-function pathOfFrom({ webhook }: GatewaySyncSpec, status: GatewaySync['status']): string[] | undefined {
-  if (webhook.from !== undefined) return ['f:webhook', 'f:from'];
-  return status?.observedWebhookFrom === undefined ? undefined : [];
-}
+/** Whether two specs have the same ref or range, in the same repository. */
+const isSameGit = (one: ObservedGit, other: ObservedGit): boolean =>
+  one === other ||
+  (specRef(one) === specRef(other) && one.tagPrefix === other.tagPrefix && isSameRepository(one.repo, other.repo));
 
 /** Reduces a spec to the fields used. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
@@ -233,58 +239,52 @@ function atomicDestinations(mappings: readonly Mapping[]): string[] {
   });
 }
 
-function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
-  const { requestedRef, requestedAt, requestedBy, requestedRepo, requestId } = REQUEST_ANNOTATIONS;
-  const request = requestIn(metadata.annotations);
-  if (!request) return {};
-  const isOwn = (annotation: string) => isWrittenWith(metadata, requestedRef, annotation);
-  const optional = {
-    at: request.at,
-    by: request.by !== undefined && !isOwn(requestedBy) ? MANUAL : request.by,
-    id: isOwn(requestId) ? request.id : undefined,
-    repo: isWrittenBySame(metadata, requestedRef, requestedRepo) ? named(request.repo) : undefined,
+function requestOf(
+  { annotations, managedFields }: GatewaySync['metadata'],
+  previous: ObservedGatewaySync['request'],
+  now: number,
+): ObservedGatewaySync['request'] {
+  const request = requestIn(annotations);
+  if (!request) return undefined;
+  const { ref, at, by, id, repo } = request;
+  const edited = isEdited(request);
+  const asked = {
+    ref,
+    ...withoutUndefined({ at, by: edited ? MANUAL : by, id, repo: edited ? undefined : named(repo) }),
   };
-  const origin = originOf(metadata, requestedRef, requestedAt);
-  return { request: { ref: request.ref, ...withoutUndefined(optional), ...origin } };
+  const applied = isApplied(ownerOfAnnotation(managedFields, REQUEST_ANNOTATIONS.requestedRef));
+  const isSeen = previous && isSameRequest(asked, previous);
+  return { ...asked, applied, edited, seenAt: isSeen ? previous.seenAt : now };
 }
 
-/** Author of a request in which only the ref was edited, because the other annotations belong to an earlier one. */
+/** Author of a request of which an annotation was edited. */
 const MANUAL = 'manual';
 
-/** Whether an annotation was written together with the ref, or after it. */
-function isWrittenWith({ managedFields }: GatewaySync['metadata'], ref: string, annotation: string): boolean {
-  const refOwner = ownerOfAnnotation(managedFields, ref);
-  const owner = ownerOfAnnotation(managedFields, annotation);
-  return refOwner === owner || (timeOf(owner) ?? 0) > (timeOf(refOwner) ?? 0);
+function pushOf(
+  { annotations, managedFields }: GatewaySync['metadata'],
+  previous: ObservedGatewaySync['push'],
+  now: number,
+): ObservedGatewaySync['push'] {
+  const push = pushIn(annotations);
+  if (!push) return undefined;
+  const { ref, at, repo } = push;
+  const pushed = { ref, ...withoutUndefined({ at, repo: named(repo) }) };
+  const applied = isApplied(ownerOfAnnotation(managedFields, REQUEST_ANNOTATIONS.pushedRef));
+  const isSeen = previous && isSameRequest(pushed, previous);
+  return { ...pushed, applied, seenAt: isSeen ? previous.seenAt : now };
 }
 
-function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'push'> {
-  const { pushedRef, pushedAt, pushedRepo } = REQUEST_ANNOTATIONS;
-  const push = pushIn(metadata.annotations);
-  if (!push) return {};
-  const repo = isWrittenBySame(metadata, pushedRef, pushedRepo) ? named(push.repo) : undefined;
-  const optional = withoutUndefined({ at: push.at, repo });
-  return { push: { ref: push.ref, ...optional, ...originOf(metadata, pushedRef, pushedAt) } };
-}
-
-/** Whether a repository belongs to a ref. Another writer may have left it next to a different one. */
-const isWrittenBySame = ({ managedFields }: GatewaySync['metadata'], ref: string, repo: string): boolean =>
-  ownerOfAnnotation(managedFields, ref) === ownerOfAnnotation(managedFields, repo);
+/** Whether two requests or pushes have the same annotations. */
+export const isSameRequest = (
+  one: RequestAnnotations,
+  other: { [Name in keyof RequestAnnotations]?: string | undefined },
+): boolean =>
+  one.ref === other.ref && one.at === other.at && one.by === other.by && one.id === other.id && one.repo === other.repo;
 
 const named = (repo: string | undefined): string | undefined => (repo === NO_REPOSITORY ? undefined : repo);
 
 /** An empty annotation is ignored, because the status couldn't show that it was handled. */
 const nonEmpty = (annotation: string | undefined): string | undefined => annotation || undefined;
-
-/** Returns the origin of a ref and its time, which are in separate annotations. */
-function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
-  const refOwner = ownerOfAnnotation(managedFields, ref);
-  const timeOwner = ownerOfAnnotation(managedFields, time);
-  const refStored = timeOf(refOwner);
-  const writtenAt = refStored && Math.max(refStored, timeOf(timeOwner) ?? 0);
-  const notBefore = refOwner === timeOwner ? undefined : refStored;
-  return { applied: isApplied(refOwner), ...withoutUndefined({ writtenAt, notBefore }) };
-}
 
 const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
   ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);

@@ -36,6 +36,6 @@ export function isApplied(entry: ManagedFieldsEntry | undefined): boolean {
 }
 
 /** When it was last written (ms since the epoch); whole seconds. */
-export function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
+function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
   return entry?.time === undefined ? undefined : Date.parse(entry.time);
 }

@@ -50,8 +50,8 @@ export class Intents {
     this.#intents = new Intents(ref).#intents;
   }
 
-  /** Records that the status was wiped. Edit times are whole seconds, so an equally possible ref may be followed. */
-  forgetOrder(): void {
-    this.#intents.push(...this.#equal.flatMap((ref) => new Intents(ref).#intents));
+  /** Records that the status was wiped: `spec.git.ref`, or an equally possible ref, may be followed. */
+  forgetOrder(specRef: string): void {
+    this.#intents.push(...[...this.#equal, specRef].flatMap((ref) => new Intents(ref).#intents));
   }
 }

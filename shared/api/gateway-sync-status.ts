@@ -60,6 +60,10 @@ const repository = text(
   BOUNDS.repository,
 );
 
+const seenAt = timestamp(
+  'Time at which the controller saw it, which counts if the time in the annotation is missing, later, or that of an earlier one.',
+);
+
 const requestOutcomeSchema = v.picklist(['Pending', 'Applied', 'Ignored', 'Failed', 'Superseded']);
 
 /** Reasons why a request or a push is ignored with `spec.git.semver`. */
@@ -103,7 +107,9 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
   observedRepo: v.optional(
     text('Last observed spec.git.repo. A request or push applies to one repository only.', BOUNDS.url),
   ),
-  observedRefTime: v.optional(timestamp('Time of the last observed edit of spec.git. Absent if it was never edited.')),
+  observedRefTime: v.optional(
+    timestamp('Time at which the controller saw the last edit of spec.git. Absent if it was never edited.'),
+  ),
   observedWebhookFrom: v.optional(text('Last observed spec.webhook.from.', BOUNDS.name)),
   observedWebhookFromTime: v.optional(
     timestamp(
@@ -138,6 +144,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       by: v.optional(text('Sender of the request.', BOUNDS.sender)),
       repo: v.optional(repository),
       at: v.optional(text('Time of the request, as in the annotation.', BOUNDS.sender)),
+      seenAt: v.optional(seenAt),
       outcome: requestOutcomeSchema,
       reason: v.optional(ignoredReasonSchema),
       message: v.optional(message('Explanation of the outcome.')),
@@ -148,6 +155,7 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       ref: text('The branch.'),
       repo: v.optional(repository),
       at: v.optional(text('Time of the push, as in the annotation.', BOUNDS.sender)),
+      seenAt: v.optional(seenAt),
       outcome: requestOutcomeSchema,
       reason: v.optional(ignoredReasonSchema),
       message: v.optional(message('Explanation of the outcome.')),

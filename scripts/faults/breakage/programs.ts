@@ -56,7 +56,7 @@ export const objects = {
   'wipe a status': async ({ plane, resources }, { target }) => {
     const resource = pick(resources, target);
     await plane.merge(`${resource.path}/status`, { status: null });
-    resource.intents.forgetOrder();
+    resource.intents.forgetOrder(resource.ref);
     return { did: `wiped the status of ${resource.name}` };
   },
   'delete the lease': async ({ plane }) => {

@@ -48,10 +48,7 @@ export async function startPlane(directory: string) {
     server,
     auditLog,
     ask,
-    /**
-     * Changes fields as one of several tools: the API server keeps one time for all fields of a field manager, so two
-     * edits of the same tool can't be distinguished once the status is wiped.
-     */
+    /** Changes fields as one of several tools. */
     merge: async (path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> => {
       const query = { fieldManager };
       await ask({ method: 'PATCH', path, query, body, contentType: 'application/merge-patch+json' });

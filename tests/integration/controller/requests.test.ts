@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import type { RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
-import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { withSuffix } from '../../../shared/domain/request-id.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { readEvents } from '../../support/events.ts';
@@ -14,6 +14,7 @@ import {
   applyGatewaySync,
   condition,
   gatewaySync,
+  patchResource,
   patchStatus,
   push,
   request,
@@ -80,6 +81,23 @@ suite('a sync request', { concurrency: 4 }, () => {
     await untilReasons(address, 'RefResolved', 'RequestApplied');
     const echo = { id: 'one', ref: 'v1', by: 'github', at: at.toISOString(), outcome: 'Applied' };
     assert.deepEqual(status?.lastRequest, echo);
+  });
+
+  test('can be replaced by hand, and by hand again with its own ref', async (t) => {
+    const { address, commits } = await arrange(t);
+    const at = new Date();
+    const id = withSuffix('one', { ref: 'v1', at: at.toISOString(), by: 'github', repo: NO_REPOSITORY });
+    const annotate = (ref: string) =>
+      patchResource(address, { metadata: { annotations: { [REQUEST_ANNOTATIONS.requestedRef]: ref } } });
+    await request(address, 'v1', { id, at });
+    await untilCommit(address, commits.v1);
+    await annotate('v2');
+    const { status } = await untilCommit(address, commits.v2);
+    assert.deepEqual(status?.target, { ref: 'v2', source: 'Request', requestId: id });
+    assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.id], ['manual', id]);
+    await annotate('v1');
+    const back = await untilCommit(address, commits.v1);
+    assert.equal(back.status?.lastRequest?.outcome, 'Applied');
   });
 
   test('is followed until spec.git.ref is edited', async (t) => {
@@ -181,7 +199,6 @@ suite('a status that is wiped while no controller runs', { concurrency: 4 }, () 
     await request(address, 'v1', { id: 'release', at });
     await push(address, 'late', at);
     await untilOutcome(address, 'release', 'Applied');
-    await sleep(1_000); // the API server keeps the second of an edit, no more
     await applyGatewaySync(address, { repo: repository.url, ref: 'v2' }, { webhook: { allowedRefs: ['v*', 'late'] } });
     const before = await untilOutcome(address, 'release', 'Superseded');
     await controller.stop();

@@ -30,6 +30,7 @@ async function lead(t: TestContext) {
     {
       client,
       mayWrite: () => lease.isHeld,
+      serverTime: Date.now,
       connect: ({ git }) => ({
         query: async () => {
           queries.push(git.repo);

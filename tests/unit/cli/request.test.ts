@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { followedRef, openRequest } from '../../../cli/fleet/request.ts';
-import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { requestIn } from '../../../shared/domain/recorded-request.ts';
 import { gatewaySyncOf } from '../../support/objects.ts';
 
 const EARLY = '2026-01-01T00:00:00.000Z';
@@ -39,10 +39,7 @@ suite('a request', () => {
   const handled = { ref: 'next', at: EARLY, by: 'github', id: '1', outcome: 'Applied' } as const;
   const { requestId } = REQUEST_ANNOTATIONS;
   const long = { ...annotations, [requestId]: 'i'.repeat(200) };
-  const handledOf = (given: Record<string, string>) => {
-    const { request } = projectGatewaySync(gatewaySyncOf({ metadata: { annotations: given } }));
-    return { ref: '', ...request, outcome: 'Applied' } as const;
-  };
+  const handledOf = (given: Record<string, string>) => ({ ref: '', ...requestIn(given), outcome: 'Applied' }) as const;
   const rows: [
     what: string,
     given: Record<string, string>,
@@ -63,9 +60,9 @@ suite('a request', () => {
     ],
     ['if it is repeated', annotations, { ...handled, id: '0' }, true],
     [
-      'if a request with only a ref was handled',
+      'if a request was handled of which a user had edited the ref',
       annotations,
-      { ref: 'next', at: EARLY, by: 'manual', outcome: 'Applied' },
+      { ref: 'next', at: EARLY, by: 'manual', id: '1', outcome: 'Applied' },
       false,
     ],
   ];

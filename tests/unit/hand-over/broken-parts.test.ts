@@ -41,11 +41,11 @@ const broken: Broken[] = [
     {
       projectGatewaySync: (...given) => {
         const { request, ...rest } = PARTS.projectGatewaySync(...given);
-        const { at: _, ...late } = request ?? { ref: '', applied: false };
+        const { at: _, ...late } = request ?? { ref: '', applied: false, seenAt: 0 };
         return request ? { ...rest, request: late } : rest;
       },
     },
-    { ...quick, budget: { deliveries: [v1], edits: ['next'] } },
+    { ...quick, budget: { deliveries: [v1], edits: ['next'], minute: 1 } },
     /followed again|is followed, and not what is newest/,
   ],
   [

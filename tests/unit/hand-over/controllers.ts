@@ -6,6 +6,8 @@ import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
 import type { MemoryUpdate } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { specRef } from '../../../shared/domain/spec-ref.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { answerOf, CREATED, versionOf } from './api-server.ts';
@@ -23,6 +25,7 @@ const KEY = 'ns/app';
 
 /** Starts a process, which lists all objects and reconciles them once. */
 export function start(world: World, setup: Setup): Controller {
+  const live = liveOf(world);
   return {
     mayWrite: true,
     memory: {},
@@ -34,7 +37,8 @@ export function start(world: World, setup: Setup): Controller {
     nextQueryAt: undefined,
     turn: undefined,
     write: undefined,
-    cached: setup.parts.projectGatewaySync(liveOf(world)),
+    cached: setup.parts.projectGatewaySync(live, undefined, world.now),
+    sights: (live.metadata.generation ?? 0) > 1 ? { [specRef(live.spec.git)]: world.now } : {},
     reports: world.reports.map((_, index) => reportOf(world, index)),
   };
 }
@@ -45,10 +49,13 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const { parts } = setup;
   if (!version) return world;
   const previous = controller.cached;
-  const object = parts.projectGatewaySync(version, previous);
+  const object = parts.projectGatewaySync(version, previous, world.now);
   const judged = parts.noteWatched(controller.memory, object, previous);
   const woken = parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
-  const next = { ...took(controller, judged), cached: object };
+  const ref = specRef(object.spec.git);
+  const isEdit = ref !== specRef(previous.spec.git);
+  const sights = isEdit ? { ...controller.sights, [ref]: world.now } : controller.sights;
+  const next = { ...took(controller, judged), cached: object, sights };
   return prune(withController(world, index, { ...next, isAwake: next.isAwake || woken }));
 }
 
@@ -203,7 +210,7 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
   if (after instanceof ApiError) {
     if (!isHeard || attempt >= 5) return fail(withController(world, index, quiet), index, setup);
     const refused = parts.noteRefused(memory);
-    const live = parts.projectGatewaySync(liveOf(world));
+    const live = parts.projectGatewaySync(liveOf(world), controller.cached, world.now);
     if (mergePatchOf(live.status, status) === undefined)
       return end(withController(world, index, { ...quiet, memory: parts.noteWritten(refused, live) }), index, setup);
     if (!controller.mayWrite || !parts.stillApplies(status, stored, live))
@@ -212,10 +219,19 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
     return withController(world, index, { ...controller, memory: parts.noteSent(refused, status), write: again });
   }
   checkDecided(liveOf(world), after, write);
-  const landed = store(world, after, setup);
+  const landed = store(withSight(world, controller, after), after, setup);
   if (!isHeard) return fail(withController(landed, index, quiet), index, setup);
   const written = { ...stored, resourceVersion: liveOf(landed).metadata.resourceVersion, status };
   return end(withController(landed, index, { ...quiet, memory: parts.noteWritten(memory, written) }), index, setup);
+}
+
+/** Records when the controller that stores an edit first saw it, which is the time of the edit. */
+function withSight(world: World, { sights }: Controller, { status = {} }: GatewaySync): World {
+  const before = liveOf(world).status ?? {};
+  const ref = status.observedRef ?? status.observedSemver;
+  if (ref === undefined || ref === (before.observedRef ?? before.observedSemver)) return world;
+  const edits = { ...world.truth.edits, [ref]: sights[ref] ?? CREATED };
+  return { ...world, truth: { ...world.truth, edits } };
 }
 
 /** The patch in progress is lost before it arrives. */

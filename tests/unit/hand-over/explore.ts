@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
+import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { versionOf } from './api-server.ts';
 import { ask, decideAndSend, observe, start } from './controllers.ts';
@@ -112,6 +113,7 @@ function makeKey(world: World): string {
     (controller) =>
       controller && [
         ...[controller.mayWrite, controller.isAwake, controller.looks, controller.nextQueryAt],
+        controller.sights,
         ...[place(Number(controller.cached.resourceVersion)), observedId(controller.cached)],
         controller.reports.map((report) => report?.status && textOf(report.status)),
         memoryText(controller.memory, place),
@@ -185,6 +187,6 @@ function ownersOf({ managedFields = [] }: GatewaySync['metadata']): number {
   return number;
 }
 
-const observedId = (seen: { generation: number; status: object; request?: object; push?: object; spec: object }) => [
-  ...[seen.generation, textOf(seen.status), seen.request, seen.push, textOf(seen.spec)],
+const observedId = (seen: ObservedGatewaySync) => [
+  ...[seen.generation, textOf(seen.status), seen.request, seen.push, textOf(seen.spec), seen.editSeenAt],
 ];

@@ -47,6 +47,8 @@ export interface Controller {
   /** False after it lost the lease; sent patches may still arrive. */
   mayWrite: boolean;
   cached: ObservedGatewaySync;
+  /** When its watch first delivered each edit of the ref (ms since the epoch). */
+  sights: Readonly<Record<string, number>>;
   reports: readonly (ObservedReport | undefined)[];
   memory: StatusMemory;
   question: Question | undefined;

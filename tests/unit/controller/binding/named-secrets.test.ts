@@ -18,7 +18,7 @@ function resourceOf(namespace: string, count: number, generation = 1): ObservedG
   }));
   const metadata = { namespace, name: 'app', uid: namespace, generation };
   const spec = { gateway: { reload: { requests: [{ path: '/', headersFrom }] } } };
-  return projectGatewaySync(gatewaySyncOf({ metadata, spec }));
+  return projectGatewaySync(gatewaySyncOf({ metadata, spec }), undefined, 0);
 }
 
 /** Secrets whose metadata doesn't identify the writer; `reads` are the requested paths. */

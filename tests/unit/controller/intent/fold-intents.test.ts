@@ -20,8 +20,8 @@ const followsV1: GatewaySyncStatus = {
 const first = { ref: 'v1', id: '1', at: at(10) };
 const dev = { allowedRefs: ['dev', 'v*'] };
 
-const edited = { ref: 'next', refWritten: 20 };
-const moved = { repo: 'https://git.test/other.git', repoWritten: 20 };
+const edited = { ref: 'next', edits: 1, editSeen: 20 };
+const moved = { repo: 'https://git.test/other.git', edits: 1, editSeen: 20 };
 
 /** The followed ref, and the outcomes. */
 const cases: [says: string, given: Asked, expected: string][] = [
@@ -37,14 +37,14 @@ const cases: [says: string, given: Asked, expected: string][] = [
   ],
   [
     'another ref by hand, next to the time of the last webhook',
-    { request: { ...first, ref: 'v2', notBefore: second(30) }, status: followsV1 },
+    { request: { ...first, ref: 'v2', edited: true, seenAt: second(30) }, status: followsV1 },
     'v2, request Applied',
   ],
   [
     'another ref by hand, next to the time of a webhook from before an edit',
     {
       ref: 'next',
-      request: { ...first, ref: 'v2', notBefore: second(30) },
+      request: { ...first, ref: 'v2', edited: true, seenAt: second(30) },
       status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) },
     },
     'v2, request Applied',
@@ -57,19 +57,72 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'next, request Superseded',
   ],
   [
-    'an edit and a request in the same second',
-    { ...edited, request: { at: at(20) }, status: followsMain },
+    'an edit and a request that were delivered together',
+    { ...edited, request: { at: at(30), seenAt: second(20) }, status: followsMain },
+    'next, request Superseded',
+  ],
+  [
+    'an edit and a request while no controller ran',
+    { ref: 'next', edits: 1, editSeen: 30, request: { at: at(29), seenAt: second(30) }, status: followsMain },
+    'next, request Superseded',
+  ],
+  [
+    'an edit at the time of a request, after that was applied',
+    { ref: 'next', edits: 1, editSeen: 10, request: first, status: { ...followsV1, targetTime: at(10.5) } },
+    'next, request Superseded',
+  ],
+  [
+    'an unreadable time, next to an edit after it was delivered',
+    { ...edited, request: { at: '10', seenAt: second(10) }, status: followsMain },
+    'next, request Superseded',
+  ],
+  [
+    'a request without a time, which an earlier leader saw before an edit',
+    {
+      ...edited,
+      request: { seenAt: second(90) },
+      status: { ...followsMain, lastRequest: { ref: 'v1', seenAt: at(10), outcome: 'Pending' } },
+    },
+    'next, request Superseded',
+  ],
+  [
+    'an edit that an earlier leader saw before a request, while the git server was unavailable',
+    {
+      ref: 'next',
+      edits: 1,
+      editSeen: 90,
+      request: { at: at(30) },
+      status: { ...followsMain, observedGeneration: 2, observedRefTime: at(20) },
+    },
     'v1, request Applied',
   ],
   [
-    'an edit in the second of a request, after that was applied',
-    { ref: 'next', refWritten: 10, request: first, status: { ...followsV1, targetTime: at(10.5) } },
-    'next, request Superseded',
+    'the ref of the last webhook by hand, after another one by hand',
+    {
+      request: { ...first, seenAt: second(40) },
+      status: {
+        ...followsV1,
+        target: { ref: 'v2', source: 'Request', requestId: '1' },
+        targetTime: at(30),
+        lastRequest: { ref: 'v2', by: 'manual', id: '1', at: at(10), seenAt: at(30), outcome: 'Applied' },
+      },
+    },
+    'v1, request Applied',
   ],
   [
-    'an unreadable time, next to an edit after it was stored',
-    { ...edited, request: { at: '10', writtenAt: second(10) }, status: followsMain },
-    'next, request Superseded',
+    'another branch by hand, next to the time of the last push',
+    {
+      ref: 'next',
+      push: { at: at(10), seenAt: second(30) },
+      ...dev,
+      status: {
+        ...followsMain,
+        observedRef: 'next',
+        observedRefTime: at(20),
+        lastPush: { ref: 'refs/heads/main', at: at(10), outcome: 'Applied' },
+      },
+    },
+    'refs/heads/dev, push Applied',
   ],
   ['a request older than the resource', { request: { at: at(-60) } }, 'main, request Ignored'],
   [
@@ -84,8 +137,8 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'v1, request Applied',
   ],
   [
-    'a request by hand in the second in which the resource was made',
-    { request: { writtenAt: second(0) } },
+    'a request by hand that was delivered together with the resource',
+    { request: { seenAt: second(0) } },
     'v1, request Applied',
   ],
   [
@@ -115,7 +168,7 @@ const cases: [says: string, given: Asked, expected: string][] = [
   ],
   [
     'a late push from before an edit to its branch',
-    { ref: 'dev', refWritten: 20, push: { at: at(10) }, status: followsMain },
+    { ref: 'dev', edits: 1, editSeen: 20, push: { at: at(10) }, status: followsMain },
     'dev, push Applied',
   ],
   [
@@ -154,7 +207,7 @@ const cases: [says: string, given: Asked, expected: string][] = [
   ],
   [
     'the same repository by another transport',
-    { repo: 'git@git.test:app', repoWritten: 20, request: first, status: followsV1 },
+    { repo: 'git@git.test:app', edits: 1, editSeen: 20, request: first, status: followsV1 },
     'v1, request Applied',
   ],
 ];
@@ -175,7 +228,7 @@ suite('among intents with', () => {
   }
 
   for (const time of ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00+23:59', '0001-01-01T00:00:00+00:01']) {
-    test(`a time ${time} that no API server stores, the time of storage counts`, () => {
+    test(`a time ${time} that no API server stores, the time of delivery counts`, () => {
       const { status } = decideFor(resourceOf({ request: { at: time }, status: followsMain }));
       assert.equal(status.lastRequest?.outcome, 'Applied');
       assert.equal(status.targetTime, at(10_000));
@@ -189,9 +242,11 @@ suite('among intents with', () => {
     });
 
   test('an edit that requests nothing and is reverted, spec.git.ref is followed', () => {
-    const lost = decideFor(resourceOf({ ref: 'nowhere', refWritten: 20, request: first, status: followsV1 })).status;
+    const lost = decideFor(
+      resourceOf({ ref: 'nowhere', edits: 1, editSeen: 20, request: first, status: followsV1 }),
+    ).status;
     assert.deepEqual([lost.target?.ref, lost.lastRequest?.outcome], ['v1', 'Superseded']);
-    const back = decideFor(resourceOf({ ref: 'main', refWritten: 30, request: first, status: lost })).status;
+    const back = decideFor(resourceOf({ ref: 'main', edits: 2, editSeen: 30, request: first, status: lost })).status;
     assert.deepEqual([back.target?.ref, back.lastRequest?.outcome], ['main', 'Superseded']);
   });
 

@@ -17,7 +17,7 @@ const request = (seconds: number, ref = 'v1') => ({ ref, id: `${seconds}`, at: a
 
 /** The status of a follower of `hub` that has handled nothing yet. */
 function followed(asked: Asked, hub: ObservedGatewaySync | undefined): GatewaySyncStatus {
-  const follower = resourceOf({ from: 'hub', fromWritten: 5, ...asked });
+  const follower = resourceOf({ from: 'hub', fromSeen: 5, ...asked });
   return decideFor(follower, hub && { hub }).status;
 }
 
@@ -30,20 +30,20 @@ const mirror = 'https://git.test/acme/site';
 const cases: [what: string, isFollowed: boolean, follower: Asked, hub: ObservedGatewaySync][] = [
   ['but not for itself', false, asked, hubWith()],
   ['even if there is a newer one for itself', true, { request: request(20, 'v2') }, hubWith(asked)],
-  ['but not if it is older than the edit', false, { fromWritten: 11 }, hubWith(asked)],
-  ['if it is of the second of the edit', true, { fromWritten: 10 }, hubWith(asked)],
+  ['but not if it is older than the edit', false, { fromSeen: 11 }, hubWith(asked)],
+  ['if it is of the second of the edit', true, { fromSeen: 10 }, hubWith(asked)],
   ['but not if it was restored with the hub', false, {}, hubWith(asked, { createdAt: second(20) })],
   [
     'but not if the hub ignored it because it followed another one',
     false,
     {},
-    hubWith({ ...asked, fromWritten: 15, status: { observedWebhookFrom: 'main' } }),
+    hubWith({ ...asked, fromSeen: 15, status: { observedWebhookFrom: 'main' } }),
   ],
   [
     'but not if the hub ignored it, as its status shows',
     false,
     {},
-    hubWith({ ...asked, fromWritten: 15, status: { observedWebhookFromTime: at(15) } }),
+    hubWith({ ...asked, fromSeen: 15, status: { observedWebhookFromTime: at(15) } }),
   ],
   ['even if the hub is paused', true, {}, hubWith({ ...asked, paused: true })],
   ['if the repository has another spelling', true, {}, hubWith({ ...asked, repo: 'git@ssh.git.test:App' })],
@@ -70,7 +70,7 @@ suite('a resource with spec.webhook.from', () => {
 
   test('uses its own range', () => {
     const query = { kind: 'refs' as const, refs: new Map([['refs/tags/v1.4.0', 'e'.repeat(40)]]) };
-    const follower = resourceOf({ from: 'hub', fromWritten: 5, semver: '~1.4' });
+    const follower = resourceOf({ from: 'hub', fromSeen: 5, semver: '~1.4' });
     const ends = ['v1.4.0', 'v2.0.0'].map((ref) => {
       const { status } = decideFor(follower, { query, hub: hubWith({ request: request(10, ref) }) });
       return endIn(status);
@@ -82,28 +82,28 @@ suite('a resource with spec.webhook.from', () => {
   });
 
   test('remembers the time of that edit, whatever its manager edits later', () => {
-    const status = followed({ fromWritten: 5 }, hubWith());
+    const status = followed({ fromSeen: 5 }, hubWith());
     assert.deepEqual([status.observedWebhookFrom, status.observedWebhookFromTime], ['hub', at(5)]);
-    const later = followed({ status, fromWritten: 50 }, hubWith({ request: request(10) }));
+    const later = followed({ status, fromSeen: 50 }, hubWith({ request: request(10) }));
     assert.deepEqual([...endIn(later), later.observedWebhookFromTime], ['v1', 'Applied', at(5)]);
   });
 
   test('ignores older requests of the next hub, and of itself after it was removed', () => {
     const status = followed({}, hubWith({ request: request(10) }));
     const other = { ...hubWith({ request: request(15, 'v2') }), name: 'other' };
-    const moved = { from: 'other', fromWritten: 20, status };
+    const moved = { from: 'other', fromSeen: 20, status };
     assert.deepEqual(endIn(decideFor(resourceOf(moved), { hub: other }).status), ['v1', 'Applied']);
-    const removed = { ...resourceOf({ status, fromWritten: 20, request: request(15, 'v2') }) };
+    const removed = { ...resourceOf({ status, fromSeen: 20, request: request(15, 'v2') }) };
     const after = decideFor(removed).status;
     assert.deepEqual([...endIn(after), after.observedWebhookFrom], ['v1', 'Applied', undefined]);
     assert.equal(sourceIn(after), undefined);
-    const own = { status: after, fromWritten: 20, request: request(25, 'v2') };
+    const own = { status: after, fromSeen: 20, request: request(25, 'v2') };
     assert.deepEqual(endIn(decideFor(resourceOf(own)).status), ['v2', 'Applied']);
   });
 
   test('ignores requests of the time in which its hub followed another repository', () => {
     const status = followed({}, hubWith({ repo: 'https://git.test/b.git' }));
-    const hub = hubWith({ request: request(10), repoWritten: 20 });
+    const hub = hubWith({ request: request(10), edits: 1, editSeen: 20 });
     const after = followed({ status }, hub);
     assert.deepEqual([endIn(after), sourceIn(after)?.reason], [['main', undefined], 'HubFound']);
     assert.deepEqual(endIn(followed({ status: after }, hub)), ['main', undefined]);
@@ -112,16 +112,16 @@ suite('a resource with spec.webhook.from', () => {
 
   test('ignores them even if the git server was queried when the hub returned', () => {
     const status = followed({}, hubWith({ repo: 'https://git.test/b.git' }));
-    const hub = hubWith({ request: request(10), repoWritten: 20 });
+    const hub = hubWith({ request: request(10), edits: 1, editSeen: 20 });
     const query = { kind: 'querying' as const, forMs: 0 };
-    const queried = decideFor(resourceOf({ from: 'hub', fromWritten: 5, status }), { hub, query }).status;
+    const queried = decideFor(resourceOf({ from: 'hub', fromSeen: 5, status }), { hub, query }).status;
     assert.equal(sourceIn(queried)?.reason, 'HubFound');
     assert.deepEqual(endIn(followed({ status: queried }, hub)), ['main', undefined]);
   });
 
   test('ignores a request to resolve the ref of its hub again', () => {
     const status = followed({}, hubWith({ request: request(10, 'v2') }));
-    const edited = { ref: 'v1', refWritten: 20 };
+    const edited = { ref: 'v1', edits: 1, editSeen: 20 };
     const refreshed = { ...request(30), by: REFRESHED_BY };
     assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: refreshed }))), ['v2', 'Applied']);
     assert.deepEqual(endIn(decideFor(hubWith({ request: refreshed })).status), ['v1', 'Applied']);
@@ -164,7 +164,7 @@ suite('a follower keeps what it follows', () => {
   });
 
   test('but not a request that waits for the git server', () => {
-    const pending = resourceOf({ from: 'hub', fromWritten: 5 });
+    const pending = resourceOf({ from: 'hub', fromSeen: 5 });
     const hub = hubWith({ request: request(10, 'v9') });
     const { status } = decideFor(pending, { hub, now: second(11) });
     assert.equal(status.lastRequest?.outcome, 'Pending');
@@ -178,7 +178,7 @@ test('followers end on the newest request since their edit, as if it were their 
   const step = fc.record({ kind, ref: fc.constantFrom('v1', 'v2', 'main', 'v9'), isSeen: fc.boolean() });
   const property = (steps: (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
     let hub: Asked = {};
-    let follower: Asked = { from: 'hub', fromWritten: 0 };
+    let follower: Asked = { from: 'hub', fromSeen: 0 };
     /** A resource with the same edits, and with only the requests that the follower handles. */
     let twin: Asked = {};
     const reconcile = (now: number) => {
@@ -188,7 +188,7 @@ test('followers end on the newest request since their edit, as if it were their 
     for (const [index, { kind, ref, isSeen }] of steps.entries()) {
       const seconds = 100 * (index + 1);
       const asked = { request: request(seconds, ref) };
-      const edit = { ref: ref === 'v2' ? 'next' : ref, refWritten: seconds };
+      const edit = { ref: ref === 'v2' ? 'next' : ref, edits: seconds, editSeen: seconds };
       // A request that the controller hasn't seen before the switch is older than it.
       if (isSeen || kind === 'switch') reconcile(seconds - 1);
       const { from, ...unset } = follower;
@@ -196,7 +196,7 @@ test('followers end on the newest request since their edit, as if it were their 
       if (kind === 'hub') hub = { ...hub, ...asked };
       if (kind === 'own') follower = { ...follower, ...asked };
       if (kind === 'edit') follower = { ...follower, ...edit };
-      if (kind === 'switch') follower = { ...unset, fromWritten: seconds, ...(from === undefined && { from: 'hub' }) };
+      if (kind === 'switch') follower = { ...unset, fromSeen: seconds, ...(from === undefined && { from: 'hub' }) };
       if (counts || kind === 'edit') twin = { ...twin, ...(counts ? asked : edit) };
       if (kind === 'switch') reconcile(seconds + 1);
     }

@@ -46,7 +46,7 @@ suite('if no policy rejects deliveries for another repository', () => {
   test('a completed request stays complete when spec.git.repo changes', () => {
     const request = { ...asked, repo: 'app' };
     const status = statusOf({ request });
-    const after = statusOf({ request, status, repo: 'https://git.test/other.git', repoWritten: 20 });
+    const after = statusOf({ request, status, repo: 'https://git.test/other.git', edits: 1, editSeen: 20 });
     assert.deepEqual([after.target?.ref, after.lastRequest?.outcome], ['main', 'Superseded']);
   });
 });

@@ -41,7 +41,7 @@ function observed({ polled = true, observedGeneration = 2, request: asked }: Giv
     deleting: false,
     spec: { git: { ref: 'main' }, polling: { enabled: polled }, webhook: {} } as ObservedGatewaySync['spec'],
     status,
-    ...(asked ? { request: { ...request, applied: false } } : {}),
+    ...(asked ? { request: { ...request, applied: false, seenAt: 0 } } : {}),
   };
 }
 
@@ -63,14 +63,14 @@ suite('the status contains the outcome', () => {
   test('of one request in one event, however often it is reconciled, and of the next in another', () => {
     const first = observed({ request: { outcome: undefined } });
     const waiting = observed({ request: { outcome: 'Pending' } });
-    const next = { ...first, request: { ...request, id: '2', applied: false } };
+    const next = { ...first, request: { ...request, id: '2', applied: false, seenAt: 0 } };
     const event = (gatewaySync: ObservedGatewaySync) => eventOf(gatewaySync, readIntents(gatewaySync));
     assert.equal(event(first), event(waiting));
     assert.notEqual(event(first), event(next));
-    const change = (fields: object) => ({ ...first, request: { ...request, applied: false, ...fields } });
+    const change = (fields: object) => ({ ...first, request: { ...request, applied: false, seenAt: 0, ...fields } });
     const push = (fields: object) => ({
       ...observed(),
-      push: { ref: 'refs/heads/a', at: request.at, applied: false, ...fields },
+      push: { ref: 'refs/heads/a', at: request.at, applied: false, seenAt: 0, ...fields },
     });
     const all = [
       ...[first, change({ ref: 'v2' }), change({ at: '2026-01-03T00:00:00Z' }), change({ by: 'ci' })],

@@ -21,6 +21,8 @@ const resource = (name: string, ready: 'True' | 'False') =>
         })),
       },
     }),
+    undefined,
+    0,
   );
 
 const seriesOf = async (resources: SampledResource[]) =>

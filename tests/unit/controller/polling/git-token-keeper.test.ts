@@ -66,7 +66,7 @@ async function arrange(t: TestContext, api: RequestListener) {
       auth: { githubApp: { ...githubApp, installationId } },
     };
     const metadata = { namespace: 'default', name, uid: name };
-    const resource = projectGatewaySync(gatewaySyncOf({ metadata, spec: { git } }));
+    const resource = projectGatewaySync(gatewaySyncOf({ metadata, spec: { git } }), undefined, 0);
     return keeper.supply(`default/${name}`, resource);
   };
   return { keeper, supply, secrets, there, apiServer, enqueued, calls: () => calls };

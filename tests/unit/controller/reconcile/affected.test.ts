@@ -46,8 +46,8 @@ suite('a change of a GatewaySync enqueues', () => {
   test('itself when it is new, edited, requested to sync, or recreated', () => {
     assert.deepEqual(affectedByGatewaySync(change('ns/app', gatewaySync)), ['ns/app']);
     assert.deepEqual(affected({ generation: 2 }), ['ns/app']);
-    assert.deepEqual(affected({ request: { ref: 'v1', applied: false } }), ['ns/app']);
-    assert.deepEqual(affected({ push: { ref: 'refs/heads/main', applied: false } }), ['ns/app']);
+    assert.deepEqual(affected({ request: { ref: 'v1', applied: false, seenAt: 0 } }), ['ns/app']);
+    assert.deepEqual(affected({ push: { ref: 'refs/heads/main', applied: false, seenAt: 0 } }), ['ns/app']);
     assert.deepEqual(affected({ uid: 'another' }), ['ns/app']);
     assert.deepEqual(affected({ deleting: true }), ['ns/app']);
   });
@@ -63,12 +63,12 @@ test('a change of a GatewaySync affects its followers only if it changes the req
     affectsFollowers(change('ns/app', { ...gatewaySync, ...fields }, gatewaySync));
   const spec = (fields: Parameters<typeof gatewaySpecOf>[0]) => ({ generation: 2, spec: gatewaySpecOf(fields) });
   const cases: [affects: boolean, fields: Partial<ObservedGatewaySync>][] = [
-    [true, { request: { ref: 'v1', applied: false } }],
+    [true, { request: { ref: 'v1', applied: false, seenAt: 0 } }],
     [true, { uid: 'another' }],
     [true, spec({ webhook: { from: 'hub' } })],
     [true, spec({ git: { repo: 'https://git.test/other.git', ref: 'main' } })],
     [false, spec({ paused: true })],
-    [false, { push: { ref: 'refs/heads/main', applied: false } }],
+    [false, { push: { ref: 'refs/heads/main', applied: false, seenAt: 0 } }],
     [false, { resourceVersion: '2', status: {} }],
   ];
   for (const [expected, fields] of cases) assert.equal(affects(fields), expected, JSON.stringify(fields));
@@ -80,14 +80,18 @@ test('a resource with a hub has high priority while its status lacks the result 
   const hub = { ...gatewaySync, name: 'hub' };
   const follower = { ...gatewaySync, spec: gatewaySpecOf({ webhook: { from: 'hub' } }) };
   const since = { observedWebhookFrom: 'hub' };
-  const seen = { ...follower, status: { ...gatewaySync.status, ...since }, request: { ref: 'v2', applied: false } };
+  const seen = {
+    ...follower,
+    status: { ...gatewaySync.status, ...since },
+    request: { ref: 'v2', applied: false, seenAt: 0 },
+  };
   const find = (request: object) => (key: string) => (key === 'ns/hub' ? { ...hub, ...request } : undefined);
-  assert.equal(priorityOf(seen, find({ request: { ref: 'v1', applied: false } })), 'high');
+  assert.equal(priorityOf(seen, find({ request: { ref: 'v1', applied: false, seenAt: 0 } })), 'high');
   assert.equal(priorityOf(seen, find({})), 'low');
 });
 
 test('a resource has high priority while its status lacks the result of a request, and low priority otherwise', () => {
-  assert.equal(priorityOf({ ...gatewaySync, request: { ref: 'v1', applied: false } }), 'high');
+  assert.equal(priorityOf({ ...gatewaySync, request: { ref: 'v1', applied: false, seenAt: 0 } }), 'high');
   assert.equal(priorityOf(gatewaySync), 'low');
   assert.equal(priorityOf(undefined), 'low');
 });

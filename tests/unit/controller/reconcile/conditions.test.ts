@@ -70,7 +70,7 @@ interface Given extends Partial<Omit<Facts, 'counts' | 'gatewaySync' | 'rollout'
 }
 
 function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Given): Verdicts {
-  const observed = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 2 }, spec, status }));
+  const observed = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 2 }, spec, status }), undefined, 0);
   const gatewaySync = orders ? { ...observed, orders } : observed;
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({

@@ -56,7 +56,7 @@ const lastGood = new Map([['refs/heads/main', commit]]);
 const refs: QueryResult = { kind: 'refs', refs: lastGood };
 const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
 /** A request that waits. */
-const asked = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00.000Z', applied: false, writtenAt: now };
+const asked = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00.000Z', applied: false, seenAt: now };
 const querying = { kind: 'querying', forMs: 60_000 } as const;
 const unreachable = {
   kind: 'error' as const,

@@ -36,7 +36,7 @@ function discover(status: Partial<SyncReportStatus> | undefined, given: Given = 
   const { spec = {}, pods = [pod], missing = [], report = {}, revision } = given;
   return discoverGateways({
     isLabelRequired: false,
-    gatewaySync: projectGatewaySync(gatewaySyncOf({ metadata: { generation: 3 }, spec })),
+    gatewaySync: projectGatewaySync(gatewaySyncOf({ metadata: { generation: 3 }, spec }), undefined, 0),
     pods,
     missing,
     reportOf: () => ({ ...report, podUID: 'uid', status: status as SyncReportStatus | undefined }),

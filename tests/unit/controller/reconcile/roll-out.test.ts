@@ -40,6 +40,8 @@ const resourceWith = (
       spec,
       status,
     }),
+    undefined,
+    0,
   );
 
 /** The result of a step in which the git server has answered. */

@@ -85,7 +85,7 @@ function arrange() {
     const metadata = { uid, resourceVersion: `${version}`, generation, annotations };
     return gatewaySyncOf({ metadata, spec: { rollout: {} }, status });
   };
-  const object = (): ObservedGatewaySync => projectGatewaySync(raw());
+  const object = (): ObservedGatewaySync => projectGatewaySync(raw(), undefined, 0);
   let cached = object();
   const repairs = { count: 0 };
   const lease = { isHeld: true };

@@ -20,45 +20,44 @@ export interface Asked {
   semver?: string;
   tagPrefix?: string;
   repo?: string;
-  /** Second at which spec.git.ref was written; the resource was created at 0. */
-  refWritten?: number;
-  repoWritten?: number;
+  /** Number of edits of the spec, and the second at which the watch first delivered the current spec.git. */
+  edits?: number;
+  editSeen?: number;
   allowedRefs?: string[];
   repositories?: string[];
-  /** Another resource, from `hubOf`, and the second at which it was set. */
+  /** Another resource, from `hubOf`, and the second at which the watch delivered it. */
   from?: string;
-  fromWritten?: number;
+  fromSeen?: number;
   paused?: boolean;
   request?: Partial<NonNullable<ObservedGatewaySync['request']>>;
   push?: Partial<NonNullable<ObservedGatewaySync['push']>>;
   status?: GatewaySyncStatus;
 }
 
-/** A resource with requests of users and webhooks; annotations are stored long after they were made. */
+/** A resource with requests of users and webhooks, which the watch delivers long after they were made. */
 export function resourceOf(asked: Asked): ObservedGatewaySync {
-  const { ref = 'main', repo = 'https://git.test/app.git', refWritten = 0, repoWritten = 0, request, push } = asked;
-  const { allowedRefs = [], repositories = [], paused = false, status = {}, from, fromWritten } = asked;
+  const { ref = 'main', repo = 'https://git.test/app.git', edits = 0, editSeen, request, push } = asked;
+  const { allowedRefs = [], repositories = [], paused = false, status = {}, from, fromSeen } = asked;
   const { semver, tagPrefix } = asked;
-  const stored = { applied: false, writtenAt: second(10_000) };
+  const seen = { applied: false, seenAt: second(10_000) };
   return {
     namespace: 'ns',
     name: 'app',
     uid: 'uid',
-    generation: 1,
+    generation: 1 + edits,
     resourceVersion: '1',
     deleting: false,
     createdAt: created,
-    refWrittenAt: second(refWritten),
-    repoWrittenAt: second(repoWritten),
     spec: gatewaySpecOf({
       git: asked.semver === undefined ? { repo, ref } : withoutUndefined({ repo, semver, tagPrefix }),
       webhook: { allowedRefs, repositories, ...(from !== undefined && { from }) },
       paused,
     }),
     status,
-    ...(fromWritten !== undefined && { fromWrittenAt: second(fromWritten) }),
-    ...(request ? { request: { ref: 'v1', ...stored, ...request } } : {}),
-    ...(push ? { push: { ref: 'refs/heads/dev', ...stored, ...push } } : {}),
+    ...(editSeen !== undefined && { editSeenAt: second(editSeen) }),
+    ...(fromSeen !== undefined && { fromSeenAt: second(fromSeen) }),
+    ...(request ? { request: { ref: 'v1', ...seen, ...request } } : {}),
+    ...(push ? { push: { ref: 'refs/heads/dev', ...seen, ...push } } : {}),
   };
 }
 

@@ -144,7 +144,7 @@ suite('however large an object is, the cache keeps little', () => {
     const annotations = Object.fromEntries(names.map((name) => [`sync.io/${name}`, ofMegabyte]));
     const raw = gatewaySyncOf({ metadata: { ...metadata, annotations }, spec: largestSpec() });
     assert.ok(JSON.stringify(raw).length > 1_000_000);
-    assertSmall(projectGatewaySync(raw), 130_000);
+    assertSmall(projectGatewaySync(raw, undefined, 0), 130_000);
   });
 
   test("of a gateway's pod: less than 8 kB", slow, () => {

@@ -43,7 +43,10 @@ async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {
   });
   const ignore = () => {};
   const listeners = { onGatewaySync: ignore, onPod: ignore, onRoleBinding: ignore, onReport: ignore };
-  const caches = new Caches({ client, namespaces: [], roleBindings: false, log: pino({ level: 'silent' }) }, listeners);
+  const caches = new Caches(
+    { client, namespaces: [], roleBindings: false, log: pino({ level: 'silent' }), serverTime: Date.now },
+    listeners,
+  );
   const stopping = new AbortController();
   const running = caches.run(stopping.signal);
   t.after(async () => {

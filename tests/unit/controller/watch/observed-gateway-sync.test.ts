@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readIntents } from '../../../../controller/intent/intents.ts';
-import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../../../shared/api/names.ts';
 import type { ObjectMeta } from '../../../../shared/api/object-meta.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
+import { withSuffix } from '../../../../shared/domain/request-id.ts';
 import { gatewaySpecOf, gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { decideFor } from '../support/requested-resource.ts';
 
@@ -25,31 +26,72 @@ const wrote = (manager: string, second: number, ...names: string[]) => {
   return entry(manager, second, { 'f:metadata': { 'f:annotations': annotations } });
 };
 
-suite('the time at which a request or a push was stored', () => {
+suite('the time at which the watch first delivered', () => {
+  const request = { ref: 'v1', at: timeAt(0), by: 'github', repo: '-' };
   const annotations = {
     'sync.io/requested-ref': 'v1',
-    'sync.io/requested-at': '2026-01-01T00:00:00Z',
+    'sync.io/requested-at': timeAt(0),
+    'sync.io/requested-by': 'github',
+    'sync.io/requested-repo': '-',
+    'sync.io/request-id': withSuffix('a', request),
     'sync.io/pushed-ref': 'refs/heads/main',
+    'sync.io/pushed-at': timeAt(0),
   };
-  const observe = (...managedFields: ReturnType<typeof wrote>[]) =>
-    projectGatewaySync(gatewaySyncOf({ metadata: { annotations, managedFields } }));
+  const git = gatewaySpecOf().git;
+  const observe = (
+    change: { annotations?: object; spec?: object; uid?: string; generation?: number },
+    previous: ObservedGatewaySync | undefined,
+    now: number,
+  ) => {
+    const { uid = 'uid', generation = 1, spec = {} } = change;
+    const metadata = { uid, generation, annotations: { ...annotations, ...change.annotations } };
+    return projectGatewaySync(gatewaySyncOf({ metadata, spec }), previous, at(now));
+  };
+  const timesOf = ({ request: asked, push, editSeenAt }: ObservedGatewaySync) =>
+    [asked?.seenAt, push?.seenAt, editSeenAt].map((time) => time && (time - at(0)) / 1000);
+  const first = observe({}, undefined, 3);
 
-  test('comes from the owner of the annotations', () => {
-    const { request, push } = observe(wrote('sync-receiver', 3, 'requested-ref', 'requested-at', 'pushed-ref'));
-    assert.deepEqual([request?.writtenAt, request?.notBefore, push?.writtenAt], [at(3), undefined, at(3)]);
+  test('a resource counts for all that it contains, except for the ref that it was created with', () => {
+    assert.deepEqual(timesOf(first), [3, 3, undefined]);
+    assert.deepEqual(timesOf(observe({ generation: 2 }, undefined, 3)), [3, 3, 3]);
   });
 
-  test('is limited if another client wrote the ref', () => {
-    const byHand = wrote('kubectl-annotate', 5, 'requested-ref');
-    const { request } = observe(wrote('sync-receiver', 3, 'requested-at'), byHand);
-    assert.deepEqual([request?.writtenAt, request?.notBefore], [at(5), at(5)]);
-    const later = observe(wrote('sync-receiver', 7, 'requested-at'), byHand).request;
-    assert.deepEqual([later?.writtenAt, later?.notBefore], [at(7), at(5)]);
+  test('a request, a push, or an edit of the ref stays until its next change', () => {
+    const asked = observe({ annotations: { 'sync.io/requested-ref': 'v2' } }, first, 4);
+    assert.deepEqual(timesOf(asked), [4, 3, undefined]);
+    const pushed = observe({ annotations: { 'sync.io/pushed-at': timeAt(5) } }, first, 5);
+    assert.deepEqual(timesOf(pushed), [3, 5, undefined]);
+    const edit = { spec: { git: { ...git, ref: 'next' } }, generation: 2 };
+    const edited = observe(edit, first, 6);
+    assert.deepEqual(timesOf(edited), [3, 3, 6]);
+    assert.deepEqual(timesOf(observe({ ...edit, generation: 3 }, edited, 7)), [3, 3, 6], 'another field');
   });
 
-  test('is unknown without managedFields', () => {
-    const { request, push } = observe();
-    assert.deepEqual([request?.writtenAt, push?.writtenAt, request?.applied], [undefined, undefined, false]);
+  test('another resource with the same name is new', () => {
+    assert.deepEqual(timesOf(observe({ uid: 'other' }, first, 9)), [9, 9, undefined]);
+  });
+
+  const edits: [what: string, spec: SpecInput['git'], isEdit: boolean][] = [
+    ['a range is an edit', { repo: git.repo, semver: '~1' }, true],
+    ['another repository is an edit', { ...git, repo: 'https://git.test/other.git' }, true],
+    ['the same repository under another URL is none', { ...git, repo: 'git@git.test:app' }, false],
+    ['another timeout is none', { ...git, timeout: '1m' }, false],
+  ];
+  for (const [what, spec, isEdit] of edits)
+    test(what, () => {
+      const { editSeenAt } = observe({ spec: { git: spec }, generation: 2 }, first, 8);
+      assert.equal(editSeenAt, isEdit ? at(8) : undefined);
+    });
+
+  test('a request of which an annotation was edited: the others belong to an earlier one', () => {
+    const byHand = observe(
+      { annotations: { 'sync.io/requested-ref': 'v2', 'sync.io/requested-repo': 'org/repo' } },
+      first,
+      4,
+    );
+    const { edited, by, id, repo } = byHand.request ?? {};
+    assert.deepEqual([edited, by, id, repo], [true, 'manual', annotations['sync.io/request-id'], undefined]);
+    assert.deepEqual([first.request?.edited, first.request?.by], [false, 'github']);
   });
 });
 
@@ -69,7 +111,7 @@ suite('a request and a push that are complete', () => {
         ]),
       );
       const observe = (status: GatewaySyncStatus) =>
-        projectGatewaySync(gatewaySyncOf({ metadata: { annotations }, status }));
+        projectGatewaySync(gatewaySyncOf({ metadata: { annotations }, status }), undefined, at(0));
       const answer = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
       const { status } = decideFor(observe({}), { query: answer });
       assert.ok(status.lastRequest && status.lastPush);
@@ -94,7 +136,7 @@ suite('the cached part of a resource', () => {
       quiet: { mappings: [mapping], dryRun: false, paused: true },
       broken: { mappings: [{ ...mapping, source: '{{ .Nothing }}' }] },
     };
-    const { sync } = projectGatewaySync(stored(1, { profiles, defaults: { dryRun: true } })).spec;
+    const { sync } = projectGatewaySync(stored(1, { profiles, defaults: { dryRun: true } }), undefined, 0).spec;
     const previewed = { paused: false, dryRun: true, maxFailures: 0 };
     const paused = { paused: true, dryRun: false, maxFailures: 0 };
     assert.deepEqual(sync.profiles, { default: previewed, quiet: paused, broken: previewed });
@@ -103,10 +145,10 @@ suite('the cached part of a resource', () => {
   });
 
   test('is computed once per generation', () => {
-    const first = projectGatewaySync(stored(1));
-    assert.equal(projectGatewaySync(stored(1), first).spec, first.spec);
-    assert.notEqual(projectGatewaySync(stored(2), first).spec, first.spec);
-    assert.notEqual(projectGatewaySync(stored(1), { ...first, uid: 'another' }).spec, first.spec);
+    const first = projectGatewaySync(stored(1), undefined, 0);
+    assert.equal(projectGatewaySync(stored(1), first, 0).spec, first.spec);
+    assert.notEqual(projectGatewaySync(stored(2), first, 0).spec, first.spec);
+    assert.notEqual(projectGatewaySync(stored(1), { ...first, uid: 'another' }, 0).spec, first.spec);
   });
 });
 
@@ -115,7 +157,7 @@ suite('the cached fields of a resource', () => {
   const named = { namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 };
   const metadata = { ...named, creationTimestamp: '2026-01-01T00:00:00Z' };
   const project = (spec: Partial<SpecInput>, more: Partial<ObjectMeta> = {}, status?: GatewaySyncStatus) =>
-    projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec, status }));
+    projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec, status }), undefined, at(9));
   const polling = { enabled: true, interval: '60s' };
   const defaults = { polling, webhook: { allowedRefs: [], repositories: [] }, paused: false };
 
@@ -126,7 +168,14 @@ suite('the cached fields of a resource', () => {
     assert.deepEqual(git, { repo: 'https://git.test/app.git', ref: 'main' });
     assert.deepEqual(gateway, { port, tls });
     const fields = omit(project({}, { deletionTimestamp: '2026-01-02T00:00:00Z' }, { lastSyncRef: 'x' }), 'spec');
-    assert.deepEqual(fields, { ...named, createdAt: at(0), deleting: true, status: { lastSyncRef: 'x' } });
+    assert.deepEqual(fields, {
+      ...named,
+      createdAt: at(0),
+      editSeenAt: at(9),
+      fromSeenAt: at(9),
+      deleting: true,
+      status: { lastSyncRef: 'x' },
+    });
     const { deleting, status, generation } = project({}, { generation: 0 });
     assert.deepEqual({ deleting, status, generation }, { deleting: false, status: {}, generation: 0 });
   });
@@ -202,9 +251,10 @@ suite('the cached fields of a resource', () => {
     const { request, push } = project({}, { annotations });
     const lengths = (texts: object = {}) =>
       Object.entries(texts).map(([name, text]) => [name, typeof text === 'string' ? text.length : text]);
-    const expected = { ref: 2, at: 64, by: 64, id: 128, applied: false };
+    const seenAt = at(9);
+    const expected = { ref: 2, at: 64, by: 64, id: 128, applied: false, edited: false, seenAt };
     assert.deepEqual(lengths(request), Object.entries(expected));
-    assert.deepEqual(lengths(push), Object.entries({ ref: 512, at: 64, applied: false }));
+    assert.deepEqual(lengths(push), Object.entries({ ref: 512, at: 64, applied: false, seenAt }));
   });
 
   test('stay distinct if only the ends of long annotations differ, and equal no shorter one', () => {
@@ -220,40 +270,22 @@ suite('the cached fields of a resource', () => {
         if (typeof text === 'string') assert.notDeepEqual(other[index], [name, text]);
   });
 
-  test('include the requester, unless another client changed the ref since', () => {
-    const names = ['requested-at', 'requested-by', 'request-id'];
-    const byHand = wrote('kubectl-annotate', 10, 'requested-ref');
-    const requesterOf = (...managedFields: ReturnType<typeof wrote>[]) => {
-      const asked = { ...annotations, 'sync.io/requested-by': 'github' };
-      const { request } = project({}, { annotations: asked, managedFields });
-      return [request?.by, request?.id?.length];
-    };
-    assert.deepEqual(requesterOf(wrote('sync-receiver', 9, ...names), byHand), ['manual', undefined]);
-    assert.deepEqual(requesterOf(wrote('sync-receiver', 9, 'requested-ref', ...names)), ['github', 128]);
-    assert.deepEqual(requesterOf(wrote('sync-receiver', 11, ...names), byHand), ['github', 128]);
-  });
-
-  test('include the repository of a delivery, unless another writer left it', () => {
-    const refs = ['requested-ref', 'pushed-ref'];
-    const repos = ['requested-repo', 'pushed-repo'];
-    const repositoriesOf = (repo: string, ...managedFields: ReturnType<typeof wrote>[]) => {
+  test('include the repository of a delivery, unless it names none', () => {
+    const repositoriesOf = (repo: string) => {
       const about = { ...annotations, 'sync.io/requested-repo': repo, 'sync.io/pushed-repo': repo };
-      const { request, push } = project({}, { annotations: about, managedFields });
+      const { request, push } = project({}, { annotations: about });
       return [request?.repo, push?.repo];
     };
-    const receiver = wrote('sync-receiver', 9, ...refs, ...repos);
-    assert.deepEqual(repositoriesOf('org/repo', receiver), ['org/repo', 'org/repo']);
-    assert.deepEqual(repositoriesOf('-', receiver), [undefined, undefined]);
-    for (const repo of repositoriesOf('x'.repeat(999), receiver)) assert.equal(repo?.length, 300);
-    const byHand = wrote('kubectl-annotate', 9, ...refs);
-    const left = repositoriesOf('org/repo', wrote('sync-receiver', 11, ...repos), byHand);
-    assert.deepEqual(left, [undefined, undefined]);
+    assert.deepEqual(repositoriesOf('org/repo'), ['org/repo', 'org/repo']);
+    assert.deepEqual(repositoriesOf('-'), [undefined, undefined]);
+    for (const repo of repositoriesOf('x'.repeat(999))) assert.equal(repo?.length, 300);
   });
 
-  test('include when its repository and ref were written', () => {
-    const written = (field: string, second: number) =>
-      entry('kubectl', second, { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } });
-    const { refWrittenAt, repoWrittenAt } = project({}, { managedFields: [written('ref', 3), written('repo', 4)] });
-    assert.deepEqual([refWrittenAt, repoWrittenAt], [at(3), at(4)]);
+  test('include whether the ref is in a manifest', () => {
+    const isApplied = (operation: string) => {
+      const managedFields = [{ ...wrote('flux', 9, 'requested-ref'), operation }];
+      return project({}, { annotations, managedFields }).request?.applied;
+    };
+    assert.deepEqual(['Apply', 'Update'].map(isApplied), [true, false]);
   });
 });

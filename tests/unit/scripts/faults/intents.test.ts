@@ -51,8 +51,8 @@ test('intents from before a pause are possible again once the status is wiped', 
   intents.begin('v1', 10 + later).stored(10 + later);
   intents.begin('v2', 20 + later).stored(20 + later);
   intents.settle('v2');
-  intents.forgetOrder();
-  assert.deepEqual(intents.possible(), ['v2', 'v1']);
+  intents.forgetOrder('main');
+  assert.deepEqual(intents.possible(), ['v2', 'v1', 'main']);
   intents.begin('v3', 90 + 3 * later).stored(90 + 3 * later);
   assert.deepEqual(intents.possible(), ['v3']);
 });
