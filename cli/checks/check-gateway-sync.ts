@@ -134,7 +134,8 @@ function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): F
   const check = 'gatewaysync/request-unhandled';
   const { from } = spec.webhook;
   if (from !== undefined) {
-    if (ref === undefined || !(Date.parse(at) > Date.parse(status?.observedWebhookFromTime ?? ''))) return [];
+    const { at: handledAt = metadata.creationTimestamp } = status?.lastRequest ?? {};
+    if (ref === undefined || !(Date.parse(at) > Date.parse(handledAt))) return [];
     return warning(check, `the request for ${ref} is ignored, because spec.webhook.from is set`, {
       todo: `send requests to ${from}: kubectl stoker sync ${from} --ref REF`,
       page: 'how-to/one-webhook-for-many-resources.md',

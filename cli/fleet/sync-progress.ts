@@ -2,7 +2,6 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
-import { shellWord } from '../../shared/domain/shell-quote.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 import { isWhole } from './basis.ts';
@@ -38,7 +37,8 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked, hub?: Gate
   if (annotations[REQUEST_ANNOTATIONS.requestId] !== asked.id)
     return { kind: 'failed', says: `replaced by a newer request for ${annotations[REQUEST_ANNOTATIONS.requestedRef]}` };
   if (spec.paused) return { kind: 'failed', says: 'paused: the request waits until kubectl stoker resume' };
-  const isHandled = lastRequest?.at === asked.at && lastRequest.ref === asked.ref;
+  const isSame = hub ? lastRequest?.id === asked.id : lastRequest?.at === asked.at;
+  const isHandled = isSame && lastRequest?.ref === asked.ref;
   const obstacle = isHandled ? undefined : obstacleOf(gatewaySync, asked, hub);
   if (obstacle !== undefined) return { kind: 'failed', says: `${asked.ref} is not handled: ${obstacle}` };
   if (!isHandled) return { kind: 'waiting', says: 'waiting for the controller' };
@@ -66,27 +66,19 @@ function isGivenUp(rollout: RolloutStatus, wanted: { commit: string; revision: s
   return givenUp.includes(`${wanted.commit} ${wanted.revision}`);
 }
 
-/** Explains why a resource never handles a request. */
-function obstacleOf(gatewaySync: GatewaySync, { at, ref }: Asked, hub: GatewaySync | undefined): string | undefined {
+/** Explains why a resource doesn't handle a request. */
+function obstacleOf(gatewaySync: GatewaySync, { id }: Asked, hub: GatewaySync | undefined): string | undefined {
   const { name, namespace, annotations } = (hub ?? gatewaySync).metadata;
   const source = gatewaySync.status?.conditions?.find(({ type }) => type === 'WebhookSource');
   if (hub && source?.status === 'False') return source.message;
-  const next = (wanted: string) =>
-    `to move ${hub ? `${name} and all others` : 'to it'}, run kubectl stoker sync ${name} --ref ${shellWord(wanted)} --namespace ${namespace}`;
   if (hub && annotations?.[REQUEST_ANNOTATIONS.requestedBy] === REFRESHED_BY)
-    return `a sync of ${name} without --ref does not affect other resources; ${next('REF')}`;
-  const starts = [['the last edit of spec.webhook.from', fromEditedAt(gatewaySync)]];
-  if (hub) {
-    starts.push([`GatewaySync ${name}, which was restored or cloned with it`, hub.metadata.creationTimestamp]);
-    starts.push([`the last edit of spec.webhook.from of ${name}`, fromEditedAt(hub)]);
-  }
-  const start = starts.find(([, time = '']) => Date.parse(at) < Date.parse(time));
-  return start && `the request is older than ${start[0]} (${start[1]}); ${next(ref)}`;
+    return `a sync of ${name} without --ref does not affect other resources; to move ${name} and all others, run kubectl stoker sync ${name} --ref REF --namespace ${namespace}`;
+  if (!hub) return undefined;
+  if (hub.spec.paused) return `${name} is paused; run kubectl stoker resume ${name} --namespace ${namespace}`;
+  const { lastRequest } = hub.status ?? {};
+  const isRefused = lastRequest?.id === id && lastRequest.outcome !== 'Applied' && lastRequest.outcome !== 'Pending';
+  return isRefused ? `${name} does not follow it (${lastRequest.outcome}): ${lastRequest.message ?? ''}` : undefined;
 }
-
-/** Returns the time that the controller ignores earlier requests from; undefined if it hasn't seen the last edit. */
-const fromEditedAt = ({ spec, status }: GatewaySync): string | undefined =>
-  status?.observedWebhookFrom === spec.webhook.from ? status?.observedWebhookFromTime : undefined;
 
 function doneWords(gatewaySync: GatewaySync): string {
   const { total = 0, paused = 0, dryRun = 0 } = gatewaySync.status?.gateways ?? {};

@@ -2,6 +2,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { REFRESHED_BY } from '../../shared/api/names.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isSameRepository } from '../../shared/domain/repository.ts';
 import { isObservedRef, specRef, specRefField } from '../../shared/domain/spec-ref.ts';
 import {
@@ -44,8 +45,6 @@ export interface Intents {
   kept: Wish | undefined;
   /** The resource whose requests count; undefined without `spec.webhook.from`. */
   hub: Hub | undefined;
-  /** When `spec.webhook.from` was last edited (ms since the epoch). Earlier requests don't count. */
-  fromEditedAt: number;
   request: Open<RequestAnnotations> | undefined;
   push: Open<PushAnnotations> | undefined;
   /** The last push, if it was applied and nothing superseded it. */
@@ -58,7 +57,6 @@ export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewayS
   const { lastPush } = status;
   const openPush = push && !isDone(push, lastPush, status) ? open(gatewaySync, push, lastPush) : undefined;
   const hub = hubOf(gatewaySync, find);
-  const fromEditedAt = fromEditedAtOf(gatewaySync, hub);
   const { semver, tagPrefix = '' } = gatewaySync.spec.git;
   const wasApplied = lastPush?.outcome === 'Applied' && !openPush;
   return {
@@ -66,8 +64,7 @@ export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewayS
     range: semver === undefined ? undefined : { text: semver, prefix: tagPrefix, keptTag: keptTag(gatewaySync) },
     kept: keptOf(gatewaySync),
     hub,
-    fromEditedAt,
-    request: requestOf(gatewaySync, hub, fromEditedAt),
+    request: requestOf(gatewaySync, hub),
     push: openPush,
     donePush: wasApplied
       ? { ref: lastPush.ref, madeAt: push ? madeAtOf(push, lastPush) : Number.POSITIVE_INFINITY }
@@ -76,16 +73,21 @@ export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewayS
 }
 
 /** Returns the open request of a resource, or of its hub. */
-function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined, fromEditedAt: number): Intents['request'] {
+function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined): Intents['request'] {
   if (hub?.kind === 'problem') return undefined;
-  const source = hub?.gatewaySync ?? gatewaySync;
-  const { status } = gatewaySync;
-  if (!source.request || isDone(source.request, status.lastRequest, status)) return undefined;
-  if (hub && source.request.by === REFRESHED_BY) return undefined;
-  const request = open(source, source.request, status.lastRequest, hub?.gatewaySync.name);
-  // A hub whose annotations are older than itself was restored or cloned with them.
-  const since = hub ? Math.max(fromEditedAt, source.createdAt, fromEditedAtOf(source)) : fromEditedAt;
-  return request.madeAt < since ? undefined : request;
+  const { status, request: own } = gatewaySync;
+  const request = hub ? requestOfHub(hub.gatewaySync) : own && open(gatewaySync, own, status.lastRequest);
+  return request && !isDone(request, status.lastRequest, status) ? request : undefined;
+}
+
+/** The ref that a hub follows, if that was requested, with the time that counts for the hub. */
+function requestOfHub({ spec, status, createdAt }: ObservedGatewaySync): Intents['request'] {
+  const { target, targetTime, lastRequest } = status;
+  if (target?.source !== 'Request' || isOtherRepository({ spec, status })) return undefined;
+  // Followers may follow another ref than the one that only the hub resolved again.
+  if (lastRequest?.by === REFRESHED_BY && lastRequest.id === target.requestId) return undefined;
+  const asked = withoutUndefined({ ref: target.ref, id: target.requestId, at: targetTime });
+  return { ...asked, madeAt: readStatedTime(targetTime ?? '') ?? createdAt, ignored: undefined };
 }
 
 function isDone(annotations: RequestAnnotations, echo: EchoedRequest | undefined, status: GatewaySyncStatus): boolean {
@@ -113,19 +115,6 @@ function editOf({ generation, spec, status, editSeenAt = NEVER }: ObservedGatewa
   if (isSame || status.observedGeneration === generation) return { target, field, at: keptEditAt ?? NEVER };
   // An edit follows everything that was done without it.
   return { target, field, at: Math.min(Math.max(keptAt(status) + 1, editSeenAt), LAST_TIME) };
-}
-
-/**
- * The time in managedFields moves with each edit of the same manager, so the one that was first seen is in the status. A
- * hub that followed another repository is new from its edit on.
- */
-function fromEditedAtOf({ spec, status, createdAt, fromSeenAt = createdAt }: ObservedGatewaySync, hub?: Hub): number {
-  const { observedWebhookFrom, observedWebhookFromTime, conditions } = status;
-  if (observedWebhookFrom !== spec.webhook.from) return fromSeenAt;
-  const editedAt = readStatedTime(observedWebhookFromTime ?? '') ?? NEVER;
-  const wasOther = conditions?.some(({ type, reason }) => type === 'WebhookSource' && reason === 'OtherRepository');
-  if (!wasOther || hub?.kind !== 'found') return editedAt;
-  return Math.max(editedAt, hub.gatewaySync.editSeenAt ?? NEVER);
 }
 
 /** A tag or a branch requested in one repository has no meaning in another. */
@@ -156,28 +145,26 @@ function open<TAnnotations extends RequestAnnotations>(
   gatewaySync: ObservedGatewaySync,
   asked: TAnnotations & Origin,
   echo: EchoedRequest | undefined,
-  hub?: string,
 ): Open<TAnnotations> {
   const madeAt = madeAtOf(asked, echo);
-  return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }, hub) };
+  return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }) };
 }
 
 function whyIgnored(
   { spec, status, createdAt }: ObservedGatewaySync,
   { applied: isApplied, at = '', madeAt, repo }: RequestAnnotations & Origin & { madeAt: number },
-  hub: string | undefined,
 ): string | undefined {
   if (isApplied) return applied;
   // If the ref was edited in a copy, the time is still that of the original.
   if (isUnseen(status) && (readStatedTime(at) ?? madeAt) < createdAt) return stale;
   // The receiver's admission policy prevents this, but it may not be installed.
-  if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo, hub);
+  if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo);
   return undefined;
 }
 
-/** Explains why a delivery about another repository is ignored, and how to accept it, for a follower at its hub. */
-export const otherRepository = (repo: string, hub?: string): string =>
-  `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories${hub === undefined ? '' : ` of GatewaySync ${hub}`}`;
+/** Explains why a delivery about another repository is ignored, and how to accept it. */
+export const otherRepository = (repo: string): string =>
+  `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories`;
 
 /**
  * When a request or a push was made: its stated time, but never later than the watch delivered it, so that a clock that is

@@ -178,21 +178,15 @@ function problemOf({ commitStatus: news }: Observation, placed: FoundDestination
 /** Updates the fields about the followed ref; the target changes only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { intents } = observation;
-  const { status: before, generation, spec } = observation.gatewaySync;
+  const { status: before, generation } = observation.gatewaySync;
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
-  // Always together with WebhookSource, from which the time is derived.
-  const source = {
-    observedWebhookFrom: spec.webhook.from,
-    observedWebhookFromTime: timestampOf(intents.fromEditedAt),
-  };
   // Until the git server has responded about a new spec, the status is about the previous one, and agents wait.
   if (resolution.kind === 'querying') {
     const refResolutionStatus = resolution.isNews ? 'Resolving' : unresolved;
-    return { ...before, ...source, ...resolution.echo, refResolutionStatus };
+    return { ...before, ...resolution.echo, refResolutionStatus };
   }
   const fields = {
     ...before,
-    ...source,
     ...withdrawn(before, intents),
     ...resolution.echo,
     observedGeneration: generation,
@@ -210,7 +204,7 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
 /** Ends a pending request that no longer exists. */
 function withdrawn({ lastRequest }: GatewaySyncStatus, { request }: Intents): Pick<GatewaySyncStatus, 'lastRequest'> {
   if (request || lastRequest?.outcome !== 'Pending') return {};
-  const message = 'its annotations no longer exist, or they no longer count because spec.webhook.from was edited';
+  const message = 'its annotations no longer exist, or spec.webhook.from no longer leads to it';
   return { lastRequest: { ...lastRequest, outcome: 'Ignored', message } };
 }
 

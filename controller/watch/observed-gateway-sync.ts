@@ -121,8 +121,6 @@ export interface ObservedGatewaySync {
    * if the resource was created with them.
    */
   editSeenAt?: number;
-  /** The same for the edit of spec.webhook.from. */
-  fromSeenAt?: number;
 }
 
 /**
@@ -153,7 +151,6 @@ export function projectGatewaySync(
       request: requestOf(metadata, earlier?.request, now),
       push: pushOf(metadata, earlier?.push, now),
       editSeenAt: earlier && isSameGit(earlier.spec.git, projected.git) ? earlier.editSeenAt : editAt,
-      fromSeenAt: earlier && earlier.spec.webhook.from === spec.webhook.from ? earlier.fromSeenAt : editAt,
     }),
   };
 }

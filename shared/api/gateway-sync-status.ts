@@ -110,12 +110,6 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
   observedRefTime: v.optional(
     timestamp('Time at which the controller saw the last edit of spec.git. Absent if it was never edited.'),
   ),
-  observedWebhookFrom: v.optional(text('Last observed spec.webhook.from.', BOUNDS.name)),
-  observedWebhookFromTime: v.optional(
-    timestamp(
-      'Time of the last observed edit of spec.webhook.from. Earlier requests are ignored. Absent if it was never set.',
-    ),
-  ),
   target: v.optional(
     object('The ref that is followed. It changes only together with the commit.', {
       ref: text('The ref that is followed: with spec.git.semver, a tag.', BOUNDS.ref),

@@ -55,7 +55,7 @@ const webhookSchema = object('Source of requests, and the refs and repositories 
       v.maxLength(BOUNDS.name),
       v.regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/),
       v.description(
-        'Another GatewaySync in this namespace, with the same repository, whose requests are handled as requests for this one. Requests for this one are ignored. If omitted, each GatewaySync needs its own webhook for releases.',
+        'Another GatewaySync in this namespace, with the same repository. If it follows a request, this one handles the same request. Requests for this one are ignored. If omitted, each GatewaySync needs its own webhook for releases.',
       ),
     ),
   ),

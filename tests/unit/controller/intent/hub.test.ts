@@ -7,18 +7,17 @@ import { REFRESHED_BY } from '../../../../shared/api/names.ts';
 import { fc, runs } from '../../../support/property.ts';
 import { type Asked, at, decideFor, resourceOf, second } from '../support/requested-resource.ts';
 
-const hubWith = (asked: Asked = {}, fields: Partial<ObservedGatewaySync> = {}): ObservedGatewaySync => ({
-  ...resourceOf(asked),
-  name: 'hub',
-  ...fields,
-});
+/** A hub with the status that it has after its own reconcile, unless it is paused. */
+function hubWith(asked: Asked = {}, fields: Partial<ObservedGatewaySync> = {}): ObservedGatewaySync {
+  const hub = resourceOf(asked);
+  return { ...hub, name: 'hub', ...(!asked.paused && { status: decideFor(hub).status }), ...fields };
+}
 
 const request = (seconds: number, ref = 'v1') => ({ ref, id: `${seconds}`, at: at(seconds) });
 
 /** The status of a follower of `hub` that has handled nothing yet. */
 function followed(asked: Asked, hub: ObservedGatewaySync | undefined): GatewaySyncStatus {
-  const follower = resourceOf({ from: 'hub', fromSeen: 5, ...asked });
-  return decideFor(follower, hub && { hub }).status;
+  return decideFor(resourceOf({ from: 'hub', ...asked }), hub && { hub }).status;
 }
 
 const sourceIn = ({ conditions }: GatewaySyncStatus) => conditionOf(conditions, 'WebhookSource');
@@ -26,53 +25,56 @@ const endIn = ({ target, lastRequest }: GatewaySyncStatus) => [target?.ref, last
 
 const asked = { request: request(10) };
 const mirror = 'https://git.test/acme/site';
-/** Whether a request for the hub counts for the follower. */
-const cases: [what: string, isFollowed: boolean, follower: Asked, hub: ObservedGatewaySync][] = [
-  ['but not for itself', false, asked, hubWith()],
-  ['even if there is a newer one for itself', true, { request: request(20, 'v2') }, hubWith(asked)],
-  ['but not if it is older than the edit', false, { fromSeen: 11 }, hubWith(asked)],
-  ['if it is of the second of the edit', true, { fromSeen: 10 }, hubWith(asked)],
-  ['but not if it was restored with the hub', false, {}, hubWith(asked, { createdAt: second(20) })],
+const applied = ['v1', 'Applied'];
+const nothing = ['main', undefined];
+/** Whether the follower follows the ref of its hub. */
+const cases: [what: string, end: unknown[], follower: Asked, hub: ObservedGatewaySync][] = [
+  ['if it was requested', applied, {}, hubWith(asked)],
+  ['even if there is a newer request for itself', applied, { request: request(20, 'v2') }, hubWith(asked)],
   [
-    'but not if the hub ignored it because it followed another one',
-    false,
+    'even if the request is older than itself',
+    applied,
     {},
-    hubWith({ ...asked, fromSeen: 15, status: { observedWebhookFrom: 'main' } }),
+    hubWith({ request: request(-60), status: { observedRef: 'main' } }),
   ],
+  ['but not if it is in the spec', nothing, asked, hubWith({ ref: 'v1' })],
+  ['but not if it was pushed', nothing, {}, hubWith({ push: { at: at(10) }, allowedRefs: ['dev'] })],
+  ['but not if the hub ignores the request', nothing, {}, hubWith({ ...asked, allowedRefs: ['v2'] })],
+  ['but not before the hub does', nothing, {}, hubWith({ ...asked, paused: true })],
+  ['but not if it was edited later', ['next', 'Superseded'], { ref: 'next', edits: 1, editSeen: 20 }, hubWith(asked)],
+  ['but not if it allows others', ['main', 'Ignored'], { allowedRefs: ['v2'] }, hubWith(asked)],
+  ['if the repository has another spelling', applied, {}, hubWith({ ...asked, repo: 'git@ssh.git.test:App' })],
+  ['if the repository is a mirror', applied, { repositories: ['acme/site'] }, hubWith({ ...asked, repo: mirror })],
   [
-    'but not if the hub ignored it, as its status shows',
-    false,
+    'but not if it is from another repository',
+    nothing,
     {},
-    hubWith({ ...asked, fromSeen: 15, status: { observedWebhookFromTime: at(15) } }),
+    hubWith({ status: { ...hubWith(asked).status, observedRepo: 'https://git.test/b.git' }, paused: true }),
   ],
-  ['even if the hub is paused', true, {}, hubWith({ ...asked, paused: true })],
-  ['if the repository has another spelling', true, {}, hubWith({ ...asked, repo: 'git@ssh.git.test:App' })],
-  ['if the repository is a mirror', true, { repositories: ['acme/site'] }, hubWith({ ...asked, repo: mirror })],
 ];
 
-suite('a resource with spec.webhook.from follows a request', () => {
-  for (const [what, isFollowed, follower, hub] of cases)
+suite('a resource with spec.webhook.from follows the ref of its hub', () => {
+  for (const [what, end, follower, hub] of cases)
     test(what, () => {
-      assert.deepEqual(endIn(followed(follower, hub)), isFollowed ? ['v1', 'Applied'] : ['main', undefined]);
+      assert.deepEqual(endIn(followed(follower, hub)), end);
     });
 });
 
 suite('a resource with spec.webhook.from', () => {
   test('follows a request for its hub, and shows its own outcome', () => {
-    const hub = hubWith({ request: request(10) });
-    const status = followed({}, hub);
+    const status = followed({}, hubWith(asked));
     assert.deepEqual(status.target, { ref: 'v1', source: 'Request', requestId: '10' });
     assert.deepEqual(status.lastRequest, { ...request(10), outcome: 'Applied' });
     assert.deepEqual([sourceIn(status)?.status, sourceIn(status)?.reason], ['True', 'HubFound']);
-    assert.deepEqual(endIn(followed({ allowedRefs: ['v2'] }, hub)), ['main', 'Ignored']);
-    assert.deepEqual(endIn(followed({}, hubWith({ allowedRefs: ['v2'], request: request(10) }))), ['v1', 'Applied']);
   });
 
   test('uses its own range', () => {
     const query = { kind: 'refs' as const, refs: new Map([['refs/tags/v1.4.0', 'e'.repeat(40)]]) };
-    const follower = resourceOf({ from: 'hub', fromSeen: 5, semver: '~1.4' });
+    const follower = resourceOf({ from: 'hub', semver: '~1.4' });
+    const hubOn = (ref: string) =>
+      hubWith({}, { status: { target: { ref, source: 'Request', requestId: '10' }, targetTime: at(10) } });
     const ends = ['v1.4.0', 'v2.0.0'].map((ref) => {
-      const { status } = decideFor(follower, { query, hub: hubWith({ request: request(10, ref) }) });
+      const { status } = decideFor(follower, { query, hub: hubOn(ref) });
       return endIn(status);
     });
     assert.deepEqual(ends, [
@@ -81,60 +83,36 @@ suite('a resource with spec.webhook.from', () => {
     ]);
   });
 
-  test('remembers the time of that edit, whatever its manager edits later', () => {
-    const status = followed({ fromSeen: 5 }, hubWith());
-    assert.deepEqual([status.observedWebhookFrom, status.observedWebhookFromTime], ['hub', at(5)]);
-    const later = followed({ status, fromSeen: 50 }, hubWith({ request: request(10) }));
-    assert.deepEqual([...endIn(later), later.observedWebhookFromTime], ['v1', 'Applied', at(5)]);
+  test('keeps what it follows if the next hub was moved earlier', () => {
+    const status = followed({}, hubWith({ request: request(20) }));
+    const other = (seconds: number) => ({ ...hubWith({ request: request(seconds, 'v2') }), name: 'other' });
+    const end = (seconds: number) =>
+      endIn(decideFor(resourceOf({ from: 'other', status }), { hub: other(seconds) }).status);
+    assert.deepEqual(end(15), ['v1', 'Superseded']);
+    assert.deepEqual(end(25), ['v2', 'Applied']);
   });
 
-  test('ignores older requests of the next hub, and of itself after it was removed', () => {
-    const status = followed({}, hubWith({ request: request(10) }));
-    const other = { ...hubWith({ request: request(15, 'v2') }), name: 'other' };
-    const moved = { from: 'other', fromSeen: 20, status };
-    assert.deepEqual(endIn(decideFor(resourceOf(moved), { hub: other }).status), ['v1', 'Applied']);
-    const removed = { ...resourceOf({ status, fromSeen: 20, request: request(15, 'v2') }) };
-    const after = decideFor(removed).status;
-    assert.deepEqual([...endIn(after), after.observedWebhookFrom], ['v1', 'Applied', undefined]);
-    assert.equal(sourceIn(after), undefined);
-    const own = { status: after, fromSeen: 20, request: request(25, 'v2') };
-    assert.deepEqual(endIn(decideFor(resourceOf(own)).status), ['v2', 'Applied']);
-  });
-
-  test('ignores requests of the time in which its hub followed another repository', () => {
-    const status = followed({}, hubWith({ repo: 'https://git.test/b.git' }));
-    const hub = hubWith({ request: request(10), edits: 1, editSeen: 20 });
-    const after = followed({ status }, hub);
-    assert.deepEqual([endIn(after), sourceIn(after)?.reason], [['main', undefined], 'HubFound']);
-    assert.deepEqual(endIn(followed({ status: after }, hub)), ['main', undefined]);
-    assert.deepEqual(endIn(followed({ status: after }, hubWith({ request: request(20) }))), ['v1', 'Applied']);
-  });
-
-  test('ignores them even if the git server was queried when the hub returned', () => {
-    const status = followed({}, hubWith({ repo: 'https://git.test/b.git' }));
-    const hub = hubWith({ request: request(10), edits: 1, editSeen: 20 });
-    const query = { kind: 'querying' as const, forMs: 0 };
-    const queried = decideFor(resourceOf({ from: 'hub', fromSeen: 5, status }), { hub, query }).status;
-    assert.equal(sourceIn(queried)?.reason, 'HubFound');
-    assert.deepEqual(endIn(followed({ status: queried }, hub)), ['main', undefined]);
+  test('handles its own requests again after the field is removed', () => {
+    const status = followed({ request: request(15, 'v2') }, hubWith({ request: request(20) }));
+    const end = (seconds: number) => endIn(decideFor(resourceOf({ status, request: request(seconds, 'v2') })).status);
+    assert.deepEqual(end(15), ['v1', 'Superseded']);
+    assert.deepEqual(end(25), ['v2', 'Applied']);
+    assert.equal(sourceIn(decideFor(resourceOf({ status })).status), undefined);
   });
 
   test('ignores a request to resolve the ref of its hub again', () => {
     const status = followed({}, hubWith({ request: request(10, 'v2') }));
-    const edited = { ref: 'v1', edits: 1, editSeen: 20 };
-    const refreshed = { ...request(30), by: REFRESHED_BY };
-    assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: refreshed }))), ['v2', 'Applied']);
-    assert.deepEqual(endIn(decideFor(hubWith({ request: refreshed })).status), ['v1', 'Applied']);
-    assert.deepEqual(endIn(followed({ status }, hubWith({ ...edited, request: request(30) }))), ['v1', 'Applied']);
+    const refreshed = hubWith({ ref: 'v1', request: { ...request(30), by: REFRESHED_BY } });
+    assert.deepEqual(endIn(refreshed.status), ['v1', 'Applied']);
+    assert.deepEqual(endIn(followed({ status }, refreshed)), ['v2', 'Applied']);
+    assert.deepEqual(endIn(followed({ status }, hubWith({ ref: 'v1', request: request(30) }))), ['v1', 'Applied']);
   });
 
   test('accepts the repositories that the hub accepts', () => {
     const mirrored = { ...request(10), repo: 'acme/site' };
     const hub = (repositories: string[]) => hubWith({ repositories, request: mirrored });
-    assert.deepEqual(endIn(followed({}, hub(['acme/site']))), ['v1', 'Applied']);
-    const ignored = followed({ repositories: ['acme/site'] }, hub([]));
-    assert.deepEqual(endIn(ignored), ['main', 'Ignored']);
-    assert.match(ignored.lastRequest?.message ?? '', /add it to spec\.webhook\.repositories of GatewaySync hub$/);
+    assert.deepEqual(endIn(followed({}, hub(['acme/site']))), applied);
+    assert.deepEqual(endIn(followed({ repositories: ['acme/site'] }, hub([]))), nothing);
   });
 });
 
@@ -164,45 +142,50 @@ suite('a follower keeps what it follows', () => {
   });
 
   test('but not a request that waits for the git server', () => {
-    const pending = resourceOf({ from: 'hub', fromSeen: 5 });
-    const hub = hubWith({ request: request(10, 'v9') });
-    const { status } = decideFor(pending, { hub, now: second(11) });
+    const pending = resourceOf({ from: 'hub' });
+    const hub = hubWith(asked);
+    const query = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
+    const { status } = decideFor(pending, { hub, query, now: second(11) });
     assert.equal(status.lastRequest?.outcome, 'Pending');
     const { lastRequest } = followed({ status }, undefined);
     assert.deepEqual([lastRequest?.id, lastRequest?.outcome], ['10', 'Ignored']);
   });
 });
 
-test('followers end on the newest request since their edit, as if it were their own', () => {
+test('followers end on the newest of their edits and the requests that their hub applied, as if those were their own', () => {
   const kind = fc.constantFrom('hub' as const, 'own' as const, 'edit' as const, 'switch' as const);
   const step = fc.record({ kind, ref: fc.constantFrom('v1', 'v2', 'main', 'v9'), isSeen: fc.boolean() });
   const property = (steps: (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
     let hub: Asked = {};
-    let follower: Asked = { from: 'hub', fromSeen: 0 };
-    /** A resource with the same edits, and with only the requests that the follower handles. */
-    let twin: Asked = {};
+    let follower: Asked = { from: 'hub' };
+    let hubRequest: Asked['request'];
+    let edits: Asked = {};
+    let twinStatus: GatewaySyncStatus = {};
     const reconcile = (now: number) => {
-      follower.status = decideFor(resourceOf(follower), { hub: hubWith(hub), now: second(now) }).status;
-      twin.status = decideFor(resourceOf(twin), { now: second(now) }).status;
+      follower = {
+        ...follower,
+        status: decideFor(resourceOf(follower), { hub: hubWith(hub), now: second(now) }).status,
+      };
+      const counts = follower.from === undefined ? follower.request : hubRequest;
+      const twin = { ...edits, status: twinStatus, ...(counts && { request: counts }) };
+      twinStatus = decideFor(resourceOf(twin), { now: second(now) }).status;
     };
     for (const [index, { kind, ref, isSeen }] of steps.entries()) {
       const seconds = 100 * (index + 1);
-      const asked = { request: request(seconds, ref) };
-      const edit = { ref: ref === 'v2' ? 'next' : ref, edits: seconds, editSeen: seconds };
-      // A request that the controller hasn't seen before the switch is older than it.
-      if (isSeen || kind === 'switch') reconcile(seconds - 1);
+      const asked = request(seconds, ref);
+      if (isSeen) reconcile(seconds - 1);
       const { from, ...unset } = follower;
-      const counts = (from === undefined ? 'own' : 'hub') === kind;
-      if (kind === 'hub') hub = { ...hub, ...asked };
-      if (kind === 'own') follower = { ...follower, ...asked };
-      if (kind === 'edit') follower = { ...follower, ...edit };
-      if (kind === 'switch') follower = { ...unset, fromSeen: seconds, ...(from === undefined && { from: 'hub' }) };
-      if (counts || kind === 'edit') twin = { ...twin, ...(counts ? asked : edit) };
-      if (kind === 'switch') reconcile(seconds + 1);
+      if (kind === 'hub') hub = { ...hub, request: asked, status: hubWith(hub).status };
+      // The hub has no such tag, so it doesn't follow it.
+      if (kind === 'hub' && ref !== 'v9') hubRequest = asked;
+      if (kind === 'own') follower = { ...follower, request: asked };
+      if (kind === 'edit') edits = { ref: ref === 'v2' ? 'next' : ref, edits: seconds, editSeen: seconds };
+      if (kind === 'edit') follower = { ...follower, ...edits };
+      if (kind === 'switch') follower = from === undefined ? { ...unset, from: 'hub' } : unset;
     }
     reconcile(100_000);
     const { status } = follower;
-    assert.deepEqual([status?.target, status?.lastRequest], [twin.status?.target, twin.status?.lastRequest]);
+    assert.deepEqual([status?.target, status?.lastRequest], [twinStatus.target, twinStatus.lastRequest]);
     reconcile(200_000);
     assert.deepEqual(follower.status, status, 'no work is left');
   };

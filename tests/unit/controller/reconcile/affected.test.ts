@@ -63,13 +63,15 @@ test('a change of a GatewaySync affects its followers only if it changes the req
     affectsFollowers(change('ns/app', { ...gatewaySync, ...fields }, gatewaySync));
   const spec = (fields: Parameters<typeof gatewaySpecOf>[0]) => ({ generation: 2, spec: gatewaySpecOf(fields) });
   const cases: [affects: boolean, fields: Partial<ObservedGatewaySync>][] = [
-    [true, { request: { ref: 'v1', applied: false, seenAt: 0 } }],
+    [true, { status: { ...gatewaySync.status, target: { ref: 'v1', source: 'Request' } } }],
+    [true, { status: { ...gatewaySync.status, targetTime: '2026-01-01T00:00:00.000Z' } }],
+    [false, { request: { ref: 'v1', applied: false, seenAt: 0 } }],
     [true, { uid: 'another' }],
     [true, spec({ webhook: { from: 'hub' } })],
     [true, spec({ git: { repo: 'https://git.test/other.git', ref: 'main' } })],
     [false, spec({ paused: true })],
     [false, { push: { ref: 'refs/heads/main', applied: false, seenAt: 0 } }],
-    [false, { resourceVersion: '2', status: {} }],
+    [false, { resourceVersion: '2', status: { ...gatewaySync.status, profileCount: 9 } }],
   ];
   for (const [expected, fields] of cases) assert.equal(affects(fields), expected, JSON.stringify(fields));
   assert.ok(affectsFollowers(change('ns/app', gatewaySync)));
@@ -79,14 +81,12 @@ test('a change of a GatewaySync affects its followers only if it changes the req
 test('a resource with a hub has high priority while its status lacks the result of a request for the hub', () => {
   const hub = { ...gatewaySync, name: 'hub' };
   const follower = { ...gatewaySync, spec: gatewaySpecOf({ webhook: { from: 'hub' } }) };
-  const since = { observedWebhookFrom: 'hub' };
   const seen = {
     ...follower,
-    status: { ...gatewaySync.status, ...since },
     request: { ref: 'v2', applied: false, seenAt: 0 },
   };
   const find = (request: object) => (key: string) => (key === 'ns/hub' ? { ...hub, ...request } : undefined);
-  assert.equal(priorityOf(seen, find({ request: { ref: 'v1', applied: false, seenAt: 0 } })), 'high');
+  assert.equal(priorityOf(seen, find({ status: { target: { ref: 'v1', source: 'Request' } } })), 'high');
   assert.equal(priorityOf(seen, find({})), 'low');
 });
 

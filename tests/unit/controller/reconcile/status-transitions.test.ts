@@ -26,13 +26,11 @@ test('an applied request and an applied push are each reported with their age', 
 
 test('a delivery for another repository is reported with the repository, for one event each', () => {
   const repo = 'team/unrelated';
-  for (const hub of [undefined, 'hub']) {
-    const lastRequest = { ...request, repo, outcome: 'Ignored' as const, message: otherRepository(repo, hub) };
-    const [transition, ...others] = transitionsOf({}, { lastRequest });
-    assert.deepEqual(others, []);
-    assert.deepEqual([transition?.type, transition?.reason, transition?.once], ['Warning', 'OtherRepository', repo]);
-    assert.match(String(transition?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
-  }
+  const lastRequest = { ...request, repo, outcome: 'Ignored' as const, message: otherRepository(repo) };
+  const [transition, ...others] = transitionsOf({}, { lastRequest });
+  assert.deepEqual(others, []);
+  assert.deepEqual([transition?.type, transition?.reason, transition?.once], ['Warning', 'OtherRepository', repo]);
+  assert.match(String(transition?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
 });
 
 test("deliveries that were already applied, or aren't, aren't reported", () => {

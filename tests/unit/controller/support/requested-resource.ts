@@ -25,9 +25,8 @@ export interface Asked {
   editSeen?: number;
   allowedRefs?: string[];
   repositories?: string[];
-  /** Another resource, from `hubOf`, and the second at which the watch delivered it. */
+  /** Another resource, from `hubOf`. */
   from?: string;
-  fromSeen?: number;
   paused?: boolean;
   request?: Partial<NonNullable<ObservedGatewaySync['request']>>;
   push?: Partial<NonNullable<ObservedGatewaySync['push']>>;
@@ -37,7 +36,7 @@ export interface Asked {
 /** A resource with requests of users and webhooks, which the watch delivers long after they were made. */
 export function resourceOf(asked: Asked): ObservedGatewaySync {
   const { ref = 'main', repo = 'https://git.test/app.git', edits = 0, editSeen, request, push } = asked;
-  const { allowedRefs = [], repositories = [], paused = false, status = {}, from, fromSeen } = asked;
+  const { allowedRefs = [], repositories = [], paused = false, status = {}, from } = asked;
   const { semver, tagPrefix } = asked;
   const seen = { applied: false, seenAt: second(10_000) };
   return {
@@ -55,7 +54,6 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
     }),
     status,
     ...(editSeen !== undefined && { editSeenAt: second(editSeen) }),
-    ...(fromSeen !== undefined && { fromSeenAt: second(fromSeen) }),
     ...(request ? { request: { ref: 'v1', ...seen, ...request } } : {}),
     ...(push ? { push: { ref: 'refs/heads/dev', ...seen, ...push } } : {}),
   };

@@ -172,7 +172,6 @@ suite('the cached fields of a resource', () => {
       ...named,
       createdAt: at(0),
       editSeenAt: at(9),
-      fromSeenAt: at(9),
       deleting: true,
       status: { lastSyncRef: 'x' },
     });
