@@ -26,7 +26,7 @@ const pure = [
   '^controller/intent/',
   '^controller/rollout/',
   '^controller/commit-status/(wanted-status|next-post|destination|azure-devops|requests)\\.ts$',
-  '^controller/reconcile/(decide|conditions|judge-range|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|status-memory)\\.ts$',
+  '^controller/reconcile/(decide|conditions|judge-range|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|announcement)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
   '^cli/(checks|fleet|migrate|terminal)/',

@@ -103,7 +103,7 @@ const RECONCILE_LISTS = 1 + WORKLOAD_KINDS.length;
  * must not cause a restart, which would only add load. The last minute is for the program itself.
  */
 const RECONCILE_LIMIT_MS = 2 * RECONCILE_CALLS * DEFAULT_TIMEOUT_MS + RECONCILE_LISTS * IDLE_TIMEOUT_MS + MINUTE_MS;
-/** Minimum delay before a status that another writer keeps changing is restored (ms). */
+/** Delay before a status that another client changed is decided again, so that a client that repeats this costs little (ms). */
 const REPAIR_AFTER_MS = 1_000;
 const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
 
@@ -180,8 +180,7 @@ export class Controller {
       resyncMs: settings.resyncMs ?? RESYNC_MS,
       enqueue,
       repair: (key) => {
-        // Without the lease, the writer is the next leader, or the renewal is late.
-        if (mayWrite()) log.warn(splitKey(key), 'status changed by another writer; restoring it');
+        log.debug(splitKey(key), 'the stored status is not the one that was decided here; deciding it again');
         this.#queue.addAfter(key, REPAIR_AFTER_MS);
       },
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),

@@ -1,15 +1,15 @@
 import { buffer } from 'node:stream/consumers';
 import * as v from 'valibot';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { readJson } from '../../shared/domain/read-json.ts';
 import type { Slots } from '../../shared/domain/slots.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
-import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
+import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
+import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -29,6 +29,8 @@ export class RevisionKeeper {
   readonly #reading: Slots;
   /** The revision found by the last check. */
   #kept: Kept | undefined;
+  /** Revisions that the resource named when others were last deleted, or when it was first seen. */
+  #named: readonly string[] | undefined;
 
   /** All resources share the slots for reading whole revisions. */
   constructor(client: KubernetesClient, reading: Slots) {
@@ -40,12 +42,12 @@ export class RevisionKeeper {
   async keep(gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult & { isKept: boolean }> {
     const { uid, spec, status } = gatewaySync;
     const before = this.#kept;
-    if (spec.revision === undefined) {
+    const { revision } = spec;
+    this.#named ??= namedBy(gatewaySync);
+    if (revision === undefined) {
       this.#kept = undefined;
-      if (before?.uid === uid) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: false };
     }
-    const { revision } = spec;
     const isKnown = before?.uid === uid && before.revision === revision;
     if (isKnown && performance.now() - before.checkedAt < FRESH_MS) return { isKept: true };
     try {
@@ -57,8 +59,6 @@ export class RevisionKeeper {
       if (!isKnown && stable !== revision && (await this.stored(gatewaySync, [stable])).length === 0)
         return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
       this.#kept = { uid, revision, object: outcome.object, checkedAt: performance.now() };
-      // A revision that isn't in the status has no further use.
-      if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
     } catch (error) {
       log.warn({ err: error }, 'revision of spec.sync not stored');
@@ -81,28 +81,31 @@ export class RevisionKeeper {
     return unlessStatus(404, this.#client.getAs<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }));
   }
 
-  /** Deletes revisions that the new status doesn't name. After an error, they remain until the resource is deleted. */
-  async drop(gatewaySync: ObservedGatewaySync, after: GatewaySyncStatus, log: Logger): Promise<void> {
-    await this.#delete({ ...gatewaySync, status: after }, revisionsIn(gatewaySync.status), log);
-  }
-
-  /** Deletes revisions, except for those in the spec or the status. */
-  async #delete(
-    { namespace, name, uid, spec, status }: ObservedGatewaySync,
-    revisions: string[],
-    log: Logger,
-  ): Promise<void> {
-    const named = new Set([...revisionsIn(status), spec.revision]);
-    for (const revision of revisions) {
-      if (named.has(revision)) continue;
-      const path = pathOf(namespace, revisionName(name, revision));
-      try {
-        const found = await this.#find(path);
-        if (!found || !isOwned(found.metadata, uid)) continue;
-        await this.#client.delete(path, { body: { preconditions: { uid: found.metadata.uid } } });
-      } catch (error) {
-        if (!isApiError(error, 404)) log.warn({ err: error, revision }, 'revision of spec.sync not deleted');
+  /**
+   * Deletes all revisions that the resource doesn't name, if it named one of them before. The resource must be stored
+   * like this: an older version may lack a revision that gateways need. Never throws; the next write is the next attempt.
+   */
+  async drop(gatewaySync: ObservedGatewaySync, log: Logger): Promise<void> {
+    const { namespace, name, uid } = gatewaySync;
+    const named = namedBy(gatewaySync);
+    if (this.#named?.every((revision) => named.includes(revision))) {
+      this.#named = named;
+      return;
+    }
+    const kept = new Set(named.map((revision) => revisionName(name, revision)));
+    const unused: ObjectMeta[] = [];
+    try {
+      const page = { pageSize: PAGE_SIZE, accept: METADATA_LIST };
+      await listObjects<{ metadata: ObjectMeta }>(this.#client, pathOf(namespace), page, ({ metadata }) => {
+        if (isOwned(metadata, uid) && !kept.has(metadata.name)) unused.push(metadata);
+      });
+      for (const { name: object, uid: objectUid } of unused) {
+        const body = { preconditions: { uid: objectUid } };
+        await unlessStatus(404, this.#client.delete(pathOf(namespace, object), { body }));
       }
+      this.#named = named;
+    } catch (error) {
+      log.warn({ err: error }, 'unused revisions of spec.sync not deleted');
     }
   }
 
@@ -178,6 +181,7 @@ const controllerRevisionSchema = v.object({ data: v.object({ sync: v.unknown() }
 /** Limits far above those of any valid spec.sync. */
 const BOUNDS = { depth: 32, parts: 500_000 };
 const READ_MS = 15_000;
+const PAGE_SIZE = 250;
 
 /** Period for which a check is valid (ms), because the object can be deleted. */
 const FRESH_MS = 60_000;
@@ -195,8 +199,9 @@ const gone = ({ name, status: { rollout } }: ObservedGatewaySync) => ({
 const isOwned = ({ ownerReferences = [] }: ObjectMeta, uid: string): boolean =>
   ownerReferences.some((owner) => owner.uid === uid && owner.controller === true);
 
-function revisionsIn({ rollout, history = [] }: GatewaySyncStatus): string[] {
+/** Returns the revisions in the spec and the status. */
+function namedBy({ spec, status: { rollout, history = [] } }: ObservedGatewaySync): string[] {
   const { revision, stableRevision, nextRevision } = rollout ?? {};
-  const named = [revision, stableRevision, nextRevision, ...history.map((entry) => entry.revision)];
+  const named = [spec.revision, revision, stableRevision, nextRevision, ...history.map((entry) => entry.revision)];
   return [...new Set(named)].filter((each) => each !== undefined);
 }

@@ -1,3 +1,4 @@
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { splitKey } from '../../shared/domain/object-name.ts';
 import type { Priority } from '../../shared/domain/priority-turns.ts';
@@ -16,6 +17,10 @@ export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): Obje
   const { key, object, previous } = change;
   return previous && isEqual(requestedStateOf(previous), requestedStateOf(object)) ? [] : [key];
 }
+
+/** Whether a stored status isn't the one that this process decided last, if any. */
+export const isForeignStatus = (decided: GatewaySyncStatus | undefined, stored: GatewaySyncStatus): boolean =>
+  decided !== undefined && !isEqual(decided, stored);
 
 /** Whether a change of a GatewaySync matters to the resources that name it in `spec.webhook.from`. */
 export function affectsFollowers(change: Change<ObservedGatewaySync>): boolean {

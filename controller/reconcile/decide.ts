@@ -14,6 +14,7 @@ import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
+import { withAnnounced } from './announcement.ts';
 import { judgeConditions } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
 import { conditionOf, mergeConditions } from './merge-conditions.ts';
@@ -55,7 +56,8 @@ export function decide(observation: Observation, now: number): Decision {
     isAnswered: isAnswered(sync, gatewaySync, resolution),
   });
   const placed = destinationOf(gatewaySync, observation.cluster);
-  const status = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
+  const decided = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
+  const status = withAnnounced(gatewaySync.status, decided, now);
   const wanted = placed?.kind === 'destination' ? wantedStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';

@@ -9,6 +9,8 @@ export type Requeue =
       afterMs: number;
       /** The work is still to be done, with its priority; failures before and after it are consecutive. */
       isDeferred?: boolean;
+      /** At once, and with high priority. */
+      isUrgent?: boolean;
     }
   | undefined;
 
@@ -175,7 +177,8 @@ export class KeyedQueue {
     try {
       const requeue = await handle(key, attempt);
       if (!requeue?.isDeferred) this.#failures.delete(key);
-      if (requeue) this.addAfter(key, requeue.afterMs, requeue.isDeferred ? priority : 'low');
+      if (requeue?.isUrgent) this.#dirty.set(key, 'high');
+      else if (requeue) this.addAfter(key, requeue.afterMs, requeue.isDeferred ? priority : 'low');
     } catch (error) {
       this.#failures.set(key, attempt);
       const retryInMs = Math.round(this.#options.backoffMs(attempt, error));

@@ -16,6 +16,8 @@ import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { OwnerIndex } from '../watch/owner-index.ts';
+import { isForeignStatus } from './affected.ts';
+import { phaseTransition } from './announcement.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { failureEvent } from './failure-event.ts';
@@ -25,6 +27,7 @@ import { Pace } from './pace.ts';
 import type { Requeue } from './queue.ts';
 import { ResourceState, SharedLimits } from './resource-state.ts';
 import { appliedDelays, type Transition } from './status-transitions.ts';
+import { writeStatus } from './write-status.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;
@@ -43,7 +46,7 @@ export interface ReconcilerOptions {
   /** Time after which a resource is reconciled again, in case a watch missed something (ms). */
   resyncMs: number;
   enqueue: (key: ObjectKey) => void;
-  /** Reconciles a resource soon, because another writer changed its status. */
+  /** Reconciles a resource soon, because a status that wasn't decided here is stored. */
   repair: (key: ObjectKey) => void;
   /** Called with the time from a request or a push until it was applied (s), for metrics. */
   onApplied: (seconds: number) => void;
@@ -54,6 +57,8 @@ const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
 /** Delay before the next attempt if this process can't write, because the renewal of its lease is late (ms). */
 const LEADERSHIP_RETRY_MS = 1_000;
+/** Decisions in one reconcile, if other clients, such as the receiver, keep changing the resource. */
+const ATTEMPTS = 5;
 
 /** Reconciles a resource: gathers inputs, gives agents access, decides, and writes the status once. */
 export class Reconciler {
@@ -69,25 +74,38 @@ export class Reconciler {
 
   /** Throws errors of the API server; the queue retries with backoff. */
   async reconcile(key: ObjectKey): Promise<Requeue> {
-    const { installation, commitStatuses, missingGateways, mayWrite } = this.#options;
+    const { caches, mayWrite } = this.#options;
     const state = this.#stateOf(key);
     const paceMs = this.#pace.waitMs(key);
     if (paceMs > 0) return deferred(paceMs);
     if (!mayWrite()) return deferred(LEADERSHIP_RETRY_MS);
     state.requeries.advance(performance.now());
-    const inputs = await this.#pace.run(key, () => this.#gatherInputs(key, state));
-    if (!inputs) {
-      this.forget(key);
-      return undefined;
+    let gatewaySync = caches.gatewaySync(key);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      if (!gatewaySync || gatewaySync.deleting) {
+        this.forget(key);
+        return undefined;
+      }
+      const outcome = await this.#reconcileFrom(gatewaySync, key, state);
+      if (outcome.kind === 'done') return outcome.requeue;
+      gatewaySync = outcome.live;
     }
+    return { ...deferred(0), isUrgent: true };
+  }
+
+  /** Reconciles one version of a resource, from the cache or a later one. */
+  async #reconcileFrom(gatewaySync: ObservedGatewaySync, key: ObjectKey, state: ResourceState): Promise<Outcome> {
+    const { client, installation, commitStatuses, missingGateways } = this.#options;
+    const inputs = await this.#pace.run(key, () => this.#gatherInputs(gatewaySync, key, state));
     // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.
-    if (await missingGateways.searchFirst(key)) return deferred(0);
-    const { gatewaySync, pods, query } = inputs;
+    if (await missingGateways.searchFirst(key)) return done(deferred(0));
+    const { pods, query } = inputs;
     const { namespace, name } = gatewaySync;
     const log = this.#options.log.child({ namespace, name, reconcileId: randomUUID() });
+    this.#announcePhase(state, gatewaySync, log);
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
-    if (secrets.kind === 'checking') return deferred(secrets.waitMs);
+    if (secrets.kind === 'checking') return done(deferred(secrets.waitMs));
     const revision = await state.revisions.keep(gatewaySync, log);
     const { isKept: isRevisionKept } = revision;
     const storedRevisions = isRevisionKept ? await state.revisions.stored(gatewaySync, earlierRevisions(inputs)) : [];
@@ -104,16 +122,25 @@ export class Reconciler {
     const { status, holdForMs, retryAfterMs, requeryInMs, againInMs } = decision;
     if (query?.kind !== 'querying')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
-    if (holdForMs > 0) return deferred(earliest(holdForMs, ...accessRetries));
+    if (holdForMs > 0) return done(deferred(earliest(holdForMs, ...accessRetries)));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
-    if (waitMs > 0) return deferred(earliest(waitMs, againInMs));
-    await state.statusWriter.write(status, gatewaySync);
-    this.#announce(state, gatewaySync, decision, log);
+    if (waitMs > 0) return done(deferred(earliest(waitMs, againInMs)));
+    state.decided = status;
+    const write = await writeStatus(client, gatewaySync, status);
+    if (write.kind === 'unchanged') state.decided = gatewaySync.status;
+    if (write.kind === 'conflict') return { kind: 'conflict', live: this.#options.caches.observe(key, write.live) };
+    if (write.kind === 'gone') return done(undefined);
+    if (write.kind === 'written') {
+      const stored = { ...gatewaySync, status };
+      state.throttle.noteWritten(gatewaySync.status, status, performance.now());
+      this.#announce(state, gatewaySync, decision, log);
+      this.#announcePhase(state, stored, log);
+      await state.revisions.drop(stored, log);
+    }
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
-    if (gatewaySync.status.rollout) await state.revisions.drop(gatewaySync, status, log);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
     const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs];
-    return { afterMs: earliest(resyncMs, ...delays) };
+    return done({ afterMs: earliest(resyncMs, ...delays) });
   }
 
   /** Records an event if a resource keeps failing. */
@@ -127,7 +154,11 @@ export class Reconciler {
 
   /** Handles a version of a resource from the watch. */
   onWatchEvent(key: ObjectKey, gatewaySync: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
-    this.#stateOf(key).statusWriter.onWatchEvent(gatewaySync, previous);
+    const state = this.#stateOf(key);
+    const { uid, status } = gatewaySync;
+    if (previous?.uid !== uid) return;
+    if (isForeignStatus(state.decided, status)) this.#options.repair(key);
+    else if (state.decided) state.decided = status; // the cached one, to keep only one of them in memory
   }
 
   /** Adds the refs of this resource to the next query of the repository, so that many resources cost one query. */
@@ -146,7 +177,7 @@ export class Reconciler {
   }
 
   #stateOf(key: ObjectKey): ResourceState {
-    const { client, caches, enqueue, repair } = this.#options;
+    const { client, caches, enqueue } = this.#options;
     const known = this.#states.get(key);
     if (known) return known;
     const state = new ResourceState({
@@ -154,7 +185,6 @@ export class Reconciler {
       limits: this.#limits,
       cached: () => caches.gatewaySync(key),
       enqueue: () => enqueue(key),
-      repair: () => repair(key),
     });
     this.#states.set(key, state);
     return state;
@@ -164,10 +194,8 @@ export class Reconciler {
     return readIntents(gatewaySync, (key) => this.#options.caches.gatewaySync(key));
   }
 
-  /** Gathers the facts about a resource; undefined if it is gone or being deleted. */
-  #gatherInputs(key: ObjectKey, state: ResourceState) {
-    const gatewaySync = state.statusWriter.latest();
-    if (!gatewaySync || gatewaySync.deleting) return undefined;
+  /** Gathers the facts about a resource. */
+  #gatherInputs(gatewaySync: ObservedGatewaySync, key: ObjectKey, state: ResourceState) {
     const { caches, pods, missingGateways, repositories, commitStatuses } = this.#options;
     const intents = this.#readIntents(gatewaySync);
     const isPaused = gatewaySync.spec.paused === true;
@@ -213,6 +241,12 @@ export class Reconciler {
     const isNew = ({ once }: Transition) => once === undefined || state.note(once);
     events.record(gatewaySync, decision.transitions.filter(isNew), log);
   }
+
+  /** Announces the phase of a stored rollout, unless this process has. Its event exists if the previous leader has. */
+  #announcePhase(state: ResourceState, gatewaySync: ObservedGatewaySync, log: Logger): void {
+    const transition = phaseTransition(gatewaySync.status, Date.now());
+    if (transition?.once && state.note(transition.once)) this.#options.events.record(gatewaySync, [transition], log);
+  }
 }
 
 function subscriptionOf(
@@ -232,4 +266,9 @@ function subscriptionOf(
   };
 }
 
-const deferred = (afterMs: number): Requeue => ({ afterMs, isDeferred: true });
+/** `conflict` if the resource has changed, so that everything must be decided again. */
+type Outcome = { kind: 'done'; requeue: Requeue } | { kind: 'conflict'; live: ObservedGatewaySync };
+
+const done = (requeue: Requeue): Outcome => ({ kind: 'done', requeue });
+
+const deferred = (afterMs: number) => ({ afterMs, isDeferred: true });

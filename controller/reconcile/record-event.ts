@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
@@ -20,19 +20,21 @@ const MAX_NAME = 253;
 export type Event = ReturnType<typeof eventOf>;
 
 /**
- * Makes an event about a resource, or about the pod of a transition. It uses v1 because events.k8s.io/v1 lacks
+ * Makes an event about a resource, or about the pod of a transition. If the transition has a time, the event has the
+ * same name each time it is made. It uses v1 because events.k8s.io/v1 lacks
  * `lastTimestamp`, by which users and tools sort.
  */
 export function eventOf(
   { namespace, name, uid, resourceVersion }: ObservedGatewaySync,
   { transition, instance }: { transition: Transition; instance: string },
 ) {
-  const { type, reason, message, pod } = transition;
-  const now = Date.now();
+  const { type, reason, message, pod, since } = transition;
+  const time = since ?? performance.timeOrigin + performance.now();
+  const end = since === undefined ? randomBytes(2).toString('hex') : hash('sha1', reason).slice(0, 4);
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: eventName(pod?.name ?? name), namespace },
+    metadata: { name: eventName(pod?.name ?? name, time, end), namespace },
     involvedObject: pod
       ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
       : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
@@ -40,10 +42,10 @@ export function eventOf(
     reason,
     action: 'Reconcile',
     message: message.slice(0, MAX_MESSAGE).toWellFormed(),
-    firstTimestamp: wholeSeconds(now),
-    lastTimestamp: wholeSeconds(now),
+    firstTimestamp: wholeSeconds(time),
+    lastTimestamp: wholeSeconds(time),
     count: 1,
-    eventTime: new Date(now).toISOString().replace('Z', '000Z'),
+    eventTime: new Date(time).toISOString().replace('Z', '000Z'),
     source: { component: COMPONENT },
     reportingComponent: COMPONENT,
     reportingInstance: instance,
@@ -87,9 +89,9 @@ export async function writeEvent(
 }
 
 /** Returns the subject's name and a chronological suffix, because events of one second are listed by name. */
-function eventName(about: string): string {
-  const microseconds = Math.round((performance.timeOrigin + performance.now()) * 1_000);
-  const suffix = `${microseconds.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;
+function eventName(about: string, time: number, end: string): string {
+  const microseconds = Math.round(time * 1_000);
+  const suffix = `${microseconds.toString(16).padStart(14, '0')}${end}`;
   // No part of a name can end with a dot or a hyphen.
   const beginning = about.slice(0, MAX_NAME - suffix.length - 1).replace(/[-.]+$/, '');
   return `${beginning}.${suffix}`;

@@ -1,3 +1,4 @@
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { LruMap } from '../../shared/domain/lru-map.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -8,7 +9,6 @@ import { SecretReader } from '../binding/secret-reader.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { Requeries } from './requeries.ts';
 import { StatusThrottle } from './status-throttle.ts';
-import { StatusWriter } from './status-writer.ts';
 
 /** Limits that all resources share. */
 export class SharedLimits {
@@ -28,8 +28,6 @@ export interface ResourceStateOptions {
   cached: () => ObservedGatewaySync | undefined;
   /** Enqueues the resource. */
   enqueue: () => void;
-  /** Reconciles the resource soon, because another writer changed its status. */
-  repair: () => void;
 }
 
 /** Maximum number of subjects of events that are remembered, more than the pods that a status lists. */
@@ -41,14 +39,14 @@ const NOTED_MS = 50 * 60_000;
 export class ResourceState {
   readonly throttle = new StatusThrottle();
   readonly requeries = new Requeries();
-  readonly statusWriter: StatusWriter;
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly revisions: RevisionKeeper;
+  /** The status that was decided last, even if it isn't stored yet. */
+  decided: GatewaySyncStatus | undefined;
   #noted: LruMap<string, number> | undefined;
 
-  constructor({ client, limits, cached, enqueue, repair }: ResourceStateOptions) {
-    this.statusWriter = new StatusWriter({ client, cached, repair });
+  constructor({ client, limits, cached, enqueue }: ResourceStateOptions) {
     this.binder = new AgentBinder(client);
     this.secrets = new NamedSecrets({ reader: limits.secretReader, cached, enqueue });
     this.revisions = new RevisionKeeper(client, limits.revisionReads);

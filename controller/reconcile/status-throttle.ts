@@ -20,19 +20,18 @@ export class StatusThrottle {
 
   /** Time to wait before the write (ms); 0 to write now. */
   waitMs(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
-    if (isEqual(before, after)) return 0;
-    if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after))) {
-      this.#urgentAt = now;
-      this.#writtenAt.preview = now;
-      return 0;
-    }
     const kind = kindOf(before, after);
-    const last = this.#writtenAt[kind];
-    const periodMs = kind === 'preview' ? Math.max(PERIOD_MS.preview, (last ?? 0) - this.#urgentAt) : PERIOD_MS[kind];
-    const wait = last === undefined ? 0 : last + periodMs - now;
-    if (wait > 0) return wait;
-    this.#writtenAt[kind] = now;
-    return 0;
+    const last = kind && this.#writtenAt[kind];
+    if (kind === undefined || last === undefined || isEqual(before, after)) return 0;
+    const periodMs = kind === 'preview' ? Math.max(PERIOD_MS.preview, last - this.#urgentAt) : PERIOD_MS[kind];
+    return Math.max(0, last + periodMs - now);
+  }
+
+  /** Notes that the write has been made. */
+  noteWritten(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): void {
+    const kind = kindOf(before, after);
+    if (kind === undefined) this.#urgentAt = now;
+    this.#writtenAt[kind ?? 'preview'] = now;
   }
 }
 
@@ -60,7 +59,9 @@ function urgentFieldsOf(status: GatewaySyncStatus) {
   };
 }
 
-function kindOf(before: GatewaySyncStatus, after: GatewaySyncStatus): keyof typeof PERIOD_MS {
+/** Returns the kind of a write that can wait; undefined if it is made at once. */
+function kindOf(before: GatewaySyncStatus, after: GatewaySyncStatus): keyof typeof PERIOD_MS | undefined {
+  if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after))) return undefined;
   if (!isEqual(phaseOf(before), phaseOf(after))) return 'phase';
   return isEqual(before.rollout?.preview, after.rollout?.preview) ? 'fleet' : 'preview';
 }

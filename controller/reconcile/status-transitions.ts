@@ -1,7 +1,6 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { otherRepository } from '../intent/intents.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -18,6 +17,8 @@ export interface Transition {
   pod?: { name: string; uid: string };
   /** Subject, if one event about it in an hour is enough. */
   once?: string;
+  /** When it happened (ms since the epoch), if it can be announced again by the next leader: as the same event. */
+  since?: number;
 }
 
 /** Compares two states of a resource; a poll without changes returns nothing. */
@@ -25,7 +26,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
   return [
     commitTransition(before, after),
     tagTransition(before, after),
-    rolloutTransition(before, after),
+    waitTransition(before, after),
     ...requestTransitions(before, after),
     ...problemTransitions(before, after),
     ...readinessTransitions(before, after),
@@ -86,28 +87,20 @@ function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Tra
   return { type: 'Warning', reason, message: message ?? '' };
 }
 
-/**
- * Returns an event for each rollout, wave, and phase, and for each newer commit that waits and what it waits for, except for the first state
- * after `spec.rollout` was added.
- */
-function rolloutTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
-  if (!before.rollout || !after.rollout) return undefined;
-  const { phase, nextCommit, summary } = after.rollout;
-  // The message of a complete rollout is only about the commit that waits.
-  const message = (phase === 'Complete' && nextCommit ? undefined : after.rollout.message) ?? summary;
-  if (isEqual(stepOf(before.rollout), stepOf(after.rollout))) {
-    if (nextCommit === undefined || !isOtherWait(before.rollout, after.rollout)) return undefined;
-    return { type: 'Normal', reason: 'RolloutWaiting', message: after.rollout.message ?? summary };
-  }
-  const type = GIVEN_UP.includes(phase) ? 'Warning' : 'Normal';
-  return { type, reason: `Rollout${phase}`, message };
+/** Returns an event for each newer commit that waits and what it waits for, unless the phase is announced. */
+function waitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  if (!before.rollout || !after.rollout || !isEqual(stepOf(before.rollout), stepOf(after.rollout))) return undefined;
+  const { nextCommit, message, summary } = after.rollout;
+  if (nextCommit === undefined || !isOtherWait(before.rollout, after.rollout)) return undefined;
+  return { type: 'Normal', reason: 'RolloutWaiting', message: message ?? summary };
 }
 
 /** Whether a newer commit waits, or the newer commit waits for something else. */
 const isOtherWait = (before: RolloutStatus, { nextCommit, waitsFor }: RolloutStatus): boolean =>
   nextCommit !== before.nextCommit || (waitsFor !== undefined && waitsFor !== before.waitsFor);
 
-const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
+/** A rollout's number, phase, and wave; a change of one of them is announced. */
+export const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
 
 const ORDERS = {
   approve: { reason: 'RolloutApproved', what: (value: string) => `commit ${value} was approved` },

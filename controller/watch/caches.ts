@@ -49,9 +49,11 @@ export class Caches {
   readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
   readonly #withoutPod = new ReportsWithoutPod();
+  readonly #serverTime: CacheOptions['serverTime'];
 
   constructor(options: CacheOptions, listeners: CacheListeners) {
     const { client, namespaces, roleBindings, log, serverTime, onRestart } = options;
+    this.#serverTime = serverTime;
     const watchOf = (kind: string) => ({
       client,
       log: log.child({ kind }),
@@ -136,6 +138,11 @@ export class Caches {
   /** Resolves when every kind has been listed once. */
   async firstSync(): Promise<void> {
     await Promise.all(this.#all.map((reflector) => reflector.firstSync));
+  }
+
+  /** Projects a version of a resource that was read directly, like one that the watch delivers. */
+  observe(key: ObjectKey, object: GatewaySync): ObservedGatewaySync {
+    return projectGatewaySync(object, this.gatewaySync(key), this.#serverTime());
   }
 
   gatewaySync(key: ObjectKey): ObservedGatewaySync | undefined {

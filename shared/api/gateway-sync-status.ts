@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { UNOBSERVED } from '../domain/is-observed.ts';
 import { BOUNDS } from './bounds.ts';
 import { count, integer, list, object, oneOf, text, timestamp } from './fields.ts';
-import { historyEntrySchema, rolloutStatusSchema } from './rollout.ts';
+import { historyEntrySchema, ROLLOUT_PHASES, rolloutStatusSchema } from './rollout.ts';
 
 const message = (description: string) => text(description, BOUNDS.message);
 
@@ -170,6 +170,17 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       BOUNDS.history,
       'Commits that all gateways had verified, newest first. Each commit is followed by its predecessor. A rollback removes no entry: the current entry is the one that matches rollout.stableCommit and rollout.stableRevision.',
     ),
+  ),
+  announced: v.optional(
+    object('The last phase of a rollout that was announced with an event, as of the last write of the status.', {
+      number: count('Sequence number of the rollout.'),
+      phase: oneOf(ROLLOUT_PHASES, 'Phase of the rollout.'),
+      nextSince: v.optional(
+        timestamp(
+          'Time when the current phase of the rollout began, if it was not announced before the status was written. It identifies the event.',
+        ),
+      ),
+    }),
   ),
   commitStatus: v.optional(commitStatusSchema),
   conditions: v.optional(

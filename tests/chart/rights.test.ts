@@ -36,7 +36,7 @@ const reconciling = [
   'patch gatewaysyncs.sync.io/status',
   ...all('list watch', 'pods'),
   'get secrets',
-  ...all('get create delete', 'controllerrevisions.apps'),
+  ...all('get list create delete', 'controllerrevisions.apps'),
   ...['replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'].map((kind) => `list ${kind}`),
   'create events',
 ];
@@ -63,7 +63,7 @@ const never: Right[] = [
   ...all('get patch create delete', 'daemonsets.apps'),
   ...all('get patch create delete', 'statefulsets.apps'),
   'patch deployments.apps/scale',
-  ...all('list watch update patch deletecollection', 'controllerrevisions.apps'),
+  ...all('watch update patch deletecollection', 'controllerrevisions.apps'),
   ...all('create', 'jobs.batch'),
   ...all('create update patch delete deletecollection', 'gatewaysyncs.sync.io'),
   'update gatewaysyncs.sync.io/status',

@@ -19,7 +19,7 @@
 # Revisions of spec.sync, for gateways that a rollout hasn't reached yet.
 - apiGroups: [apps]
   resources: [controllerrevisions]
-  verbs: [get, create, delete]
+  verbs: [get, list, create, delete]
 # Workloads whose annotated pods can't be created, for resources without gateways.
 - apiGroups: [apps]
   resources: [replicasets, statefulsets, daemonsets]

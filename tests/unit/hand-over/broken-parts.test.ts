@@ -13,7 +13,6 @@ const [v1, v2] = [
   { kind: 'request', ref: 'v1' },
   { kind: 'request', ref: 'v2' },
 ] as const;
-const refused = { kind: 'request', ref: 'other' } as const;
 const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const quick = { agents: 0, controller: 'at once' } as const;
 const inSteps = { agents: 0, controller: 'in steps' } as const;
@@ -97,16 +96,16 @@ const broken: Broken[] = [
     /written again and again|not what is newest|is not handled/,
   ],
   [
+    'a status that another client wiped causes no reconcile',
+    { isForeignStatus: () => false },
+    { ...quick, budget: { wipe: 1 } },
+    /written again and again|not what is newest|not seen/,
+  ],
+  [
     'each status differs from the previous one',
     { decide: withStatusOf((status) => ({ ...status, pendingRef: String(count++) })) },
     { ...quick, budget: {} },
     /written again and again|does not come to rest/,
-  ],
-  [
-    'a lost response is forgotten',
-    { noteSent: (memory) => memory },
-    { ...inSteps, budget: { deliveries: [v1, refused], lose: 1 } },
-    /followed again/,
   ],
   [
     'a gateway applies new mappings with an old commit',

@@ -2,8 +2,8 @@ import { eventOf, neededRefs, readIntents } from '../../../controller/intent/int
 import type { PendingQuery, QueryResult } from '../../../controller/intent/resolution.ts';
 import type { AdvertisedRefs } from '../../../controller/intent/resolve-ref.ts';
 import { WantedRefs } from '../../../controller/polling/ref-query.ts';
-import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
-import type { MemoryUpdate } from '../../../controller/reconcile/status-memory.ts';
+import { isEqual, mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
+import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -18,7 +18,7 @@ import { type Controller, liveOf, type Question, replaceAt, type Setup, type Wor
 const KEY = 'ns/app';
 
 /*
- * The rest of a reconcile (`controller/reconcile/reconcile.ts`, `status-writer.ts`), which can't run step by step: it
+ * The rest of a reconcile (`controller/reconcile/reconcile.ts`, `write-status.ts`), which can't run step by step: it
  * observes, decides, sends a patch, and handles the response. `controller/polling` is reduced to three rules: a new event
  * requires a new query, and so does a ref that wasn't queried, and an error keeps the last refs.
  */
@@ -28,7 +28,7 @@ export function start(world: World, setup: Setup): Controller {
   const live = liveOf(world);
   return {
     mayWrite: true,
-    memory: {},
+    decided: undefined,
     question: undefined,
     answer: undefined,
     lastGood: undefined,
@@ -50,13 +50,13 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   if (!version) return world;
   const previous = controller.cached;
   const object = parts.projectGatewaySync(version, previous, world.now);
-  const judged = parts.noteWatched(controller.memory, object, previous);
-  const woken = parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
-  const ref = specRef(object.spec.git);
-  const isEdit = ref !== specRef(previous.spec.git);
-  const sights = isEdit ? { ...controller.sights, [ref]: world.now } : controller.sights;
-  const next = { ...took(controller, judged), cached: object, sights };
-  return prune(withController(world, index, { ...next, isAwake: next.isAwake || woken }));
+  const woken =
+    parts.isForeignStatus(controller.decided, object.status) ||
+    parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
+  const sights = sightsOf(controller, object, world.now);
+  return prune(
+    withController(world, index, { ...controller, cached: object, sights, isAwake: controller.isAwake || woken }),
+  );
 }
 
 export function nextFor(world: World, index: number) {
@@ -115,11 +115,10 @@ function refsFor({ prefixes, range }: Question, refs: World['host']['refs']): Ad
   return wanted.refs;
 }
 
-/** Starts a reconcile: observes the resource, and queries the git server. */
-export function observe(world: World, index: number, { parts }: Setup): World {
+/** Starts a reconcile: observes the cached resource, or a later version, and queries the git server. */
+export function observe(world: World, index: number, live?: ObservedGatewaySync): World {
   const controller = world.controllers[index] as Controller;
-  const seen = parts.latestIn(controller.memory, controller.cached);
-  if (!seen) return world;
+  const seen = live ?? controller.cached;
   if (seen.spec.paused) {
     const asked = { question: undefined, answer: undefined };
     return withController(world, index, { ...controller, ...asked, isAwake: false, turn: { seen, answer: undefined } });
@@ -183,46 +182,41 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const nextQueryAt = requeryInMs === undefined ? undefined : world.now + requeryInMs;
   const planned = { ...controller, turn: undefined, ...(turn.answer !== 'querying' && { nextQueryAt }) };
   if (holdForMs > 0) return withController(world, index, planned);
-  const latest = parts.latestIn(controller.memory, controller.cached);
-  if (latest && !parts.stillApplies(status, seen, latest))
-    return fail(withController(world, index, planned), index, setup);
-  const memory = parts.beginWrite(controller.memory);
-  const stored = parts.storedIn(memory, controller.cached);
-  if (!stored || mergePatchOf(stored.status, status) === undefined)
-    return end(withController(world, index, { ...planned, memory: parts.noteWritten(memory, stored) }), index, setup);
+  const decided = { ...planned, decided: status };
+  if (isEqual(seen.status, status)) return withController(world, index, decided);
   // A replica that isn't the leader sends nothing; it retries later.
-  if (!mayWrite) return fail(withController(world, index, { ...planned, memory }), index, setup);
-  const write = { stored, status, attempt: 1, generation: seen.generation };
-  return withController(world, index, { ...planned, memory: parts.noteSent(memory, status), write });
+  if (!mayWrite) return fail(world, index, decided);
+  return withController(world, index, { ...decided, write: { seen, status } });
 }
 
 /** The patch arrives at the API server; the response may be lost. */
 export function land(world: World, index: number, setup: Setup, { isHeard = true } = {}): World {
   const { parts } = setup;
   const controller = world.controllers[index] as Controller;
-  const { write, memory } = controller;
+  const { write, mayWrite } = controller;
   if (!write) return world;
-  const { stored, status, attempt } = write;
-  const { uid, resourceVersion } = stored;
-  const patch = mergePatchOf(stored.status, status);
+  const { seen, status } = write;
+  const { uid, resourceVersion } = seen;
+  const patch = mergePatchOf(seen.status, status);
   const quiet = { ...controller, write: undefined };
   const after = answerOf(() => parts.withStatus(liveOf(world), { metadata: { uid, resourceVersion }, status: patch }));
   if (after instanceof ApiError) {
-    if (!isHeard || attempt >= 5) return fail(withController(world, index, quiet), index, setup);
-    const refused = parts.noteRefused(memory);
+    if (!isHeard || !mayWrite) return fail(world, index, quiet);
     const live = parts.projectGatewaySync(liveOf(world), controller.cached, world.now);
-    if (mergePatchOf(live.status, status) === undefined)
-      return end(withController(world, index, { ...quiet, memory: parts.noteWritten(refused, live) }), index, setup);
-    if (!controller.mayWrite || !parts.stillApplies(status, stored, live))
-      return fail(withController(world, index, { ...quiet, memory: refused }), index, setup);
-    const again = { ...write, stored: live, attempt: attempt + 1 };
-    return withController(world, index, { ...controller, memory: parts.noteSent(refused, status), write: again });
+    const informed = { ...quiet, sights: sightsOf(controller, live, world.now) };
+    const observed = observe(withController(world, index, informed), index, live);
+    return setup.controller === 'slow' ? observed : decideAndSend(observed, index, setup);
   }
-  checkDecided(liveOf(world), after, write);
+  checkDecided(liveOf(world), after, seen);
   const landed = store(withSight(world, controller, after), after, setup);
-  if (!isHeard) return fail(withController(landed, index, quiet), index, setup);
-  const written = { ...stored, resourceVersion: liveOf(landed).metadata.resourceVersion, status };
-  return end(withController(landed, index, { ...quiet, memory: parts.noteWritten(memory, written) }), index, setup);
+  if (!isHeard) return fail(landed, index, quiet);
+  return prune(withController(landed, index, mayWrite ? quiet : undefined));
+}
+
+/** When a controller first saw the refs of edits: an edit counts from then. */
+function sightsOf({ cached, sights }: Controller, { spec }: ObservedGatewaySync, now: number): Controller['sights'] {
+  const ref = specRef(spec.git);
+  return ref === specRef(cached.spec.git) ? sights : { ...sights, [ref]: now };
 }
 
 /** Records when the controller that stores an edit first saw it, which is the time of the edit. */
@@ -235,9 +229,8 @@ function withSight(world: World, { sights }: Controller, { status = {} }: Gatewa
 }
 
 /** The patch in progress is lost before it arrives. */
-export function lose(world: World, index: number, setup: Setup): World {
-  const controller = world.controllers[index] as Controller;
-  return fail(withController(world, index, { ...controller, write: undefined }), index, setup);
+export function lose(world: World, index: number): World {
+  return fail(world, index, { ...(world.controllers[index] as Controller), write: undefined });
 }
 
 /** Passes the lease to the other replica. Sent patches of the first one may still arrive; it exits when it notices. */
@@ -250,25 +243,9 @@ export function moveLease(world: World, setup: Setup): World {
   return prune({ ...left, controllers: replaceAt(left.controllers, other, start(left, setup)) });
 }
 
-/** Ends a successful write. */
-function end(world: World, index: number, { parts }: Setup): World {
-  const controller = world.controllers[index] as Controller;
-  if (!controller.mayWrite) return prune(withController(world, index, undefined));
-  const memory = { ...controller.memory, isWriting: false };
-  return withController(world, index, took(controller, parts.endWrite(memory, controller.cached)));
-}
-
-/** Ends a failed write; the resource is requeued. */
-function fail(world: World, index: number, { parts }: Setup): World {
-  const controller = world.controllers[index] as Controller;
-  if (!controller.mayWrite) return prune(withController(world, index, undefined));
-  const memory = { ...controller.memory, isWriting: false };
-  const judged = parts.endWrite(memory, controller.cached);
-  return withController(world, index, { ...took(controller, judged), isAwake: true });
-}
-
-function took(controller: Controller, { memory, isForeign }: MemoryUpdate): Controller {
-  return { ...controller, memory, isAwake: controller.isAwake || isForeign };
+/** Ends a failed write; the resource is requeued, unless the process has ended. */
+function fail(world: World, index: number, controller: Controller): World {
+  return prune(withController(world, index, controller.mayWrite ? { ...controller, isAwake: true } : undefined));
 }
 
 const withController = (world: World, index: number, controller: Controller | undefined): World => ({

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
-import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { versionOf } from './api-server.ts';
@@ -89,7 +88,7 @@ function checkQuiet(world: World, setup: Setup): void {
   for (const controller of [world.controllers[leader], { ...start(world, setup), question }]) {
     const controllers = world.controllers.map((each, index) => (index === leader ? controller : each));
     const asked = question ? ask({ ...world, controllers }, leader) : { ...world, controllers };
-    const after = decideAndSend(observe(asked, leader, setup), leader, setup);
+    const after = decideAndSend(observe(asked, leader), leader, setup);
     const patch = after.controllers[leader]?.write;
     assert.equal(patch && JSON.stringify(patch.status), undefined, 'written again and again');
   }
@@ -116,7 +115,7 @@ function makeKey(world: World): string {
         controller.sights,
         ...[place(Number(controller.cached.resourceVersion)), observedId(controller.cached)],
         controller.reports.map((report) => report?.status && textOf(report.status)),
-        memoryText(controller.memory, place),
+        controller.decided && textOf(controller.decided),
         ...[controller.question, controller.answer?.question, controller.answer?.shown],
         controller.lastGood && [...controller.lastGood],
         controller.turn && [
@@ -124,8 +123,8 @@ function makeKey(world: World): string {
           controller.turn.answer === 'querying' || controller.turn.answer?.kind,
         ],
         controller.write && [
-          ...[place(Number(controller.write.stored.resourceVersion)), textOf(controller.write.stored.status)],
-          ...[textOf(controller.write.status), controller.write.attempt],
+          ...[place(Number(controller.write.seen.resourceVersion)), textOf(controller.write.seen.status)],
+          textOf(controller.write.status),
         ],
       ],
   );
@@ -140,19 +139,10 @@ function makeKey(world: World): string {
   return JSON.stringify([now, order, controllers, agents, reports, receivers, host, unanswered, left, truth]);
 }
 
-function memoryText({ written, desired, sent, ...flags }: StatusMemory, place: (version: number) => number) {
-  return [
-    written && [place(Number(written.resourceVersion)), observedId(written)],
-    desired && textOf(desired.status),
-    sent?.map(textOf),
-    flags,
-  ];
-}
-
 /** Times without an effect. */
 const IDLE = new Set([
   ...['lastTransitionTime', 'lastSyncTime', 'time', 'startedAt', 'waveStartedAt', 'admittedAt', 'soakStartedAt'],
-  ...['resourceVersion', 'waitsSince', 'duration'],
+  ...['resourceVersion', 'waitsSince', 'duration', 'nextSince'],
 ]);
 
 const texts = new WeakMap<object, number>();

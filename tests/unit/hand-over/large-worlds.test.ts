@@ -34,10 +34,7 @@ const releases = [
   ['refs/tags/v1.4.1', commit('4')],
   ['refs/tags/v1.3.9', commit('5')],
 ] as const;
-/**
- * Tags that also vanish. They aren't combined with lost responses or a moving Lease. In both cases, a write can arrive
- * that the controller takes for a foreign one and undoes, even if it was about a newer tag that has vanished since.
- */
+/** Tags that also vanish. */
 const vanishing = [...releases, ['refs/tags/v1.4.1'], ['refs/tags/v1.4.0'], ['refs/tags/v1.4.2', commit('6')]] as const;
 const released = [
   { kind: 'request', ref: 'v1.4.1' },
@@ -70,6 +67,14 @@ const worlds: [title: string, setup: Omit<Setup, 'parts'>][] = [
     {
       ...ranged,
       budget: { pushes: vanishing, deliveries: released, edits: ['*', '~1.4'], wipe: 1, host: 2, minute: 2 },
+    },
+  ],
+  [
+    'a range, tags that vanish, a moving Lease, and lost patches',
+    {
+      ...ranged,
+      controller: 'slow',
+      budget: { pushes: vanishing, deliveries: released, edits: [], lease: 2, lose: 2 },
     },
   ],
 ];

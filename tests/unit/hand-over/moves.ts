@@ -90,7 +90,7 @@ export function controllerMoves(world: World, setup: Setup): Move[] {
     const { isAwake, turn, write, mayWrite } = controller;
     const named = (what: string) => `controller ${index} ${what}`;
     const observe = () => {
-      const next = controllers.observe(world, index, setup);
+      const next = controllers.observe(world, index);
       return setup.controller === 'slow' ? next : controllers.decideAndSend(next, index, setup);
     };
     if (setup.controller === 'at once')
@@ -205,7 +205,7 @@ function accidents(world: World, setup: Setup): Move[] {
       );
     if (!left.lose || !controller?.write) continue;
     const lose = left.lose - 1;
-    to(`patch of controller ${index} is lost`, { lose }, (later) => controllers.lose(later, index, setup));
+    to(`patch of controller ${index} is lost`, { lose }, (later) => controllers.lose(later, index));
     to(`patch of controller ${index} arrives, its answer is lost`, { lose }, (later) =>
       controllers.land(later, index, setup, { isHeard: false }),
     );

@@ -1,19 +1,8 @@
 import { reportStatus } from '../../../agent/report/reports.ts';
 import { judgeResource } from '../../../agent/resource/judge-resource.ts';
 import { intentAfter, standingOf } from '../../../agent/sync/in-force.ts';
-import { affectedByGatewaySync, affectedByReport } from '../../../controller/reconcile/affected.ts';
+import { affectedByGatewaySync, affectedByReport, isForeignStatus } from '../../../controller/reconcile/affected.ts';
 import { decide } from '../../../controller/reconcile/decide.ts';
-import {
-  beginWrite,
-  endWrite,
-  latestIn,
-  noteRefused,
-  noteSent,
-  noteWatched,
-  noteWritten,
-  stillApplies,
-  storedIn,
-} from '../../../controller/reconcile/status-memory.ts';
 import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import {
   annotationsOf,
@@ -40,17 +29,9 @@ export const PARTS = {
   // The controller.
   projectGatewaySync,
   decide,
-  latestIn,
-  storedIn,
-  beginWrite,
-  noteRefused,
-  noteSent,
-  noteWritten,
-  endWrite,
-  noteWatched,
-  stillApplies,
   affectedByGatewaySync,
   affectedByReport,
+  isForeignStatus,
   // The agent.
   judgeResource,
   intentAfter,

@@ -19,8 +19,7 @@ export function work(world: World, index: number, setup: Setup): World {
   for (const agent of world.agents.keys()) if (hasNewsOf(next, index, agent)) next = hear(next, index, agent, setup);
   for (let turn = 0; turn < 3 && leads(next); turn += 1) {
     if (isOwed(next, index)) next = ask(next, index);
-    if (next.controllers[index]?.isAwake)
-      next = land(decideAndSend(observe(next, index, setup), index, setup), index, setup);
+    if (next.controllers[index]?.isAwake) next = land(decideAndSend(observe(next, index), index, setup), index, setup);
   }
   return next;
 }

@@ -2,7 +2,6 @@ import type { Applied } from '../../../agent/plan/manifest.ts';
 import type { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { Intent, Verdict } from '../../../agent/resource/judge-resource.ts';
 import type { QueryResult } from '../../../controller/intent/resolution.ts';
-import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import type { Annotations, Part } from '../../../receiver/annotations/annotations-of.ts';
@@ -50,7 +49,8 @@ export interface Controller {
   /** When its watch first delivered each edit of the ref (ms since the epoch). */
   sights: Readonly<Record<string, number>>;
   reports: readonly (ObservedReport | undefined)[];
-  memory: StatusMemory;
+  /** The status that it decided last. */
+  decided: GatewaySyncStatus | undefined;
   question: Question | undefined;
   /** With the refs that the git server returned. */
   answer: { question: Question; value: QueryResult; shown: string } | undefined;
@@ -61,8 +61,8 @@ export interface Controller {
   isAwake: boolean;
   /** The observation from which it will decide. */
   turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'querying' } | undefined;
-  /** The patch in progress, and the generation from which it was decided. */
-  write: { stored: ObservedGatewaySync; status: GatewaySyncStatus; attempt: number; generation: number } | undefined;
+  /** The patch in progress, and the version from which it was decided. */
+  write: { seen: ObservedGatewaySync; status: GatewaySyncStatus } | undefined;
 }
 
 export interface Agent {

@@ -98,6 +98,16 @@ suite('the work queue', () => {
       assert.ok(handled.lastIndexOf('request') < 100, `${handled.lastIndexOf('request')} polls before it`);
     });
 
+  test('handles a poll that becomes urgent before other polls, even if it was added as one again', async () => {
+    const { handled, queue } = makeQueue(async (key) => {
+      if (key !== 'urgent' || handled.length > 1) return undefined;
+      queue.add('urgent', 'low');
+      return { afterMs: 0, isDeferred: true, isUrgent: true };
+    });
+    queue.begin({ low: ['urgent', ...numbered('poll', 5)] });
+    assert.deepEqual((await queue.stopAfter(2)).slice(0, 2), ['urgent', 'urgent']);
+  });
+
   test('retries with the backoff of all failures since a success, even if its work is deferred in between', async () => {
     const asked: number[] = [];
     const attempts: number[] = [];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { EventLimiter, eventOf, writeEvent } from '../../../../controller/reconcile/record-event.ts';
+import type { Transition } from '../../../../controller/reconcile/status-transitions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
 import { slow } from '../../../support/depth.ts';
@@ -59,6 +60,16 @@ suite('an event', () => {
   const transition = { type: 'Normal', reason: 'Synced', message: '3/3 synced' } as const;
   const event = eventOf(gatewaySync, { transition, instance: 'one' });
   const backoff = { baseMs: 1, maxMs: 1, jitter: 0 };
+
+  test('about the phase of a rollout is the same if another leader makes it later', () => {
+    const phase = { ...transition, reason: 'RolloutStopped', since: Date.parse('2026-11-21T12:00:00.123Z') };
+    const nameOf = (given: Transition) => eventOf(gatewaySync, { transition: given, instance: 'any' }).metadata.name;
+    assert.equal(nameOf(phase), nameOf({ ...phase, message: 'other words' }));
+    const others = [transition, { ...phase, since: phase.since + 1 }, { ...phase, reason: 'RolloutSoaking' }];
+    assert.equal(new Set([phase, ...others].map(nameOf)).size, 4);
+    const { lastTimestamp, eventTime } = eventOf(gatewaySync, { transition: phase, instance: 'one' });
+    assert.deepEqual([lastTimestamp, eventTime], ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.123000Z']);
+  });
 
   /** Writes the event to a server that answers with these statuses, and returns the names that it received. */
   async function write(t: TestContext, statuses: number[], mayWrite = () => true) {

@@ -10,7 +10,6 @@ test('a resource gets an event about a foreign repository, a pod, or failures on
     limits: new SharedLimits(client),
     cached: () => undefined,
     enqueue: () => {},
-    repair: () => {},
   });
   const noted = ['team/a', 'team/a', 'team/b'].map((subject) => state.note(subject));
   assert.deepEqual(noted, [true, false, true]);

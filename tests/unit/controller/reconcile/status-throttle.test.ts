@@ -13,7 +13,11 @@ suite('a status write', () => {
   /** Number of these changes, one per millisecond, that are written at once. */
   const writtenAtOnce = (changes: [GatewaySyncStatus, GatewaySyncStatus][]) => {
     const throttle = new StatusThrottle();
-    return changes.filter(([before, after], now) => throttle.waitMs(before, after, now) === 0).length;
+    return changes.filter(([before, after], now) => {
+      const isWritten = throttle.waitMs(before, after, now) === 0;
+      if (isWritten) throttle.noteWritten(before, after, now);
+      return isWritten;
+    }).length;
   };
 
   test('of a flapping phase comes twice per second', () => {
@@ -37,6 +41,12 @@ suite('a status write', () => {
     );
   });
 
+  test('that failed is made again without another wait', () => {
+    const throttle = new StatusThrottle();
+    const waits = [0, 1, 2].map((now) => throttle.waitMs(at('Progressing'), at('Soaking'), now));
+    assert.deepEqual(waits, [0, 0, 0]);
+  });
+
   for (const seconds of [10, 40])
     test(`about a preview that takes ${seconds} s comes at most 5 times, and its end comes at once`, () => {
       const throttle = new StatusThrottle();
@@ -51,6 +61,7 @@ suite('a status write', () => {
       for (let now = 0; now <= end; now += 10) {
         const next = now < end ? at(now / 10) : at(end / 10, 'now');
         if (throttle.waitMs(stored, next, now) > 0) continue;
+        throttle.noteWritten(stored, next, now);
         writtenAt.push(now);
         stored = next;
       }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { otherRepository } from '../../../../controller/intent/intents.ts';
+import { phaseTransition, withAnnounced } from '../../../../controller/reconcile/announcement.ts';
 import {
   appliedDelays,
   orderTransitions,
@@ -233,10 +234,12 @@ suite('events report', () => {
   ];
   for (const [name, before, after, events] of cases) {
     test(name, () => {
-      const transitions = transitionsOf(before, after).map(({ type, reason, message }) =>
+      const phase = phaseTransition(withAnnounced(before, after, now), now);
+      const transitions = [...transitionsOf(before, after), ...(phase ? [phase] : [])];
+      const described = transitions.map(({ type, reason, message }) =>
         [type, reason, message].filter(Boolean).join(' '),
       );
-      assert.deepEqual(transitions, events);
+      assert.deepEqual(described, events);
     });
   }
 
