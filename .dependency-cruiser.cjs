@@ -12,7 +12,8 @@ Visitor.prototype.visitStatement = function (statement) {
 
 /** From the top down: a module (a directory, or a file of that name) imports only modules to the right of the next arrow. */
 const modules = {
-  receiver: 'main → run-receiver → app · connection-limiter → config · metrics → authentication → routes → annotations → sources',
+  receiver:
+    'main → run-receiver → app · connection-limiter → config · metrics → authentication → routes → annotations → sources',
   controller:
     'main → run-controller → controller → reconcile → commit-status → polling · binding → injection · missing-sidecars → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:

@@ -93,7 +93,7 @@ function firstState(input: RolloutInput): RolloutState | undefined {
 
 /**
  * Notes what the gateways report, and derives everything by which the phases decide: the preview, then the approval,
- * then the newest release, each of which needs the one before.
+ * then the newest release, each of which needs the previous one.
  */
 function observe(state: RolloutState, input: RolloutInput): Facts {
   const { rollout } = state;

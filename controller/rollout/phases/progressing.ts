@@ -64,7 +64,7 @@ export function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> 
   return { to: 'Progressing', state: change(state, { admission, admittedAt: iso(input.now) }) };
 }
 
-/** Selects new gateways for a percentage wave that lost all of its own. If it had ended, the rollout returns to it. */
+/** Selects new gateways for a percentage wave that lost all of its gateways. If it had ended, the rollout returns to it. */
 function refill({ index, counted }: WaveFacts, { state, rollout, input }: Facts): Move<'Progressing'> | undefined {
   if (counted.length > 0) return undefined;
   const { spec, gateways, now } = input;
