@@ -62,7 +62,9 @@ const PERIOD_MS = { moving: 5_000, waiting: 30_000 };
 function periodOf(rollout: RolloutStatus): number | undefined {
   const { phase, nextCommit, waitsFor } = rollout;
   if (!isInProgress(rollout) && phase !== 'RollingBack' && nextCommit === undefined) return undefined;
-  return waitsFor === undefined || waitsFor === 'Gateways' ? PERIOD_MS.moving : PERIOD_MS.waiting;
+  // While a newer commit waits, gateways of the one in progress can still fail.
+  const isMoving = isInProgress(rollout) && nextCommit !== undefined;
+  return isMoving || waitsFor === undefined || waitsFor === 'Gateways' ? PERIOD_MS.moving : PERIOD_MS.waiting;
 }
 
 interface Moment {

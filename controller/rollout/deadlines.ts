@@ -68,13 +68,17 @@ const inProgress = ({ waves, released, wave }: Facts): RolloutGateway[] =>
 /** Updates the times from which deadlines count, and the soak, which an unhealthy gateway interrupts. */
 export function withTimes(facts: Facts): Facts {
   const { rollout, wave, verified, counted, state } = facts;
+  const progress = progressOf(facts);
+  const isAlone = progress.length === 0 && wave?.awaited.length === 0;
   const timed = {
     ...rollout,
     // A rollout that completes in this step keeps these.
     verified: verified.size,
     total: counted.length,
     soakStartedAt: wave?.isHealthy ? rollout.soakStartedAt : undefined,
-    inProgress: unlessEmpty(progressOf(facts)),
+    inProgress: unlessEmpty(progress),
+    // If the last gateway in progress is gone, the wait for another one begins.
+    waitsFor: isAlone && rollout.inProgress ? undefined : rollout.waitsFor,
   };
   return { ...facts, rollout: timed, state: { ...state, rollout: timed } };
 }

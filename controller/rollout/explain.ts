@@ -31,7 +31,7 @@ export function summaryOf({ rollout, wave, input }: Facts): string {
     Progressing: where,
   };
   if (phase === 'Stopped' && previewFailure !== undefined) return `stopped by the preview${next}`;
-  return `${waitsFor === 'Agents' && wave ? `${where}, waiting for newer agents` : summary[phase]}${next}`;
+  return `${waitsFor === 'Agents' && wave && phase !== 'Stopped' ? `${where}, waiting for newer agents` : summary[phase]}${next}`;
 }
 
 const short = (commit: string): string => commit.slice(0, 8);

@@ -44,10 +44,11 @@ export function tooManyFailed(facts: Facts): Move | undefined {
   return { to: 'RollingBack', state: change(back, { failures, failureMessage, nextCommit, nextRevision }) };
 }
 
-/** Whether all gateways that count in the wave have failed, whatever the maximum, unless replacements may come. */
-function hasWholeWaveFailed({ rollout, wave, input }: Facts): boolean {
-  if (!wave || !rollout.waveStartedAt) return false;
-  const { awaited, pending, verified, index } = wave;
-  if (awaited.length === 0 || pending.length > 0 || verified.length > 0) return false;
-  return awaited.length >= (rollout.admission[index]?.gateways ?? 0) || isEmptyForLong(rollout, input);
+/** Whether all gateways that count in a wave have failed, whatever the maximum, unless replacements may come. */
+function hasWholeWaveFailed({ rollout, wave, waves, input }: Facts): boolean {
+  const begun = waves.slice(0, (wave?.index ?? 0) + Number(rollout.waveStartedAt !== undefined));
+  return begun.some(({ awaited, pending, verified, index }) => {
+    if (awaited.length === 0 || pending.length > 0 || verified.length > 0) return false;
+    return awaited.length >= (rollout.admission[index]?.gateways ?? 0) || isEmptyForLong(rollout, input);
+  });
 }

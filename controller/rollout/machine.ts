@@ -108,7 +108,11 @@ function observe(state: RolloutState, input: RolloutInput): Facts {
  * While a newer release waits, or an agent is too old, no further gateway gets the release in progress. Its preview can
  * still end.
  */
-function newestWaits({ rollout, input, newestWait }: Facts): Next | undefined {
-  const isPreviewOver = rollout.phase === 'Previewing' && isPreviewed(rollout, rollout, input);
-  return newestWait && isInProgress(rollout) && !isPreviewOver ? { wait: newestWait } : undefined;
+function newestWaits({ state, rollout, input, newestWait }: Facts): Next | undefined {
+  const { phase } = rollout;
+  const isPreviewOver = phase === 'Previewing' && isPreviewed(rollout, rollout, input);
+  if (!newestWait || !isInProgress(rollout) || isPreviewOver) return undefined;
+  // It doesn't wait for an approval, a window, or a soak at present.
+  const isMisleading = newestWait.kind === 'outdated' && phase !== 'Previewing' && phase !== 'Progressing';
+  return isMisleading ? { to: 'Progressing', state } : { wait: newestWait };
 }

@@ -15,7 +15,7 @@ import { approvedRevisionOf } from './approved-release.ts';
 import type { Move, RolloutState } from './moves.ts';
 import { previewOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
-import { begin, change, givenUpWith, handledOf, isNext, rollBack, unlessEmpty } from './transitions.ts';
+import { begin, change, givenUpWith, handledOf, inAnyWave, isNext, rollBack, unlessEmpty } from './transitions.ts';
 
 // Orders are annotations. Each has an effect once: an unchanged annotation has no further one, and an order that was
 // removed can be set again.
@@ -77,7 +77,15 @@ export function wavesWereEdited(state: RolloutState, input: RolloutInput): Move 
   if (isInProgress(rollout)) return { to: 'Previewing', state: begin(state, releaseOf(rollout), input) };
   const admitted = rollout.phase === 'Complete' ? ALL : NO_GATEWAY;
   const admission = makeAdmission(spec, gateways, { admitted, before: rollout.admission });
-  return { to: rollout.phase, state: change(state, { wave: undefined, plan: wavesHash, admission }) };
+  return {
+    to: rollout.phase,
+    state: change(state, {
+      wave: undefined,
+      plan: wavesHash,
+      admission,
+      preview: inAnyWave(rollout.preview, admission),
+    }),
+  };
 }
 
 type Handled = NonNullable<RolloutStatus['handled']>;

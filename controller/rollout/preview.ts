@@ -82,11 +82,17 @@ export function withPreview(state: RolloutState, candidate: Release | undefined,
   const { rollout } = state;
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
   if (!candidate || input.previewMs === 0 || isPastPreview(candidate, rollout, known))
-    return change(state, { preview: known });
+    return change(state, { preview: known && withLateChanges(known, rollout, input) });
   const times = known ? undefined : timesOf(candidate, rollout, input);
   const { startedAt, nextPreviewAt } = { ...rollout, ...known, ...times };
   const preview = known || times ? countReports({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
   return change(state, { preview, nextPreviewAt });
+}
+
+/** Adds waves with gateways that report changes after the first admission; they matter for the waves that follow. */
+function withLateChanges(preview: RolloutPreview, rollout: RolloutStatus, { gateways }: RolloutInput): RolloutPreview {
+  const changedWaves = changedIn(previewsOf(preview, rollout, gateways), rollout, preview.changedWaves);
+  return changedWaves ? { ...preview, changedWaves } : preview;
 }
 
 /** Whether the waves of a release have begun, so that its preview no longer changes. */
@@ -122,7 +128,7 @@ function countReports(begun: Begun, rollout: RolloutStatus, input: RolloutInput)
       BOUNDS.count,
     ),
     everyCommit: previewed.find(({ preview }) => preview.everyCommit !== undefined)?.preview.everyCommit,
-    changedWaves: changedIn(previewed, rollout, changedWaves),
+    changedWaves: changedIn(previews, rollout, changedWaves),
   };
 }
 

@@ -40,7 +40,12 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
     startedAt: iso(input.now),
     plan: input.wavesHash,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    handled: handledOf({ approve: isNamed ? undefined : input.approved, rollback, retry }),
+    handled: handledOf({
+      approve: isNamed ? undefined : input.approved,
+      rollback,
+      retry,
+      ignored: isNamed || input.approved === undefined ? undefined : ['approve'],
+    }),
     // A status that was lost may have shown any release.
     shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined) ? [ANY_RELEASE] : undefined,
   };
@@ -75,6 +80,11 @@ function remembered(
   return [{ ...releaseOf(release), time: iso(now) }, ...former, ...rest].slice(0, historyLength);
 }
 
+/** Returns a preview for edited waves: a gateway that reported a change and is gone can belong to any of them. */
+export function inAnyWave(preview: RolloutStatus['preview'], admission: RolloutStatus['admission']) {
+  return preview?.changedWaves ? { ...preview, changedWaves: admission.map(({ wave }) => wave).sort() } : preview;
+}
+
 /** Fields with which every rollout starts. Handled orders are kept. */
 function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: RolloutInput, admitted: string) {
   const { admission: before } = rollout;
@@ -86,7 +96,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
     startedAt: iso(now),
     plan: wavesHash,
     admission: wavesHash === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
-    preview: rollout.preview,
+    preview: wavesHash === rollout.plan ? rollout.preview : inAnyWave(rollout.preview, admission),
     nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,
   };

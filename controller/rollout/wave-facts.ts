@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isOnRelease } from '../../shared/domain/releases.ts';
 import { isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, hadGateways } from './admission.ts';
 import { createdAfter, hasRelease, isYoung, unreadyBefore } from './judge-gateway.ts';
@@ -101,7 +102,10 @@ function canBeSkipped(members: readonly RolloutGateway[], index: number, { rollo
   if (!preview || preview.changedWaves?.includes(wave)) return false;
   const isUnready = unreadyBefore(preview.startedAt);
   const isLeftOut = (gateway: RolloutGateway) =>
-    isUnready(gateway) && previewsOf(rollout, rollout, [gateway]).length === 0;
+    isUnready(gateway) &&
+    // One that has a replaced release can't have reported yet.
+    isOnRelease(gateway.report ?? {}, rollout) &&
+    previewsOf(rollout, rollout, [gateway]).length === 0;
   return (
     members.some((gateway) => unchanged.has(gateway)) &&
     members.every((gateway) => unchanged.has(gateway) || isLeftOut(gateway))

@@ -101,7 +101,7 @@ function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
   const { admission, startedAt, waveStartedAt } = rollout;
   const { index } = wave;
   const entry = admission[index];
-  if (hasLostChanges(wave, facts)) return true;
+  if (hasLostChanges(wave, facts)) return input.window.isOpen || wave.isEachReleased;
   if (waveStartedAt) return false;
   if (hadGateways(entry)) {
     const isLast = !admission.slice(index + 1).some(hadGateways);
@@ -138,7 +138,8 @@ function ended({ index, awaited, members }: WaveFacts, { rollout, unchanged }: F
   return rollout.admission.map((entry, at) => {
     if (at !== index) return entry;
     const { gateways, ...others } = entry;
-    if (awaited.length > 0) return { ...entry, admitted: ALL };
+    const isLast = at === rollout.admission.length - 1;
+    if (awaited.length > 0 || (isLast && !isUnchanged && gateways)) return { ...entry, admitted: ALL };
     return { ...others, admitted: ALL, ...(isUnchanged && { isUnchanged }) };
   });
 }
