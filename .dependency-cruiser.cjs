@@ -15,7 +15,7 @@ const modules = {
   receiver:
     'main → run-receiver → app · connection-limiter → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → run-controller → controller → reconcile → commit-status → polling · binding → injection · missing-sidecars → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
+    'main → run-controller → controller → reconcile → commit-status → agent-access → polling → injection · missing-sidecars → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
     'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
@@ -27,7 +27,7 @@ const pure = [
   '^controller/intent/',
   '^controller/rollout/',
   '^controller/commit-status/(wanted-status|next-post|destination|azure-devops|requests)\\.ts$',
-  '^controller/reconcile/(decide|conditions|judge-range|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|announcement)\\.ts$',
+  '^controller/reconcile/(decide/|status/merge-patch\\.ts$|events/(status-transitions|announcement)\\.ts$)',
   '^controller/watch/observed-',
   '^agent/plan/',
   '^cli/(checks|fleet|migrate|terminal)/',

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AGENT_DIRECTORY } from '../shared/api/names.ts';
 import { flag, networks, port } from '../shared/config.ts';
-import { hasAgentName, relativePath } from '../shared/domain/relative-path.ts';
+import { hasAgentName, relativePath } from '../shared/domain/files/relative-path.ts';
 import { DENIED_NETWORKS } from '../shared/io/local-address.ts';
 import { LOG_LEVELS } from '../shared/log.ts';
 

@@ -1,27 +1,29 @@
-import { backoffMs } from '../shared/domain/backoff.ts';
-import { spreadPause } from '../shared/domain/duration.ts';
-import { splitKey } from '../shared/domain/object-name.ts';
-import type { Priority } from '../shared/domain/priority-turns.ts';
+import { splitKey } from '../shared/domain/kubernetes/object-name.ts';
+import { backoffMs } from '../shared/domain/limits/backoff.ts';
+import type { Priority } from '../shared/domain/limits/priority-turns.ts';
+import { spreadPause } from '../shared/domain/text/duration.ts';
 import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
 import { DEFAULT_TIMEOUT_MS, type KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { IDLE_TIMEOUT_MS } from '../shared/io/kubernetes/list.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
+import { GitTokenKeeper } from './agent-access/git-token-keeper.ts';
 import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
 import { hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
-import { measureReconcile } from './metrics/measure-reconcile.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { renderResources } from './metrics/resource-metrics.ts';
 import { MissingGateways } from './missing-sidecars/missing-gateways.ts';
 import { WORKLOAD_KINDS } from './missing-sidecars/unmade-pods.ts';
-import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
 import { gitLimitsOf, HostLimiter, type HostLimits } from './polling/host-limiter.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
 import type { RepositorySource } from './polling/repository-client.ts';
+import type { Installation } from './reconcile/decide/observation.ts';
+import { EventRecorder } from './reconcile/events/event-recorder.ts';
+import { measureReconcile } from './reconcile/measure-reconcile.ts';
 import {
   affectedByGatewaySync,
   affectedByPod,
@@ -29,10 +31,8 @@ import {
   affectedByRoleBinding,
   affectsFollowers,
   priorityOf,
-} from './reconcile/affected.ts';
-import { EventRecorder } from './reconcile/event-recorder.ts';
-import type { Installation } from './reconcile/observation.ts';
-import { KeyedQueue, type Requeue } from './reconcile/queue.ts';
+} from './reconcile/queue/affected.ts';
+import { KeyedQueue, type Requeue } from './reconcile/queue/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';

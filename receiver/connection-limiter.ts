@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { networkOf } from '../shared/domain/ip-address.ts';
+import { networkOf } from '../shared/domain/text/ip-address.ts';
 
 export interface ConnectionLimits {
   /** Maximum number of connections. */

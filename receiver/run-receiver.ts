@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimit } from '../shared/domain/rate-limit.ts';
+import { RateLimit } from '../shared/domain/limits/rate-limit.ts';
 import type { Host } from '../shared/host.ts';
 import { anyAddress } from '../shared/io/http/any-address.ts';
 import { listen } from '../shared/io/http/listen.ts';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
-import { Slots } from '../shared/domain/slots.ts';
+import { Slots } from '../shared/domain/limits/slots.ts';
 import { copyCheckout } from './test/copy-checkout.ts';
 import { startGuarded } from './testbed/guarded-process.ts';
 import { runCommand } from './testbed/run-command.ts';

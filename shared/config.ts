@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import * as v from 'valibot';
-import { OWN_WORDS } from './domain/issue-words.ts';
+import { OWN_WORDS } from './domain/text/issue-words.ts';
 import { isNetwork } from './io/networks.ts';
 
 /** One or more environment variables are invalid; the message lists all of them. */

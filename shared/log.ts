@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
-import { withoutUndefined } from './domain/objects.ts';
-import { truncate } from './domain/text.ts';
+import { withoutUndefined } from './domain/text/objects.ts';
+import { truncate } from './domain/text/text.ts';
 
 export type { Logger };
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { inputsHash, type TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { MAX_PROBLEMS, type Problem, TerminalError } from '../../shared/errors.ts';
 import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';

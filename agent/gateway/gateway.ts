@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import { messageOf } from '../../shared/domain/message-of.ts';
-import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { renderTemplate, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadRequest, ReloadSignal } from '../resource/judge-resource.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { timerMs } from '../../shared/domain/duration.ts';
-import { messageOf } from '../../shared/domain/message-of.ts';
+import { timerMs } from '../../shared/domain/text/duration.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';

@@ -1,5 +1,5 @@
-import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
+import { parseRepository } from '../../shared/domain/git/repository.ts';
 import { isTyped, TerminalError, withMessage } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';

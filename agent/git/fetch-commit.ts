@@ -1,4 +1,4 @@
-import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';

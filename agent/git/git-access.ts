@@ -1,5 +1,4 @@
 import { readFile, stat } from 'node:fs/promises';
-import { beforeAbort } from '../../shared/domain/before-abort.ts';
 import {
   ASCII_HOST,
   authorizationOf,
@@ -7,7 +6,8 @@ import {
   parseRepository,
   type Repository,
   sentUserOf,
-} from '../../shared/domain/repository.ts';
+} from '../../shared/domain/git/repository.ts';
+import { beforeAbort } from '../../shared/domain/limits/before-abort.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';

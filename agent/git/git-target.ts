@@ -1,4 +1,4 @@
-import { gitPortOf, inUrl, type Repository, sshHostsOf } from '../../shared/domain/repository.ts';
+import { gitPortOf, inUrl, type Repository, sshHostsOf } from '../../shared/domain/git/repository.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { connectableFirst } from '../../shared/io/connectable-first.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { directoriesOf, isWithin } from '../../shared/domain/relative-path.ts';
+import { directoriesOf, isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';

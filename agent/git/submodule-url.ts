@@ -1,4 +1,4 @@
-import { ASCII_HOST, hasCredentials, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
+import { ASCII_HOST, hasCredentials, hasForeignHost, parseRepository } from '../../shared/domain/git/repository.ts';
 
 /** URL of a submodule, or the reason why it isn't fetched. */
 export type SubmoduleUrl =

@@ -1,5 +1,5 @@
 import { type Answer, INSPECTION, type LeftOut } from '../../shared/api/inspection.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import { type DriftedFile, driftOf } from '../plan/drift-of.ts';

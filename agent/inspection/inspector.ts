@@ -1,6 +1,6 @@
 import { type Answer, INSPECTION, type Question, readQuestion, sealedAbout } from '../../shared/api/inspection.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { timerMs } from '../../shared/domain/duration.ts';
+import { timerMs } from '../../shared/domain/text/duration.ts';
 import { sealAnswer } from '../../shared/io/inspection-answer.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';

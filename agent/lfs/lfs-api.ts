@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
+import { withoutTrailingSlashes } from '../../shared/domain/files/relative-path.ts';
+import { ANSWER_BOUNDS, readJson } from '../../shared/domain/text/read-json.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { bytesOf } from '../../shared/io/http/bytes-of.ts';

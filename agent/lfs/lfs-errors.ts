@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { retryAfterMs } from '../../shared/domain/duration.ts';
+import { retryAfterMs } from '../../shared/domain/text/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 
 const TERMINAL = {

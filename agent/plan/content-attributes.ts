@@ -1,4 +1,4 @@
-import { directoriesAfter, joinPath } from '../../shared/domain/relative-path.ts';
+import { directoriesAfter, joinPath } from '../../shared/domain/files/relative-path.ts';
 
 /** Name of files in the format of gitattributes(5). */
 const ATTRIBUTES_FILE = '.gitattributes';

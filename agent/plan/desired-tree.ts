@@ -5,8 +5,8 @@ import {
   isFilePath,
   isTooLong,
   isWithin,
-} from '../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+} from '../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
 import { unkeptLink } from './describe-broken-links.ts';
 import { keptLinkProblem } from './kept-link.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';

@@ -1,5 +1,5 @@
-import { compileGlob, compileGlobForDirectories } from '../../shared/domain/glob.ts';
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
+import { compileGlob, compileGlobForDirectories } from '../../shared/domain/files/glob.ts';
+import { withoutTrailingSlashes } from '../../shared/domain/files/relative-path.ts';
 
 interface Rule {
   matches: (path: string) => boolean;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { firstInvalidByte } from '../../shared/domain/invalid-utf8.ts';
-import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
-import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/json-edits.ts';
-import type { RenderedPatch } from '../../shared/domain/render-patch.ts';
+import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/files/json-edits.ts';
+import type { RenderedPatch } from '../../shared/domain/files/render-patch.ts';
+import { isBoundedJson } from '../../shared/domain/limits/is-bounded-json.ts';
 import { jsonProblem } from '../../shared/domain/syntax/json-problem.ts';
+import { firstInvalidByte } from '../../shared/domain/text/invalid-utf8.ts';
 import { BRACKETS, endOfString, endOfValue, type Span, skipSeparator, skipSpace } from './json-scanner.ts';
 
 /** Patches for the content of one file. */

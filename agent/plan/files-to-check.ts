@@ -1,5 +1,5 @@
 import type { Check, SyntaxFormat } from '../../shared/api/sync.ts';
-import { compileGlob } from '../../shared/domain/glob.ts';
+import { compileGlob } from '../../shared/domain/files/glob.ts';
 import type { Manifest } from './manifest.ts';
 import type { Plan } from './plan-changes.ts';
 import type { DesiredFile, DesiredTree } from './plan-input.ts';

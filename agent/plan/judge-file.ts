@@ -1,5 +1,5 @@
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { inputsHash, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import { hasMode } from './file-mode.ts';
 import { linkHash } from './kept-link.ts';

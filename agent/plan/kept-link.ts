@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { directoriesOf, hasAgentName, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { directoriesOf, hasAgentName, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { ABSOLUTE, type LinkText } from './link-text.ts';
 
 /** A symbolic link to deliver as it is (`links: keep`). */

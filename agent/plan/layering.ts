@@ -1,5 +1,5 @@
-import { joinPath } from '../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { joinPath } from '../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
 import { patchesFor } from './file-patches.ts';
 import type { DesiredFile, TreeEntry } from './plan-input.ts';
 

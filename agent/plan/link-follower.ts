@@ -1,4 +1,4 @@
-import { directoriesAfter, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { directoriesAfter, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { MAX_PROBLEMS } from '../../shared/errors.ts';
 import { type LinkResolver, tooManyLinks } from './link-resolver.ts';
 import type { OnEntry } from './memory-budget.ts';

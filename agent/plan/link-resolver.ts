@@ -1,4 +1,4 @@
-import { isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import type { LinkText } from './link-text.ts';
 import { PathWalk, type Resolved, type WalkContext } from './path-walk.ts';

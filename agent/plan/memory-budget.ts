@@ -1,5 +1,5 @@
-import { isWithin } from '../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { placeOf } from './layering.ts';
 import type { Manifest } from './manifest.ts';

@@ -5,9 +5,9 @@ import {
   isFilePath,
   isTooLong,
   isWithin,
-} from '../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
-import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
+} from '../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
+import { inputsHash, type TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
 import { type Manifest, mappedPathOf, type OwnedFile } from './manifest.ts';
 import type { DesiredFile, PlanInput, TreeChange, TreeEntry } from './plan-input.ts';

@@ -1,4 +1,4 @@
-import { isTooLong, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { isTooLong, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { type LinkText, MAX_LINK_BYTES } from './link-text.ts';
 import type { TreeEntry } from './plan-input.ts';
 import type { RepositoryTree, TreeNode } from './repository-tree.ts';

@@ -1,4 +1,4 @@
-import { allDirectories, directoriesOf, isWithin } from '../../shared/domain/relative-path.ts';
+import { allDirectories, directoriesOf, isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { DisplacedFile, OwnedFile } from './manifest.ts';

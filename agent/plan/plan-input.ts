@@ -1,5 +1,5 @@
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
+import type { ResolvedProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
 import type { RepairCounts } from './drift.ts';
 import type { FilePatches } from './file-patches.ts';
 import type { Fingerprint, Manifest, OwnedFile } from './manifest.ts';

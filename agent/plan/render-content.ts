@@ -1,5 +1,5 @@
-import { firstInvalidByte } from '../../shared/domain/invalid-utf8.ts';
-import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
+import { renderTemplate, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { firstInvalidByte } from '../../shared/domain/text/invalid-utf8.ts';
 import type { Problem } from '../../shared/errors.ts';
 
 /** Maximum size of a template in bytes, and of its output in characters: both are in memory. */

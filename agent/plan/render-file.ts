@@ -1,4 +1,4 @@
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { applyPatches } from './file-patches.ts';
 import type { DesiredFile } from './plan-input.ts';

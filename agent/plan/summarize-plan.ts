@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { truncate } from '../../shared/domain/text.ts';
+import { truncate } from '../../shared/domain/text/text.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import { linkChanges } from './publication.ts';
 

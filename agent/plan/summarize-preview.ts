@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { truncate } from '../../shared/domain/text.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { truncate } from '../../shared/domain/text/text.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { Change, Plan } from './plan-changes.ts';
 import type { DesiredFile, PreviewedContents } from './plan-input.ts';

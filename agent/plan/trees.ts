@@ -1,5 +1,5 @@
-import { isWithin } from '../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { TreeRecord } from './manifest.ts';
 import { isRemovable } from './plan-conflicts.ts';

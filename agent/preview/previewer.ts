@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
-import { isOn, isSame, type ReportedRelease } from '../../shared/domain/releases.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { isOn, isSame, type ReportedRelease } from '../../shared/domain/rollout/releases.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';

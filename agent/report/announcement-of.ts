@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { SyncResult } from '../metrics.ts';
 import type { Drift } from '../plan/drift.ts';
 import { countDrift, countFiles, type FileCounts } from '../plan/summarize-plan.ts';

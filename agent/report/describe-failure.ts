@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/domain/message-of.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 
 /** A failed sync as users see it. */

@@ -1,8 +1,8 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview, SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { formatDuration } from '../../shared/domain/duration.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { truncate } from '../../shared/domain/text.ts';
+import { formatDuration } from '../../shared/domain/text/duration.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { truncate } from '../../shared/domain/text/text.ts';
 import { version } from '../../shared/version.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';

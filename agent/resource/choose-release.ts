@@ -1,10 +1,18 @@
 import * as v from 'valibot';
 import { rolloutStatusSchema } from '../../shared/api/rollout.ts';
 import type { Wave } from '../../shared/api/wave.ts';
-import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { isRevision } from '../../shared/domain/sync-revision.ts';
-import { ALL, fittingWaves, isWithin, NO_GATEWAY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
+import { boundedLabels } from '../../shared/domain/kubernetes/bounded-labels.ts';
+import { isRevision } from '../../shared/domain/rollout/sync-revision.ts';
+import {
+  ALL,
+  fittingWaves,
+  isWithin,
+  NO_GATEWAY,
+  planOf,
+  rolloutKey,
+  waveOf,
+} from '../../shared/domain/rollout/waves.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 
 /** A GatewaySync with `spec.rollout`, reduced to the fields that agents need. */

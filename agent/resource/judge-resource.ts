@@ -1,9 +1,9 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { relativePath } from '../../shared/domain/relative-path.ts';
-import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
+import { relativePath } from '../../shared/domain/files/relative-path.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
+import type { ResolvedProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { chooseRelease, type Release, type Self, type WatchedRollout } from './choose-release.ts';
 import { type ProfileView, viewProfile } from './revisions.ts';
 import type { WatchedResource } from './watch-resource.ts';

@@ -1,4 +1,4 @@
-import { backoffMs } from '../../shared/domain/backoff.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 
 /** Number of consecutive refusals expected at startup: the controller grants permissions when it sees the pod. */
 const EXPECTED = 30;

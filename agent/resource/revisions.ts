@@ -1,11 +1,15 @@
 import * as v from 'valibot';
 import { syncSchema } from '../../shared/api/sync.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
-import { messageOf } from '../../shared/domain/message-of.ts';
-import { readJson } from '../../shared/domain/read-json.ts';
-import { type ProfileSource, type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
-import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
+import {
+  type ProfileSource,
+  type ResolvedProfile,
+  resolveProfile,
+} from '../../shared/domain/kubernetes/resolve-profile.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
+import { revisionName, syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
+import { readJson } from '../../shared/domain/text/read-json.ts';
 import { CodedError } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';

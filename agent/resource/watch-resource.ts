@@ -1,8 +1,8 @@
 import type { GatewaySync, GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { INSPECTION } from '../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../shared/api/names.ts';
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { syncRevision } from '../../shared/domain/sync-revision.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
+import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../shared/io/kubernetes/reflector.ts';

@@ -1,4 +1,4 @@
-import { timerMs } from '../../shared/domain/duration.ts';
+import { timerMs } from '../../shared/domain/text/duration.ts';
 
 /** Work between syncs, such as inspections for users, previews, and housekeeping. */
 export interface Chore {

@@ -1,5 +1,5 @@
-import { isWithin } from '../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { brokenLinkProblems, describeBrokenLinks } from '../plan/describe-broken-links.ts';

@@ -1,4 +1,4 @@
-import { isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { AttributesRoot } from '../git/check-attributes.ts';
 import { attributesIn, isAttributesFile, judgeAttributes } from '../plan/content-attributes.ts';
 import type { DesiredFile, TreeEntry } from '../plan/plan-input.ts';

@@ -1,4 +1,4 @@
-import { isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import { previewContents } from '../content/deliver-content.ts';
 import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import { globProblems } from '../../shared/domain/validate-profiles.ts';
+import { type RenderedMapping, renderMappings } from '../../shared/domain/files/render-mappings.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { globProblems } from '../../shared/domain/files/validate-profiles.ts';
 import { type Problem, TerminalError } from '../../shared/errors.ts';
 import { currentValues } from '../content/current-values.ts';
 import type { Manifest } from '../plan/manifest.ts';

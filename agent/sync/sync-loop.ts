@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '../../shared/domain/backoff.ts';
-import { spreadPause, timerMs } from '../../shared/domain/duration.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { spreadPause, timerMs } from '../../shared/domain/text/duration.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
 import { logFields } from '../report/announcement-of.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { messageOf } from '../../shared/domain/message-of.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';

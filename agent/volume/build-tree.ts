@@ -1,5 +1,5 @@
 import { linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
-import { allDirectories } from '../../shared/domain/relative-path.ts';
+import { allDirectories } from '../../shared/domain/files/relative-path.ts';
 import { codeOf } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { isSameFingerprint, type OwnedFile } from '../plan/manifest.ts';

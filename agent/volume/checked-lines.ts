@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import * as v from 'valibot';
-import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
-import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
+import { isAgentPath, isFilePath } from '../../shared/domain/files/relative-path.ts';
+import { isBoundedJson } from '../../shared/domain/limits/is-bounded-json.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 
 /** Approximate number of characters per chunk. */

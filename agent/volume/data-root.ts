@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import { TransientError } from '../../shared/errors.ts';
 import type { Manifest, TreeRecord } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';

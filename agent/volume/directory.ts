@@ -15,7 +15,7 @@ import {
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
-import { joinPath } from '../../shared/domain/relative-path.ts';
+import { joinPath } from '../../shared/domain/files/relative-path.ts';
 import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { setMode } from './set-mode.ts';
 import { succeedsUnless } from './unless-code.ts';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { causeOf } from '../../shared/domain/message-of.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 import { TransientError } from '../../shared/errors.ts';
 
 /** `unsupported`: the file system has no locks, or this machine has no flock(1). */

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import type { Change, Plan } from '../plan/plan-changes.ts';
 import type { LiveFile } from '../plan/plan-input.ts';

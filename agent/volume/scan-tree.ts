@@ -1,5 +1,5 @@
 import { opendirSync, readlinkSync, type Stats } from 'node:fs';
-import { allDirectories, isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { allDirectories, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { modeOf } from '../plan/file-mode.ts';
 import { linkHash } from '../plan/kept-link.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
-import { isWithin, joinPath } from '../../shared/domain/relative-path.ts';
+import { isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { codeOf } from '../../shared/errors.ts';
 import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
 import { changed } from './changed.ts';

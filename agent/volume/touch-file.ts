@@ -9,7 +9,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative-path.ts';
+import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/files/relative-path.ts';
 import { codeOf, isTyped, TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
 import { split } from './move.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { volumeInUse } from '../../shared/domain/volume-in-use.ts';
+import { volumeInUse } from '../../shared/domain/kubernetes/volume-in-use.ts';
 import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import { specRef } from '../../shared/domain/spec-ref.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { specRef } from '../../shared/domain/git/spec-ref.ts';
 import { listConverted, requireRoot } from './inspect-checkout.ts';
 import { listCheckout, readCommit } from './list-checkout.ts';
 import { planCheckout } from './plan-checkout.ts';

@@ -6,8 +6,8 @@ import { LinkResolver } from '../../agent/plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../agent/plan/link-text.ts';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
 import { RepositoryTree } from '../../agent/plan/repository-tree.ts';
-import { causeOf } from '../../shared/domain/message-of.ts';
-import { isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 
 interface CheckoutScope {

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
-import { causeOf } from '../../shared/domain/message-of.ts';
-import { joinPath } from '../../shared/domain/relative-path.ts';
+import { joinPath } from '../../shared/domain/files/relative-path.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 import { Problem } from '../client/problem.ts';
 
 const run = promisify(execFile);

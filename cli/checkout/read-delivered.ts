@@ -5,10 +5,10 @@ import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import { isBinary, MAX_RENDERED_BYTES } from '../../agent/plan/render-content.ts';
 import { renderFile, tooLargeForPatch, tooLargeForTemplate } from '../../agent/plan/render-file.ts';
-import { causeOf } from '../../shared/domain/message-of.ts';
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
 import { describeProblem } from '../../shared/domain/syntax/syntax-problem.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 
 /** Content of a file as the agent would deliver it, or the problem. */
 export type DeliveredContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; problem: string };

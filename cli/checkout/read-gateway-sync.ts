@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
+import { OWN_WORDS } from '../../shared/domain/text/issue-words.ts';
 import { Problem } from '../client/problem.ts';
 
 const kindSchema = v.object({ kind: v.literal(GATEWAY_SYNC.kind), spec: v.optional(v.unknown()) });

@@ -1,6 +1,6 @@
 import { matchChecks } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
-import type { ProfileSource } from '../../shared/domain/resolve-profile.ts';
+import type { ProfileSource } from '../../shared/domain/kubernetes/resolve-profile.ts';
 
 /** Checks without a file. Only the profile's own checks are problems, because other profiles might need the defaults. */
 export interface UnmatchedChecks {

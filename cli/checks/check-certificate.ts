@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
+import { certificateBlocks } from '../../shared/domain/text/certificate-blocks.ts';
 import { componentsOf } from './check-operator.ts';
 import { type Advice, type Findings, failed, ok, unseen } from './finding.ts';
 import { type Deployment, releaseOf, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';

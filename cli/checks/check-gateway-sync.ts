@@ -1,9 +1,9 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
-import { isObserved } from '../../shared/domain/is-observed.ts';
-import { requestIn } from '../../shared/domain/recorded-request.ts';
+import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
+import { isObserved } from '../../shared/domain/kubernetes/is-observed.ts';
+import { requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { checkConditions } from './check-conditions.ts';
 import { componentsOf } from './check-operator.ts';
 import { checkSecrets } from './check-secrets.ts';

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { mountedParts } from '../../shared/domain/mounted-parts.ts';
-import { isWithin, relativePath } from '../../shared/domain/relative-path.ts';
+import { isWithin, relativePath } from '../../shared/domain/files/relative-path.ts';
+import { mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import { injectorsOf } from './check-injection.ts';
 import { checkMesh } from './check-mesh.ts';
 import { componentsOf } from './check-operator.ts';

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
+import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/text/clock-skew.ts';
 import { checkVolumeLock } from './check-volume-lock.ts';
 import { type Findings, failed, ok, warning } from './finding.ts';
 import { containerStatusesOf, type Pod } from './objects.ts';

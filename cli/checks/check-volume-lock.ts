@@ -1,7 +1,7 @@
 import { AGENT_CONTAINER, AGENT_DIRECTORY } from '../../shared/api/names.ts';
-import { joinPath } from '../../shared/domain/relative-path.ts';
-import { shellWord } from '../../shared/domain/shell-quote.ts';
-import { volumeOwnerIn } from '../../shared/domain/volume-in-use.ts';
+import { joinPath } from '../../shared/domain/files/relative-path.ts';
+import { volumeOwnerIn } from '../../shared/domain/kubernetes/volume-in-use.ts';
+import { shellWord } from '../../shared/domain/text/shell-quote.ts';
 import { type Finding, failed } from './finding.ts';
 import { DATA_PATH, type Pod, sidecarOf, variableOf } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';

@@ -1,4 +1,4 @@
-import { truncate } from '../../shared/domain/text.ts';
+import { truncate } from '../../shared/domain/text/text.ts';
 import { checkCluster } from './check-cluster.ts';
 import { checkGatewaySync } from './check-gateway-sync.ts';
 import { checkInjection } from './check-injection.ts';

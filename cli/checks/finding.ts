@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/domain/message-of.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { isBug } from '../../shared/errors.ts';
 
 /** `warning`: needs attention, or could not be checked. */

@@ -21,7 +21,7 @@ import type {
 } from '@kubernetes/client-node';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AsJson, ObjectMeta } from '../../shared/api/object-meta.ts';
-import { fitsSelector } from '../../shared/domain/fits-selector.ts';
+import { fitsSelector } from '../../shared/domain/kubernetes/fits-selector.ts';
 
 /** A stored object of a type of client-node, with the fields that the API server always sets. */
 type Stored<T, Present extends keyof AsJson<T> = never> = Omit<AsJson<T>, 'metadata'> &

@@ -1,5 +1,5 @@
-import { parseDuration } from '../../shared/domain/duration.ts';
-import { isNamespaceName } from '../../shared/domain/object-name.ts';
+import { isNamespaceName } from '../../shared/domain/kubernetes/object-name.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { version } from '../../shared/version.ts';

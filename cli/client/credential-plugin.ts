@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as v from 'valibot';
-import { causeOf } from '../../shared/domain/message-of.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 import { CodedError } from '../../shared/errors.ts';
 import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import type { Exec } from './kubeconfig-entry.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/domain/message-of.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { codeOf, isBug } from '../../shared/errors.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { Access } from './connect.ts';

@@ -3,8 +3,8 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
-import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { boundedLabels } from '../../shared/domain/kubernetes/bounded-labels.ts';
+import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
 
 /** Parts of a pod that isn't completed. */
 export interface PodIdentity {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import * as v from 'valibot';
-import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
-import { isObject } from '../../shared/domain/objects.ts';
+import { OWN_WORDS } from '../../shared/domain/text/issue-words.ts';
+import { isObject } from '../../shared/domain/text/objects.ts';
 import type { Entry } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
 

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { findHomeDir } from '@kubernetes/client-node';
 import * as v from 'valibot';
 import { parse } from 'yaml';
-import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
-import { causeOf } from '../../shared/domain/message-of.ts';
 import { yamlCause } from '../../shared/domain/syntax/yaml-words.ts';
+import { OWN_WORDS } from '../../shared/domain/text/issue-words.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 import type { Environment } from '../../shared/io/http/no-proxy.ts';
 import { EXIT, Problem } from './problem.ts';
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import {
   basicAuthorization,
   bearerAuthorization,

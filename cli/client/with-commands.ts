@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { shellWord } from '../../shared/domain/shell-quote.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { shellWord } from '../../shared/domain/text/shell-quote.ts';
 
 /** An annotation in a message, such as `set sync.io/approve: 3f2a…`, with a remark about it, such as `(now 91fd…)`. */
 const ORDER =

@@ -1,4 +1,4 @@
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import { readDetails } from '../client/read.ts';
 import { effectOfApproval } from '../orders/approve.ts';

@@ -1,4 +1,4 @@
-import { formatFileMode } from '../../shared/domain/file-mode.ts';
+import { formatFileMode } from '../../shared/domain/files/file-mode.ts';
 import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
 import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
 import { deliveredMode } from '../checkout/write-tree.ts';

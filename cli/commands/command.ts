@@ -1,4 +1,4 @@
-import { parseDuration } from '../../shared/domain/duration.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 

@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { drawData } from '../terminal/data.ts';

@@ -1,4 +1,4 @@
-import { omit } from '../../shared/domain/objects.ts';
+import { omit } from '../../shared/domain/text/objects.ts';
 import type { AnswerView, ChangeView, InspectionView } from '../fleet/inspection.ts';
 import { shortCommit } from '../fleet/messages.ts';
 import { namesOf } from '../fleet/names.ts';

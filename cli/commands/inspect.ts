@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION } from '../../shared/api/inspection.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { type Access, connect } from '../client/connect.ts';
 import { askAgents } from '../client/inspect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';

@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { shellWord } from '../../shared/domain/shell-quote.ts';
+import { shellWord } from '../../shared/domain/text/shell-quote.ts';
 import { type Access, type AccessOptions, connect, placeOf } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { type Access, type AccessOptions, connect } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';

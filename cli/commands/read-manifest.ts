@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type DocumentOptions, type ParseOptions, parseAllDocuments, type SchemaOptions } from 'yaml';
-import { messageOf } from '../../shared/domain/message-of.ts';
 import { yamlCause } from '../../shared/domain/syntax/yaml-words.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 

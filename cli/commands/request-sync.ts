@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RecordedRequest } from '../../shared/domain/recorded-request.ts';
+import type { RecordedRequest } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { type Access, placeOf } from '../client/connect.ts';
 import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { getGatewaySync } from '../client/read.ts';

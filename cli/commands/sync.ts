@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { requestIn } from '../../shared/domain/recorded-request.ts';
+import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
+import { requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/domain/message-of.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
 import { CERTIFICATE_KEY } from '../checks/check-certificate.ts';

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { GatewayReport, PodIdentity } from '../client/gateway-objects.ts';
 import { type Beyond, type ReportOf, reportsOf } from './beyond.ts';
 

@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { Beyond, GatewayKind } from './beyond.ts';
 
 /** Time between two lists of a kind that the caller isn't allowed to watch (s). */

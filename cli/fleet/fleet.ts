@@ -1,8 +1,8 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { isSameRange, specRef } from '../../shared/domain/spec-ref.ts';
+import { isSameRange, specRef } from '../../shared/domain/git/spec-ref.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { allGateways } from './all-gateways.ts';
 import { type Basis, basisOf, isWhole } from './basis.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
-import { formatFileMode } from '../../shared/domain/file-mode.ts';
-import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
-import { isFilePath } from '../../shared/domain/relative-path.ts';
-import { isAtLeast } from '../../shared/domain/version.ts';
+import { formatFileMode } from '../../shared/domain/files/file-mode.ts';
+import { isFilePath } from '../../shared/domain/files/relative-path.ts';
+import { isAtLeast } from '../../shared/domain/git/version.ts';
+import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { resourceView } from './fleet.ts';

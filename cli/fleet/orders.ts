@@ -8,7 +8,7 @@ import {
   type ReleaseName,
   rollbackTarget,
   stableOf,
-} from '../../shared/domain/releases.ts';
+} from '../../shared/domain/rollout/releases.ts';
 import { shortCommit } from './messages.ts';
 
 /** A commit whose rollout was complete. */

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { HistoryEntry, RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
-import { canRetry, stableOf } from '../../shared/domain/releases.ts';
+import { canRetry, stableOf } from '../../shared/domain/rollout/releases.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
 

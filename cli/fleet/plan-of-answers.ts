@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { AnswerView, Askable, ChangeView, InspectionView } from './inspection.ts';
 import { type Changes, type Fate, type GatewayInPlan, type PlanView, planView } from './plan-view.ts';
 import { changeText } from './plan-words.ts';

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Mapping } from '../../shared/api/sync.ts';
-import { relativePath } from '../../shared/domain/relative-path.ts';
-import { syncRevision } from '../../shared/domain/sync-revision.ts';
+import { relativePath } from '../../shared/domain/files/relative-path.ts';
+import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import type { GatewayInPlan, PlanView } from './plan-view.ts';
 import { changeIn, changeText } from './plan-words.ts';

@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { type RecordedRequest, requestIn } from '../../shared/domain/recorded-request.ts';
+import { type RecordedRequest, requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 
 /**
  * Returns the followed ref: spec.git.ref, unless a newer request replaced it. `status.target` alone is outdated between

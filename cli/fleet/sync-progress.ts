@@ -1,8 +1,8 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { GIVEN_UP } from '../../shared/domain/releases.ts';
-import { syncRevision } from '../../shared/domain/sync-revision.ts';
+import { GIVEN_UP } from '../../shared/domain/rollout/releases.ts';
+import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 import { isWhole } from './basis.ts';
 import type { ResourceView } from './fleet.ts';

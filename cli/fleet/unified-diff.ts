@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { structuredPatch } from 'diff';
-import { formatFileMode } from '../../shared/domain/file-mode.ts';
+import { formatFileMode } from '../../shared/domain/files/file-mode.ts';
 
 /** A file before and after a change; undefined if it doesn't exist. */
 export interface FileChange {

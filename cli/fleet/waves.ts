@@ -2,9 +2,9 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+import { boundedLabels } from '../../shared/domain/kubernetes/bounded-labels.ts';
+import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../shared/domain/rollout/waves.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 import type { ReportOf } from './beyond.ts';
 

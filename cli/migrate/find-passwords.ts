@@ -1,4 +1,4 @@
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { parseRepository } from '../../shared/domain/git/repository.ts';
 import { environmentOf } from './environment.ts';
 import { type GitSyncOptions, textOf } from './git-sync-options.ts';
 import type { Container, Pod } from './manifest.ts';

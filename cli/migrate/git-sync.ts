@@ -1,5 +1,5 @@
-import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { formatDuration, parseDuration } from '../../shared/domain/text/duration.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { findLeak, findPassword } from './find-passwords.ts';
 import { READ_VARIABLES, readAuth } from './git-auth.ts';
 import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sync-options.ts';

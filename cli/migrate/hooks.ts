@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
+import { formatDuration, parseDuration } from '../../shared/domain/text/duration.ts';
 import { type GitSyncOptions, pathFromRoot, textOf } from './git-sync-options.ts';
 import type { Container } from './manifest.ts';
 import { type Place, placeOf } from './pod-paths.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path/posix';
-import { mountedParts } from '../../shared/domain/mounted-parts.ts';
-import { isWithin } from '../../shared/domain/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import { mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import type { PodSpec } from './manifest.ts';
 import type { Notes, Source } from './source.ts';
 

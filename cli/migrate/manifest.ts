@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { OWN_WORDS } from '../../shared/domain/issue-words.ts';
-import { isObject } from '../../shared/domain/objects.ts';
+import { OWN_WORDS } from '../../shared/domain/text/issue-words.ts';
+import { isObject } from '../../shared/domain/text/objects.ts';
 
 /** An object of a manifest. */
 export type KubernetesObject = Record<string, unknown>;

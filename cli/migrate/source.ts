@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import type { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
-import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { FILE_MODE_RULE, formatFileMode, parseFileMode } from '../../shared/domain/file-mode.ts';
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { FILE_MODE_RULE, formatFileMode, parseFileMode } from '../../shared/domain/files/file-mode.ts';
+import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
+import { parseRepository } from '../../shared/domain/git/repository.ts';
 import type { Place } from './pod-paths.ts';
 
 export type Spec = v.InferInput<typeof gatewaySyncSpecSchema>;

@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { specRef } from '../../shared/domain/spec-ref.ts';
+import { specRef } from '../../shared/domain/git/spec-ref.ts';
 import { addressOf, gatewaysDo, keeperOf } from '../fleet/names.ts';
 import type { OrderEffect } from './order-effect.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { FIELD_MANAGERS, NO_REPOSITORY, REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import type { RecordedRequest } from '../../shared/domain/recorded-request.ts';
-import { withSuffix } from '../../shared/domain/request-id.ts';
+import type { RecordedRequest } from '../../shared/domain/kubernetes/recorded-request.ts';
+import { withSuffix } from '../../shared/domain/kubernetes/request-id.ts';
 import type { Change } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';

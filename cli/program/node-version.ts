@@ -1,4 +1,4 @@
-import { isAtLeast } from '../../shared/domain/version.ts';
+import { isAtLeast } from '../../shared/domain/git/version.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Returns an error if the version of Node is too old, otherwise undefined. */

@@ -1,5 +1,5 @@
-import { messageOf } from '../../shared/domain/message-of.ts';
-import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
+import { isNamespaceName, isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
+import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { isBug } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { bugWords } from '../client/explain.ts';

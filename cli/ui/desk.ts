@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { GATEWAY_SYNC, GROUP } from '../../shared/api/group.ts';
-import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
+import { isNamespaceName, isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
 import type { Access } from '../client/connect.ts';
 import { placeOf } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { causeOf } from '../../shared/domain/message-of.ts';
+import { causeOf } from '../../shared/domain/text/message-of.ts';
 import { listen } from '../../shared/io/http/listen.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Access } from '../client/connect.ts';

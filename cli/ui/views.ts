@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
+import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { basisWords } from '../fleet/basis.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';

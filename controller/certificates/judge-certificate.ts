@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
+import { certificateBlocks } from '../../shared/domain/text/certificate-blocks.ts';
 import { AUTHORITY_NAME, type KeyPair } from './make-certificate.ts';
 
 /**

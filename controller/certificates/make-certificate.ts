@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, hash, randomBytes, sign, X509Certificate } from 'node:crypto';
-import { parseAddress } from '../../shared/domain/ip-address.ts';
+import { parseAddress } from '../../shared/domain/text/ip-address.ts';
 import * as der from './der.ts';
 
 /** A certificate and its private key, PEM. */

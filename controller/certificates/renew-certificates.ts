@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { ageOf, isCurrent, isFor, isOwnAuthority, isValid, splitBundle } from './judge-certificate.ts';
 import { type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
 import type { WebhookSecret } from './webhook-secret.ts';

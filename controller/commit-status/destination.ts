@@ -1,10 +1,10 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
 import type { Reason } from '../../shared/api/reasons.ts';
-import { GITHUB_API, githubApiOf, isPlainUrl } from '../../shared/domain/github-api.ts';
-import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
-import { renderTemplate } from '../../shared/domain/render-template.ts';
-import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/repository.ts';
+import { withoutTrailingSlashes } from '../../shared/domain/files/relative-path.ts';
+import { renderTemplate } from '../../shared/domain/files/render-template.ts';
+import { GITHUB_API, githubApiOf, isPlainUrl } from '../../shared/domain/git/github-api.ts';
+import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/git/repository.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { azureApiHost, azureRepositoryOf, isAzureDevOps } from './azure-devops.ts';
 

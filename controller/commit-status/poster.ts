@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
-import { timerMs, wholeSeconds } from '../../shared/domain/duration.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { timerMs, wholeSeconds } from '../../shared/domain/text/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';

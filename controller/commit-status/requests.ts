@@ -1,8 +1,8 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
-import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
-import { shorten } from '../../shared/domain/shorten.ts';
-import { oneLine } from '../../shared/domain/text.ts';
+import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/text/duration.ts';
+import { shorten } from '../../shared/domain/text/shorten.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Destination } from './destination.ts';
 

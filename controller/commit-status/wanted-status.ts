@@ -5,8 +5,8 @@ import type {
   GatewaySyncStatus,
 } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { GIVEN_UP } from '../../shared/domain/releases.ts';
+import { GIVEN_UP } from '../../shared/domain/rollout/releases.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { CommitStatus } from './requests.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { H3, type H3Event, type Middleware } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
+import { isBoundedJson } from '../../shared/domain/limits/is-bounded-json.ts';
 import type { ReadBody } from '../../shared/io/http/read-body.ts';
 import type { Logger } from '../../shared/log.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';

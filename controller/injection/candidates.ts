@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { isObjectName } from '../../shared/domain/object-name.ts';
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
+import { isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
+import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';

@@ -1,6 +1,5 @@
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
 import {
   hasAgentName,
   isFilePath,
@@ -8,7 +7,8 @@ import {
   isWithin,
   joinPath,
   relativePath,
-} from '../../shared/domain/relative-path.ts';
+} from '../../shared/domain/files/relative-path.ts';
+import { looksLikeFile, mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import type { AdmittedPod, VolumeMount } from './admitted-pod.ts';
 import { mountsInside } from './mounts-inside.ts';
 

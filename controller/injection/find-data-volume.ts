@@ -1,5 +1,5 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { dataMountOf } from '../../shared/domain/data-mount.ts';
+import { dataMountOf } from '../../shared/domain/kubernetes/data-mount.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { denied, listNames } from './choose-gateway-sync.ts';
 

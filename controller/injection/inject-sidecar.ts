@@ -1,5 +1,5 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
+import { looksLikeFile, mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { checkSystem } from './check-system.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isNamespaceName } from '../../shared/domain/object-name.ts';
+import { isNamespaceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { type AdmittedPod, admittedPodSchema } from './admitted-pod.ts';
 import type { Injection } from './inject-sidecar.ts';
 

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
+import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Logger } from '../../shared/log.ts';

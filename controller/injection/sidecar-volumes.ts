@@ -1,5 +1,5 @@
 import { gitTokenSecretName } from '../../shared/api/names.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 
 /** Mount paths in the sidecar. */

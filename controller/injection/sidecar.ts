@@ -1,5 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';

@@ -1,5 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import { compileGlob } from '../../shared/domain/glob.ts';
+import { compileGlob } from '../../shared/domain/files/glob.ts';
 
 /** Maximum length of a full ref name whose short name can be followed (characters). */
 const MAX_NAME = BOUNDS.ref + 'refs/heads/'.length;

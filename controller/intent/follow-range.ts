@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { describeFlaw } from './describe-flaw.ts';
 import type { Followed, Settled } from './followed.ts';
 import { keptTag } from './kept-tag.ts';

@@ -1,5 +1,5 @@
 import type { Reason } from '../../shared/api/reasons.ts';
-import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
+import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 

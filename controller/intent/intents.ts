@@ -1,10 +1,10 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { REFRESHED_BY } from '../../shared/api/names.ts';
-import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { isSameRepository } from '../../shared/domain/repository.ts';
-import { isObservedRef, specRef, specRefField } from '../../shared/domain/spec-ref.ts';
+import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
+import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
+import { isSameRepository } from '../../shared/domain/git/repository.ts';
+import { isObservedRef, specRef, specRefField } from '../../shared/domain/git/spec-ref.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import {
   isSameRequest,
   type ObservedGatewaySync,

@@ -1,5 +1,5 @@
-import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';

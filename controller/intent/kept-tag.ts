@@ -1,5 +1,5 @@
-import { isSameRepository } from '../../shared/domain/repository.ts';
-import { isSameRange } from '../../shared/domain/spec-ref.ts';
+import { isSameRepository } from '../../shared/domain/git/repository.ts';
+import { isSameRange } from '../../shared/domain/git/spec-ref.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 /** The tag that the status names for this range and repository. */

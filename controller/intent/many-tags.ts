@@ -1,4 +1,4 @@
-import { parseDuration } from '../../shared/domain/duration.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type AdvertisedRefs, TAG_COUNT } from './resolve-ref.ts';
 

@@ -1,5 +1,5 @@
 import { parse, Range, type SemVer } from 'semver';
-import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 
 /** Start of the full name of a tag. */
 export const TAGS = 'refs/tags/';

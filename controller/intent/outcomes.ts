@@ -1,6 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { earliest } from '../../shared/domain/duration.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { earliest } from '../../shared/domain/text/duration.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Open, Wish } from './intents.ts';
 import { competes, type Judgement, type RefPolicy } from './judge-event.ts';

@@ -1,6 +1,6 @@
-import { answersRange } from '../../shared/domain/answers-range.ts';
-import { earliest } from '../../shared/domain/duration.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { answersRange } from '../../shared/domain/git/answers-range.ts';
+import { earliest } from '../../shared/domain/text/duration.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { Followed } from './followed.ts';
 import type { Open } from './intents.ts';
 import { nextQueryInMs } from './next-query.ts';

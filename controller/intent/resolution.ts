@@ -1,5 +1,5 @@
 import type { Reason } from '../../shared/api/reasons.ts';
-import { hashAdvice } from '../../shared/domain/check-ref-name.ts';
+import { hashAdvice } from '../../shared/domain/git/check-ref-name.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { foldIntents } from './fold-intents.ts';

@@ -1,4 +1,4 @@
-import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 
 /**
  * Refs that a server advertised, by full name; annotated tags are peeled to their commits. A commit that is known to

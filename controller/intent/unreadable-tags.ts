@@ -1,5 +1,5 @@
 import { type Range, SemVer } from 'semver';
-import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { readVersionTag, TAGS, tagName, type VersionTag } from './newest-in-range.ts';
 
 /** A tag that isn't a version, but can look like one. */

@@ -1,4 +1,4 @@
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { describeFlaw } from './describe-flaw.ts';
 import type { Followed } from './followed.ts';
 import { readVersionTag, TAGS, tagName, type VersionTag } from './newest-in-range.ts';

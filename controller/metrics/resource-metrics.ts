@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { omit } from '../../shared/domain/text/objects.ts';
 
 /** The fields of a GatewaySync that its series contain. */
 export interface SampledResource {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { V1SubjectAccessReview, V1TokenReview } from '@kubernetes/client-node';
 import type { DeepPartial } from '../../shared/api/object-meta.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
-import { Slots } from '../../shared/domain/slots.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
+import { Slots } from '../../shared/domain/limits/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
-import { networkOf } from '../../shared/domain/ip-address.ts';
+import { networkOf } from '../../shared/domain/text/ip-address.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';

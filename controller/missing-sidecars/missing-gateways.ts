@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { namespaceOf } from '../../shared/domain/object-name.ts';
+import { namespaceOf } from '../../shared/domain/kubernetes/object-name.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';

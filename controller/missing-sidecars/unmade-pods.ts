@@ -8,7 +8,7 @@ import type {
 } from '@kubernetes/client-node';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AsJson } from '../../shared/api/object-meta.ts';
-import { oneLine } from '../../shared/domain/text.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { unpasted } from '../../shared/domain/pasted-text.ts';
+import { unpasted } from '../../shared/domain/text/pasted-text.ts';
 
 /** The private key of an App, or what is wrong with the text. */
 export type AppKey = { kind: 'key'; key: KeyObject } | { kind: 'problem'; problem: string };

@@ -1,5 +1,5 @@
-import { backoffMs } from '../../shared/domain/backoff.ts';
-import { boundedWaitMs } from '../../shared/domain/duration.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { boundedWaitMs } from '../../shared/domain/text/duration.ts';
 import { isTyped, TransientError } from '../../shared/errors.ts';
 
 const BACKOFF_MS = { base: 5_000, max: 300_000 };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PriorityTurns } from '../../shared/domain/priority-turns.ts';
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import { Turns } from '../../shared/domain/turns.ts';
+import { PriorityTurns } from '../../shared/domain/limits/priority-turns.ts';
+import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
+import { Turns } from '../../shared/domain/limits/turns.ts';
 import { CallPlaces } from './call-places.ts';
 import type { Turn } from './git-http.ts';
 

@@ -1,4 +1,4 @@
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { notGitError } from '../../shared/io/git/refusals.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/duration.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
+import { isTooOften, pauseMs, retryingAt } from '../../shared/domain/text/duration.ts';
 import { TransientError } from '../../shared/errors.ts';
 
 /** The part of a response that can request a pause. */

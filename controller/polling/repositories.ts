@@ -1,5 +1,5 @@
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import { parseRepository, repositoryKey } from '../../shared/domain/repository.ts';
+import { parseRepository, repositoryKey } from '../../shared/domain/git/repository.ts';
+import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import { ALL_PREFIXES } from './ref-query.ts';

@@ -1,6 +1,4 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-import { beforeAbort } from '../../shared/domain/before-abort.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
 import {
   ASCII_HOST,
   authorizationOf,
@@ -11,7 +9,9 @@ import {
   type Repository,
   sentUserOf,
   sshHostsOf,
-} from '../../shared/domain/repository.ts';
+} from '../../shared/domain/git/repository.ts';
+import { beforeAbort } from '../../shared/domain/limits/before-abort.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { connectableFirst } from '../../shared/io/connectable-first.ts';

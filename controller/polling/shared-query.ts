@@ -1,5 +1,5 @@
-import { earliest, timerMs } from '../../shared/domain/duration.ts';
-import type { RateLimit } from '../../shared/domain/rate-limit.ts';
+import type { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
+import { earliest, timerMs } from '../../shared/domain/text/duration.ts';
 import { isTyped } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import { hasManyTags, MANY_TAGS } from '../intent/many-tags.ts';

@@ -1,14 +1,14 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
-import { Slots } from '../../shared/domain/slots.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
+import { Slots } from '../../shared/domain/limits/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { AgentBinder } from '../binding/agent-binder.ts';
-import { NamedSecrets } from '../binding/named-secrets.ts';
-import { RevisionKeeper } from '../binding/revision-keeper.ts';
-import { SecretReader } from '../binding/secret-reader.ts';
+import { AgentBinder } from '../agent-access/agent-binder.ts';
+import { NamedSecrets } from '../agent-access/named-secrets.ts';
+import { RevisionKeeper } from '../agent-access/revision-keeper.ts';
+import { SecretReader } from '../agent-access/secret-reader.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { Requeries } from './requeries.ts';
-import { StatusThrottle } from './status-throttle.ts';
+import { Requeries } from './queue/requeries.ts';
+import { StatusThrottle } from './status/status-throttle.ts';
 
 /** Limits that all resources share. */
 export class SharedLimits {

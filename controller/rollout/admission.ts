@@ -1,5 +1,5 @@
 import type { RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
-import { ALL, isWithin, NO_GATEWAY, waveNames, waveOf } from '../../shared/domain/waves.ts';
+import { ALL, isWithin, NO_GATEWAY, waveNames, waveOf } from '../../shared/domain/rollout/waves.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 
 export type Admission = RolloutStatus['admission'];

@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/releases.ts';
-import { waveOf } from '../../shared/domain/waves.ts';
+import { isInProgress, isSame, type Release, type ReleaseName } from '../../shared/domain/rollout/releases.ts';
+import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { currentWave } from './admission.ts';
 import { isApprovalOf } from './approved-release.ts';
 import type { Facts } from './facts.ts';

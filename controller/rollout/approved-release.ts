@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isInProgress, parseReleaseName, type ReportedRelease } from '../../shared/domain/releases.ts';
+import { isInProgress, parseReleaseName, type ReportedRelease } from '../../shared/domain/rollout/releases.ts';
 
 /** Takes the place of commits or revisions that no longer fit into `shownReleases`. */
 const ANY = '*';

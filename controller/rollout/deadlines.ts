@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { formatDuration } from '../../shared/domain/duration.ts';
+import { formatDuration } from '../../shared/domain/text/duration.ts';
 import { currentWave } from './admission.ts';
 import type { Facts } from './facts.ts';
 import { createdAfter, hasCrashed, restartOf } from './judge-gateway.ts';

@@ -1,8 +1,8 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { formatDuration } from '../../shared/domain/duration.ts';
-import { GIVEN_UP, hasUnfinished, parseReleaseName, releaseOf } from '../../shared/domain/releases.ts';
-import { NO_GATEWAY } from '../../shared/domain/waves.ts';
+import { GIVEN_UP, hasUnfinished, parseReleaseName, releaseOf } from '../../shared/domain/rollout/releases.ts';
+import { NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
+import { formatDuration } from '../../shared/domain/text/duration.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { hasSeveralRevisions } from './approved-release.ts';
 import type { Facts } from './facts.ts';

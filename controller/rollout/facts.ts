@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { waveOf } from '../../shared/domain/waves.ts';
+import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, isReleasedIn } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
 import type { Move, RolloutState, Wait } from './moves.ts';

@@ -1,5 +1,5 @@
-import { isInProgress, releaseOf, stableOf } from '../../shared/domain/releases.ts';
-import { NO_GATEWAY } from '../../shared/domain/waves.ts';
+import { isInProgress, releaseOf, stableOf } from '../../shared/domain/rollout/releases.ts';
+import { NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { isEmptyForLong, newFailures } from './deadlines.ts';
 import type { Facts } from './facts.ts';
 import type { Draft, Move } from './moves.ts';

@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isSame, stableOf } from '../../shared/domain/releases.ts';
+import { isSame, stableOf } from '../../shared/domain/rollout/releases.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /**

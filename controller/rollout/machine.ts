@@ -1,5 +1,5 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
-import { isInProgress } from '../../shared/domain/releases.ts';
+import { isInProgress } from '../../shared/domain/rollout/releases.ts';
 import { currentWave, noteGateways } from './admission.ts';
 import { withApproval } from './approval.ts';
 import { withTimes } from './deadlines.ts';

@@ -6,7 +6,7 @@ import {
   type Release,
   releaseOf,
   stableOf,
-} from '../../shared/domain/releases.ts';
+} from '../../shared/domain/rollout/releases.ts';
 import { waitBefore } from './approval.ts';
 import { type Facts, factsOf } from './facts.ts';
 import { stopBefore } from './give-up.ts';

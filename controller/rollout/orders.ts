@@ -7,8 +7,8 @@ import {
   type Release,
   releaseOf,
   rollbackTarget,
-} from '../../shared/domain/releases.ts';
-import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
+} from '../../shared/domain/rollout/releases.ts';
+import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, makeAdmission } from './admission.ts';
 import { EVERY_CHANGE, showsNoChanges } from './approval.ts';
 import { approvedRevisionOf } from './approved-release.ts';

@@ -1,5 +1,5 @@
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import type { ReleaseName } from '../../shared/domain/releases.ts';
+import type { ReleaseName } from '../../shared/domain/rollout/releases.ts';
 import { missingIn, staleIn } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { named, shortened } from './texts.ts';

@@ -8,8 +8,8 @@ import {
   type Release,
   type ReleaseName,
   stableOf,
-} from '../../shared/domain/releases.ts';
-import { waveOf } from '../../shared/domain/waves.ts';
+} from '../../shared/domain/rollout/releases.ts';
+import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { unreadyBefore } from './judge-gateway.ts';
 import type { RolloutState } from './moves.ts';
 import type { ReportedPreview, RolloutGateway, RolloutInput } from './rollout-input.ts';

@@ -1,4 +1,4 @@
-import type { Release } from '../../shared/domain/releases.ts';
+import type { Release } from '../../shared/domain/rollout/releases.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 interface ReportedInput extends Pick<RolloutInput, 'newest' | 'delivered' | 'storedRevisions'> {

@@ -1,5 +1,5 @@
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
-import type { Release } from '../../shared/domain/releases.ts';
+import type { Release } from '../../shared/domain/rollout/releases.ts';
 
 /** A gateway in a rollout; times in milliseconds since the epoch. */
 export interface RolloutGateway {

@@ -1,5 +1,5 @@
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { shownReleases } from './approved-release.ts';
 import { lateAt } from './deadlines.ts';
 import { messageOf, summaryOf } from './explain.ts';

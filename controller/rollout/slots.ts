@@ -1,4 +1,4 @@
-import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
+import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { amountOf } from './admission.ts';
 import type { Facts } from './facts.ts';
 import type { RolloutGateway } from './rollout-input.ts';

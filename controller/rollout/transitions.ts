@@ -1,7 +1,7 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { isSame, parseReleaseName, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
-import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
+import { isSame, parseReleaseName, type Release, releaseOf, stableOf } from '../../shared/domain/rollout/releases.ts';
+import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
 import { ANY_RELEASE } from './approved-release.ts';
 import type { Draft, RolloutState } from './moves.ts';

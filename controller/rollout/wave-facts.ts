@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isOnRelease } from '../../shared/domain/releases.ts';
-import { isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
+import { isOnRelease } from '../../shared/domain/rollout/releases.ts';
+import { isWithin, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, hadGateways } from './admission.ts';
 import { createdAfter, hasRelease, isYoung, unreadyBefore } from './judge-gateway.ts';
 import { previewOf, previewsOf } from './preview.ts';

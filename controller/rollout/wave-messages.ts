@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { formatDuration } from '../../shared/domain/duration.ts';
-import { ALL } from '../../shared/domain/waves.ts';
+import { ALL } from '../../shared/domain/rollout/waves.ts';
+import { formatDuration } from '../../shared/domain/text/duration.ts';
 import type { Facts } from './facts.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 import { slotsOf } from './slots.ts';

@@ -1,6 +1,6 @@
 import type { RolloutWindow } from '../../shared/api/rollout.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
-import { LruMap } from '../../shared/domain/lru-map.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
+import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { readSchedule } from './schedule.ts';
 
 export interface WindowJudgement {

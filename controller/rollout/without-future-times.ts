@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { RolloutState } from './moves.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { iso } from './transitions.ts';

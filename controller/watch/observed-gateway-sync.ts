@@ -4,17 +4,17 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 import type { Mapping, Profile } from '../../shared/api/sync.ts';
-import { withoutUndefined } from '../../shared/domain/objects.ts';
-import { pushIn, requestIn } from '../../shared/domain/recorded-request.ts';
-import { relativePath } from '../../shared/domain/relative-path.ts';
-import { isSameRepository } from '../../shared/domain/repository.ts';
-import { isEdited } from '../../shared/domain/request-id.ts';
-import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
-import { shorten } from '../../shared/domain/shorten.ts';
-import { specRef } from '../../shared/domain/spec-ref.ts';
-import { syncRevision } from '../../shared/domain/sync-revision.ts';
-import { clip } from '../../shared/domain/text.ts';
-import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
+import { relativePath } from '../../shared/domain/files/relative-path.ts';
+import { validateProfiles } from '../../shared/domain/files/validate-profiles.ts';
+import { isSameRepository } from '../../shared/domain/git/repository.ts';
+import { specRef } from '../../shared/domain/git/spec-ref.ts';
+import { pushIn, requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
+import { isEdited } from '../../shared/domain/kubernetes/request-id.ts';
+import { resolveProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
+import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { shorten } from '../../shared/domain/text/shorten.ts';
+import { clip } from '../../shared/domain/text/text.ts';
 import { isApplied, ownerOfField } from './observed-owner.ts';
 
 /** A request for a ref, as in its annotations. */

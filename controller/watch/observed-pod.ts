@@ -2,8 +2,8 @@ import type { V1Container, V1PodSpec } from '@kubernetes/client-node';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
-import { clip } from '../../shared/domain/text.ts';
+import { boundedLabels } from '../../shared/domain/kubernetes/bounded-labels.ts';
+import { clip } from '../../shared/domain/text/text.ts';
 import {
   crashedAt,
   hasAgentRun,

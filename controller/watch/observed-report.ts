@@ -1,9 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewayPreview, SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
-import { MAX_UID } from '../../shared/domain/object-name.ts';
-import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
-import { clip } from '../../shared/domain/text.ts';
+import { MAX_UID } from '../../shared/domain/kubernetes/object-name.ts';
+import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/text/clock-skew.ts';
+import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { clip } from '../../shared/domain/text/text.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
 
 /** Unused fields: paths and inspections are for users, and the pod has its names. */

@@ -4,8 +4,8 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta, OwnerReference } from '../../shared/api/object-meta.ts';
-import { MAX_UID } from '../../shared/domain/object-name.ts';
-import { clip } from '../../shared/domain/text.ts';
+import { MAX_UID } from '../../shared/domain/kubernetes/object-name.ts';
+import { clip } from '../../shared/domain/text/text.ts';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
 

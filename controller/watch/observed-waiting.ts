@@ -1,7 +1,7 @@
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AsJson, DeepPartial } from '../../shared/api/object-meta.ts';
-import { oneLine } from '../../shared/domain/text.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
 
 /** A container, as described by the kubelet. */
 type ContainerStatus = DeepPartial<AsJson<V1ContainerStatus>>;

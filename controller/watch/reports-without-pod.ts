@@ -1,4 +1,4 @@
-import { namespaceOf } from '../../shared/domain/object-name.ts';
+import { namespaceOf } from '../../shared/domain/kubernetes/object-name.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 
 /** Maximum number of reports without their pod whose content is kept; each has up to 7 kB. */

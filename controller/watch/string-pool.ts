@@ -1,4 +1,4 @@
-import { LruMap } from '../../shared/domain/lru-map.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
 
 /** Maximum number of strings. */
 const MAX_STRINGS = 8_192;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import { Slots } from '../../shared/domain/slots.ts';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
+import { Slots } from '../../shared/domain/limits/slots.ts';
 import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';

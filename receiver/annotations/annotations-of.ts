@@ -1,5 +1,5 @@
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
-import { withSuffix } from '../../shared/domain/request-id.ts';
+import { withSuffix } from '../../shared/domain/kubernetes/request-id.ts';
 import type { WebhookIntent } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { isNamespaceName, isObjectName } from '../../shared/domain/object-name.ts';
+import { isNamespaceName, isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
 
 /** The GatewaySync that a delivery is for. */
 export interface Target {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'h3';
-import type { RateLimit } from '../../shared/domain/rate-limit.ts';
+import type { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import type { Body, ReadBody } from '../../shared/io/http/read-body.ts';
 import type { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { keyOf, type Target } from '../annotations/target.ts';

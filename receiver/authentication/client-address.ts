@@ -1,4 +1,4 @@
-import { networkOf } from '../../shared/domain/ip-address.ts';
+import { networkOf } from '../../shared/domain/text/ip-address.ts';
 
 /** Origin of a request. */
 export interface Origin {

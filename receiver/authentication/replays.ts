@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LruMap } from '../../shared/domain/lru-map.ts';
+import { LruMap } from '../../shared/domain/limits/lru-map.ts';
 import type { Signed } from './verify-standard-webhook.ts';
 
 /** Period in which a delivery could be replayed (ms), because its time can differ by 5 minutes in both directions. */

@@ -1,4 +1,4 @@
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
+import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import type { Logger } from '../../shared/log.ts';
 import { isPossibleTarget, type Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { clip } from '../../shared/domain/text.ts';
+import { clip } from '../../shared/domain/text/text.ts';
 import { isDeletion, isFromGitServer, readPush } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender } from './read-event.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject } from '../../shared/domain/objects.ts';
+import { isObject } from '../../shared/domain/text/objects.ts';
 import type { JsonObject } from './json-object.ts';
 import { asksFor, event, flag, nothing, type ReadEvent, text } from './read-event.ts';
 

@@ -1,5 +1,5 @@
-import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
-import { isObject } from '../../shared/domain/objects.ts';
+import { isBoundedJson } from '../../shared/domain/limits/is-bounded-json.ts';
+import { isObject } from '../../shared/domain/text/objects.ts';
 
 /** A parsed JSON object whose fields can have any JSON value. */
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { NO_REPOSITORY } from '../../shared/api/names.ts';
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import type { Reading } from './delivery.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
 import { about, asksFor, looseText, madeAt, sender } from './read-event.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { NO_REPOSITORY, type RequestSource } from '../../shared/api/names.ts';
-import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import type { Delivery, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
 import type { JsonObject } from './json-object.ts';
 import { recordedRepository } from './recorded-repository.ts';

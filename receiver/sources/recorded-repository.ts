@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { NO_REPOSITORY } from '../../shared/api/names.ts';
-import { repositoryPath } from '../../shared/domain/delivered-repository.ts';
+import { repositoryPath } from '../../shared/domain/git/delivered-repository.ts';
 
 /** A repository as named in a delivery. */
 export interface NamedRepository {

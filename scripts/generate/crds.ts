@@ -4,7 +4,7 @@ import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
-import { UNOBSERVED } from '../../shared/domain/is-observed.ts';
+import { UNOBSERVED } from '../../shared/domain/kubernetes/is-observed.ts';
 import { toStructuralSchema } from './json-schema.ts';
 
 type Column = [name: string, jsonPath: string, options?: { type?: string; description?: string; priority?: number }];

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { Slots } from '../../shared/domain/slots.ts';
+import { Slots } from '../../shared/domain/limits/slots.ts';
 import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts';
 import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
 import { readUses, sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { appendFile, cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { type FileChange, fastImportStream, type NewCommit } from './fast-import.ts';
 import { git } from './git-command.ts';
 import { makeTemporaryDirectory } from './temporary-directory.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { FILE_MODE_RULE } from '../domain/file-mode.ts';
+import { FILE_MODE_RULE } from '../domain/files/file-mode.ts';
 import { BOUNDS } from './bounds.ts';
 import { AGENT_DIRECTORY } from './names.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { UNOBSERVED } from '../domain/is-observed.ts';
+import { UNOBSERVED } from '../domain/kubernetes/is-observed.ts';
 import { BOUNDS } from './bounds.ts';
 import { count, integer, list, object, oneOf, text, timestamp } from './fields.ts';
 import { historyEntrySchema, ROLLOUT_PHASES, rolloutStatusSchema } from './rollout.ts';

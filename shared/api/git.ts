@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { CREDENTIALS, USER_ESCAPE } from '../domain/repository.ts';
-import { VERSION_RANGE } from '../domain/version-range.ts';
+import { CREDENTIALS, USER_ESCAPE } from '../domain/git/repository.ts';
+import { VERSION_RANGE } from '../domain/git/version-range.ts';
 import { BOUNDS } from './bounds.ts';
 import { cel, duration, flag, gitRef, list, object, oneOf, secretKeyRef, secretName } from './fields.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isCommitHash, isValidRefName } from '../domain/check-ref-name.ts';
-import { readJson } from '../domain/read-json.ts';
+import { isCommitHash, isValidRefName } from '../domain/git/check-ref-name.ts';
+import { readJson } from '../domain/text/read-json.ts';
 import { BOUNDS } from './bounds.ts';
 
 /** Limits of inspections, which query agents for the files of their gateways. */

@@ -1,6 +1,6 @@
 import { type Answer, answerSchema, INSPECTION } from '../api/inspection.ts';
-import { omit } from '../domain/objects.ts';
-import { readJson } from '../domain/read-json.ts';
+import { omit } from '../domain/text/objects.ts';
+import { readJson } from '../domain/text/read-json.ts';
 import { open, type QuestionKeys, seal } from './sealed-box.ts';
 
 /** Maximum size of a response as JSON (bytes). */

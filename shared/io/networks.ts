@@ -1,5 +1,5 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
-import { destinationsOf, parseAddress } from '../domain/ip-address.ts';
+import { destinationsOf, parseAddress } from '../domain/text/ip-address.ts';
 
 /** An IP network. An IPv4 network is stored in IPv6 form. */
 type Network = [address: IPv6, prefixLength: number];

@@ -2,8 +2,8 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { syncRevision } from '../../shared/domain/sync-revision.ts';
-import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
+import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
+import { planOf, rolloutKey } from '../../shared/domain/rollout/waves.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, mergePatch } from '../support/cluster.ts';
 import { applyGatewaySync, SYNC } from '../support/gateway-syncs.ts';

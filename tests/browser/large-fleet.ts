@@ -1,7 +1,7 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
+import { planOf, rolloutKey } from '../../shared/domain/rollout/waves.ts';
 import { corePath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../support/cluster.ts';
 import { injectedPod } from '../support/gateway-pods.ts';

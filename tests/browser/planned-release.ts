@@ -1,7 +1,7 @@
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { RolloutPreview } from '../../shared/api/rollout.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import { planOf, rolloutKey } from '../../shared/domain/waves.ts';
+import { planOf, rolloutKey } from '../../shared/domain/rollout/waves.ts';
 import { apply } from '../support/cluster.ts';
 import { rolloutStatusOf } from '../support/objects.ts';
 import { digestFor } from '../support/planned-fleet.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../shared/domain/objects.ts';
+import { isObject } from '../../shared/domain/text/objects.ts';
 
 /**
  * Lists the fields of a manifest that the API server stores in another way, by their path. A stored object can have more

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Intent, reloadSettings } from '../../agent/resource/judge-resource.ts';
-import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
+import { resolveProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
 
 /** The files for an agent to deliver: all of `main` of a repository, with the defaults of a spec, and these changes. */
 export function intentOf(changes: Partial<Intent> = {}): Intent {

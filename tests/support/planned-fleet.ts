@@ -4,8 +4,8 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { GatewayPreview, SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { syncRevision } from '../../shared/domain/sync-revision.ts';
-import { planOf } from '../../shared/domain/waves.ts';
+import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
+import { planOf } from '../../shared/domain/rollout/waves.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput, syncReportOf } from './objects.ts';
 
 export const OLD = 'a'.repeat(40);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ANSWER_BOUNDS, readJson } from '../../../shared/domain/read-json.ts';
+import { ANSWER_BOUNDS, readJson } from '../../../shared/domain/text/read-json.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import type { CallLimits, GatewayClient, GatewayRequest } from '../gateway-client.ts';
 

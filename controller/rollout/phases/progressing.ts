@@ -1,4 +1,4 @@
-import { ALL } from '../../../shared/domain/waves.ts';
+import { ALL } from '../../../shared/domain/rollout/waves.ts';
 import { type Admission, chooseAgain, hadGateways } from '../admission.ts';
 import { isEmptyForLong } from '../deadlines.ts';
 import type { Facts } from '../facts.ts';

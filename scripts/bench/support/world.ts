@@ -1,5 +1,5 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
-import { Slots } from '../../../shared/domain/slots.ts';
+import { Slots } from '../../../shared/domain/limits/slots.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { clientOf } from '../../testbed/client-of.ts';

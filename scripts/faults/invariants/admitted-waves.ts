@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { fittingWaves, isWithin, NO_GATEWAY, waveOf } from '../../../shared/domain/waves.ts';
+import { fittingWaves, isWithin, NO_GATEWAY, waveOf } from '../../../shared/domain/rollout/waves.ts';
 import type { Gateway } from '../world/gateway.ts';
 import type { Resource } from '../world/resource.ts';
 import { gatewaysOf, type Invariant } from './sample.ts';

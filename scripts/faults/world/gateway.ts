@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AGENT_DIRECTORY } from '../../../shared/api/names.ts';
-import { rolloutKey } from '../../../shared/domain/waves.ts';
+import { rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { BAD, blobOf, type FileState } from './files.ts';
 import type { ManagedProgram } from './managed-program.ts';
 

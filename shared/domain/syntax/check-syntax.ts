@@ -1,6 +1,6 @@
 import type { SyntaxFormat } from '../../api/sync.ts';
-import { firstInvalidByte } from '../invalid-utf8.ts';
-import { isBoundedJson } from '../is-bounded-json.ts';
+import { isBoundedJson } from '../limits/is-bounded-json.ts';
+import { firstInvalidByte } from '../text/invalid-utf8.ts';
 import { jsonProblem } from './json-problem.ts';
 import { SYNTAX_BOUNDS, type SyntaxProblem, TOO_DEEP } from './syntax-problem.ts';
 import { tomlProblem } from './toml-problem.ts';

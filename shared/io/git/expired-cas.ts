@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { certificateBlocks } from '../../domain/certificate-blocks.ts';
+import { certificateBlocks } from '../../domain/text/certificate-blocks.ts';
 import { TerminalError } from '../../errors.ts';
 import { certificate, WRONG_NAME } from './git-error.ts';
 

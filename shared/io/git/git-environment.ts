@@ -1,5 +1,5 @@
-import type { SshHost } from '../../domain/repository.ts';
-import { shellQuote } from '../../domain/shell-quote.ts';
+import type { SshHost } from '../../domain/git/repository.ts';
+import { shellQuote } from '../../domain/text/shell-quote.ts';
 import type { Credentials } from './refusals.ts';
 
 /** Credentials and connection settings for git, passed only in files and the environment. */

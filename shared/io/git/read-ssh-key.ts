@@ -1,4 +1,4 @@
-import { unpasted } from '../../domain/pasted-text.ts';
+import { unpasted } from '../../domain/text/pasted-text.ts';
 import { TerminalError } from '../../errors.ts';
 
 const PASSPHRASE =

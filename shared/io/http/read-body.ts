@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { networkOf } from '../../domain/ip-address.ts';
+import { networkOf } from '../../domain/text/ip-address.ts';
 import { areTiny } from './bytes-of.ts';
 
 export type Body = HeldBody | { kind: Refusal } | { kind: 'aborted' };

@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { LruMap } from '../../domain/lru-map.ts';
+import { LruMap } from '../../domain/limits/lru-map.ts';
 
 /** Maximum number of contexts kept. */
 const MAX_CONTEXTS = 16;

@@ -1,5 +1,5 @@
 import type { V1Status } from '@kubernetes/client-node';
-import { retryAfterMs } from '../../domain/duration.ts';
+import { retryAfterMs } from '../../domain/text/duration.ts';
 import { CodedError } from '../../errors.ts';
 
 /** Maximum pause that a server can request, because its reason can be outdated after that. */

@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
-import { withoutUndefined } from '../../domain/objects.ts';
+import { withoutUndefined } from '../../domain/text/objects.ts';
 import { CodedError, codeOf } from '../../errors.ts';
 import { answerTo } from '../http/answer-to.ts';
 import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';

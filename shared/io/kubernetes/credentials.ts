@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
-import { withoutUndefined } from '../../domain/objects.ts';
+import { withoutUndefined } from '../../domain/text/objects.ts';
 
 /** Credentials of a request. */
 export interface CallCredentials {

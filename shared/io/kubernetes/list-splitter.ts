@@ -1,4 +1,11 @@
-import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../../domain/is-bounded-json.ts';
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../../domain/limits/is-bounded-json.ts';
 
 /** End of the text before the list of objects, in any order of fields. */
 const BEFORE_ITEMS = /"items"\s*:\s*$/;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectMeta } from '../../api/object-meta.ts';
-import { backoffMs } from '../../domain/backoff.ts';
-import { splitKey } from '../../domain/object-name.ts';
+import { splitKey } from '../../domain/kubernetes/object-name.ts';
+import { backoffMs } from '../../domain/limits/backoff.ts';
 import type { Logger } from '../../log.ts';
 import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';

@@ -13,7 +13,7 @@ import { reloadSettings } from '../../../agent/resource/judge-resource.ts';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
-import { resolveProfile } from '../../../shared/domain/resolve-profile.ts';
+import { resolveProfile } from '../../../shared/domain/kubernetes/resolve-profile.ts';
 import { createLfsHost, type LfsHost } from '../../support/lfs-host.ts';
 import { createSandbox } from '../../unit/agent/support/sandbox.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';

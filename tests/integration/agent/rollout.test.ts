@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';

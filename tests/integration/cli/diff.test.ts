@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
-import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { slow } from '../../support/depth.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type ApiCall, callApi } from '../../../scripts/testbed/call-api.ts';
 import type { ServerAccess } from '../../../scripts/testbed/cluster-access.ts';
-import { omit } from '../../../shared/domain/objects.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { at, GATEWAYS, gatewayObjects, operatorObjects, POD_NAME, reportOf, SYSTEM } from './doctor-objects.ts';
 

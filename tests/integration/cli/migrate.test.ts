@@ -11,7 +11,7 @@ import { projectSpec } from '../../../controller/watch/observed-gateway-sync.ts'
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
-import { withoutUndefined } from '../../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { sample, slow } from '../../support/depth.ts';
 import { runCli } from '../../support/run-cli.ts';

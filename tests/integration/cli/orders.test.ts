@@ -6,7 +6,7 @@ import { carryOut } from '../../../cli/orders/carry-out.ts';
 import { agreementOf } from '../../../cli/orders/order-effect.ts';
 import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';

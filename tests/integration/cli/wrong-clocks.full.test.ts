@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { clockSkewOf } from '../../../shared/domain/clock-skew.ts';
+import { clockSkewOf } from '../../../shared/domain/text/clock-skew.ts';
 import { arrange } from './inspected-gateway.ts';
 
 let server: GitServer;

@@ -5,7 +5,7 @@ import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import type { RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { withSuffix } from '../../../shared/domain/request-id.ts';
+import { withSuffix } from '../../../shared/domain/kubernetes/request-id.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { readEvents } from '../../support/events.ts';

@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
-import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { revisionName, syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';

@@ -6,7 +6,7 @@ import { planOfPreview } from '../../../cli/fleet/plan.ts';
 import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
-import { rolloutKey } from '../../../shared/domain/waves.ts';
+import { rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type Scope, scopeOfSuite } from '../../support/clean-up.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';

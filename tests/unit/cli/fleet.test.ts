@@ -11,9 +11,9 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { omit } from '../../../shared/domain/objects.ts';
-import { rollbackTarget } from '../../../shared/domain/releases.ts';
-import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
+import { rollbackTarget } from '../../../shared/domain/rollout/releases.ts';
+import { planOf, rolloutKey } from '../../../shared/domain/rollout/waves.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import {
   gatewayCountsOf,
   gatewaySyncOf,

@@ -13,7 +13,7 @@ import {
 } from '../../../cli/fleet/inspection.ts';
 import type { Answer, InspectedChange } from '../../../shared/api/inspection.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { omit } from '../../../shared/domain/objects.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import { gatewaySyncOf, syncReportOf } from '../../support/objects.ts';
 import { hostOf } from './host-of.ts';
 

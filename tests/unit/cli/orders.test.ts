@@ -8,8 +8,8 @@ import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import { effectOfSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
-import { omit } from '../../../shared/domain/objects.ts';
-import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
 import { changing, failing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
 

@@ -10,7 +10,7 @@ import { changeIn, changeText, effectOf, shownChange, verdictOf } from '../../..
 import { drawData } from '../../../cli/terminal/data.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
-import { rolloutKey } from '../../../shared/domain/waves.ts';
+import { rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { slow } from '../../support/depth.ts';
 import {
   changing,

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { followedRef, openRequest } from '../../../cli/fleet/request.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { requestIn } from '../../../shared/domain/recorded-request.ts';
+import { requestIn } from '../../../shared/domain/kubernetes/recorded-request.ts';
 import { gatewaySyncOf } from '../../support/objects.ts';
 
 const EARLY = '2026-01-01T00:00:00.000Z';

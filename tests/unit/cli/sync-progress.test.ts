@@ -4,7 +4,7 @@ import { resourceView } from '../../../cli/fleet/fleet.ts';
 import { type Asked, barsIn, judgeProgress, missingIn } from '../../../cli/fleet/sync-progress.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);

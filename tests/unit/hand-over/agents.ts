@@ -8,7 +8,7 @@ import { viewProfile } from '../../../agent/resource/revisions.ts';
 import { projectResource } from '../../../agent/resource/watch-resource.ts';
 import { idleFinding } from '../../../agent/sync/in-force.ts';
 import { FIRST_AGENT_WITH_ROLLOUTS as agentVersion } from '../../../shared/api/names.ts';
-import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import { versionOf } from './api-server.ts';
 import { checkPlaced, checkReport, timeOfTarget } from './invariants.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { omit } from '../../../shared/domain/objects.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import { edited, FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS, type Parts } from './parts.ts';

@@ -2,12 +2,12 @@ import { eventOf, neededRefs, readIntents } from '../../../controller/intent/int
 import type { PendingQuery, QueryResult } from '../../../controller/intent/resolution.ts';
 import type { AdvertisedRefs } from '../../../controller/intent/resolve-ref.ts';
 import { WantedRefs } from '../../../controller/polling/ref-query.ts';
-import { isEqual, mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
+import { isEqual, mergePatchOf } from '../../../controller/reconcile/status/merge-patch.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { specRef } from '../../../shared/domain/spec-ref.ts';
+import { specRef } from '../../../shared/domain/git/spec-ref.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { answerOf, CREATED, versionOf } from './api-server.ts';

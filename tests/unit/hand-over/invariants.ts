@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
+import { mergePatchOf } from '../../../controller/reconcile/status/merge-patch.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { specRef } from '../../../shared/domain/spec-ref.ts';
+import { specRef } from '../../../shared/domain/git/spec-ref.ts';
 import { checkRangeRest, checkRangeStep } from '../controller/support/range-rules.ts';
 import { CREATED, FOREIGN } from './api-server.ts';
 import { type Delivery, liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';

@@ -1,7 +1,7 @@
 import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import { UNKNOWN } from '../../../agent/resource/judge-resource.ts';
-import { omit } from '../../../shared/domain/objects.ts';
-import { specRef } from '../../../shared/domain/spec-ref.ts';
+import { specRef } from '../../../shared/domain/git/spec-ref.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import * as agents from './agents.ts';
 import { CREATED, createResource, edited, withStatus } from './api-server.ts';
 import * as controllers from './controllers.ts';

@@ -1,8 +1,12 @@
 import { reportStatus } from '../../../agent/report/reports.ts';
 import { judgeResource } from '../../../agent/resource/judge-resource.ts';
 import { intentAfter, standingOf } from '../../../agent/sync/in-force.ts';
-import { affectedByGatewaySync, affectedByReport, isForeignStatus } from '../../../controller/reconcile/affected.ts';
-import { decide } from '../../../controller/reconcile/decide.ts';
+import { decide } from '../../../controller/reconcile/decide/decide.ts';
+import {
+  affectedByGatewaySync,
+  affectedByReport,
+  isForeignStatus,
+} from '../../../controller/reconcile/queue/affected.ts';
 import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import {
   annotationsOf,

@@ -1,7 +1,7 @@
 import { chooseRelease } from '../../../agent/resource/choose-release.ts';
 import { projectResource } from '../../../agent/resource/watch-resource.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { gatewaySpecOf } from '../../support/objects.ts';
 import { versionOf } from './api-server.ts';
 import { checkStatus, timeOfTarget } from './invariants.ts';

@@ -8,7 +8,7 @@ import type { Target } from '../../../receiver/annotations/target.ts';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
-import { RateLimit } from '../../../shared/domain/rate-limit.ts';
+import { RateLimit } from '../../../shared/domain/limits/rate-limit.ts';
 import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
-import { isValidRefName } from '../../../shared/domain/check-ref-name.ts';
+import { isValidRefName } from '../../../shared/domain/git/check-ref-name.ts';
 import { byDepth } from '../../support/depth.ts';
 import { fc, runs } from '../../support/property.ts';
 import { type RunningApp, startApp } from './start-app.ts';

@@ -12,7 +12,7 @@ import { ConnectionLimiter } from '../../../receiver/connection-limiter.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
 import type { HandledRequest } from '../../../receiver/routes/respond.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { RateLimit } from '../../../shared/domain/rate-limit.ts';
+import { RateLimit } from '../../../shared/domain/limits/rate-limit.ts';
 import { listen } from '../../../shared/io/http/listen.ts';
 import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
 import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';

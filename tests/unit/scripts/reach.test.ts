@@ -13,7 +13,7 @@ suite('the tests that a change can reach', () => {
       ['tests/unit/agent/git/a.test.ts', 'tests/chart/b.test.ts'],
       ['tests/chart', 'tests/unit/agent'],
     ],
-    ['are all if programs share what changed', ['cli/main.ts', 'shared/domain/glob.ts'], ['all']],
+    ['are all if programs share what changed', ['cli/main.ts', 'shared/domain/files/glob.ts'], ['all']],
     ['are all if packages changed', ['package-lock.json'], ['all']],
     [
       'are those that use a changed helper',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as v from 'valibot';
-import { isBoundedJson } from '../../../shared/domain/is-bounded-json.ts';
-import { editTree, jsonOf, parseJsonPath } from '../../../shared/domain/json-edits.ts';
-import { readJson } from '../../../shared/domain/read-json.ts';
+import { editTree, jsonOf, parseJsonPath } from '../../../shared/domain/files/json-edits.ts';
+import { isBoundedJson } from '../../../shared/domain/limits/is-bounded-json.ts';
+import { readJson } from '../../../shared/domain/text/read-json.ts';
 
 suite('untrusted JSON is parsed', () => {
   const bytes = (text: string) => new TextEncoder().encode(text);

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutPreview, RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { revisionName, syncRevision } from '../../../../shared/domain/sync-revision.ts';
-import { planOf } from '../../../../shared/domain/waves.ts';
+import { revisionName, syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
+import { planOf } from '../../../../shared/domain/rollout/waves.ts';
 import { gatewaySyncPath } from '../../../../shared/io/kubernetes/resource-path.ts';
 import type { GatewayPod } from './gateway-pod.ts';
 

@@ -15,7 +15,7 @@ import { scanRoots } from '../../../../agent/volume/scan-roots.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { allDirectories } from '../../../../shared/domain/relative-path.ts';
+import { allDirectories } from '../../../../shared/domain/files/relative-path.ts';
 import { ATOMIC, atomicTreeOf, treeOf } from './race-tree.ts';
 
 /** Given as JSON in the first argument. */

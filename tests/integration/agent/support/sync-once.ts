@@ -6,7 +6,7 @@ import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { sync } from '../../../../agent/sync/sync.ts';
 import { TreeKeeper } from '../../../../agent/sync/tree-keeper.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
-import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { resolveProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { localHttp } from '../../../support/local-http.ts';
 

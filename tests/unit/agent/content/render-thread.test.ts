@@ -4,7 +4,7 @@ import { renderApart } from '../../../../agent/content/render-thread.ts';
 import { patchesFor } from '../../../../agent/plan/file-patches.ts';
 import type { DesiredFile } from '../../../../agent/plan/plan-input.ts';
 import { renderFile } from '../../../../agent/plan/render-file.ts';
-import type { JsonEdit } from '../../../../shared/domain/json-edits.ts';
+import type { JsonEdit } from '../../../../shared/domain/files/json-edits.ts';
 import { cleanUp } from '../../../support/clean-up.ts';
 import { slow } from '../../../support/depth.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';

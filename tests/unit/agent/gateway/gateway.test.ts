@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
 import { startHttpHost } from '../../../support/http-host.ts';

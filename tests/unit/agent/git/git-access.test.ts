@@ -18,7 +18,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import type { Reason } from '../../../../shared/api/reasons.ts';
-import { withoutUndefined } from '../../../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';

@@ -7,7 +7,7 @@ import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import type { FileChange } from '../../../../scripts/testbed/fast-import.ts';
 import type { GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';

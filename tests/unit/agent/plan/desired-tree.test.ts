@@ -5,7 +5,7 @@ import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
 import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
-import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
+import { renderMappings } from '../../../../shared/domain/files/render-mappings.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { ownedFile } from '../support/memory-volume.ts';

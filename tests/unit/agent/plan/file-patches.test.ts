@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { applyPatches, patchesFor } from '../../../../agent/plan/file-patches.ts';
-import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
+import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/files/json-edits.ts';
 import { fc, runs } from '../../../support/property.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>

@@ -17,7 +17,7 @@ import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import { ABSOLUTE, EMPTY, NOT_UTF8, TOO_MUCH_TEXT } from '../../../../agent/plan/link-text.ts';
 import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
 import { CYCLE, DANGLING, OUTSIDE, TOO_DEEP, TOO_LONG } from '../../../../agent/plan/path-walk.ts';
-import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../../shared/domain/files/relative-path.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { fc, runs } from '../../../support/property.ts';

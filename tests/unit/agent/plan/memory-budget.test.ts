@@ -5,8 +5,8 @@ import { placeOf } from '../../../../agent/plan/layering.ts';
 import type { Manifest, OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { MemoryBudget, NEW_OBJECTS_BYTES } from '../../../../agent/plan/memory-budget.ts';
 import { readNodeFlags } from '../../../../scripts/images/read-entry-point.ts';
-import { isWithin } from '../../../../shared/domain/relative-path.ts';
-import type { RenderedMapping } from '../../../../shared/domain/render-mappings.ts';
+import { isWithin } from '../../../../shared/domain/files/relative-path.ts';
+import type { RenderedMapping } from '../../../../shared/domain/files/render-mappings.ts';
 import { slow } from '../../../support/depth.ts';
 import { fc } from '../../../support/property.ts';
 

@@ -7,8 +7,8 @@ import { emptyManifest, type MutableManifest } from '../../../../agent/plan/mani
 import { narrowChange } from '../../../../agent/plan/narrow-change.ts';
 import type { DesiredTree, TreeChange, TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
-import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
-import { inputsHash } from '../../../../shared/domain/render-template.ts';
+import { renderMappings } from '../../../../shared/domain/files/render-mappings.ts';
+import { inputsHash } from '../../../../shared/domain/files/render-template.ts';
 import { fc, runs } from '../../../support/property.ts';
 import { withoutOverlaps } from '../support/without-overlaps.ts';
 

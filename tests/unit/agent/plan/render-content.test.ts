@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { renderContent } from '../../../../agent/plan/render-content.ts';
-import { firstInvalidByte } from '../../../../shared/domain/invalid-utf8.ts';
+import { firstInvalidByte } from '../../../../shared/domain/text/invalid-utf8.ts';
 import { fc } from '../../../support/property.ts';
 
 const values = new Map([['GatewayName', 'edge']]);

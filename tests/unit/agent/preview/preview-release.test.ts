@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { isUnchanged } from '../../../../agent/plan/summarize-preview.ts';
 import type { FileChange } from '../../../../scripts/testbed/fast-import.ts';
 import type { GitServer } from '../../../../scripts/testbed/git-server.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';

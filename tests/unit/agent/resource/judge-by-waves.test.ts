@@ -6,8 +6,8 @@ import type { WatchedResource } from '../../../../agent/resource/watch-resource.
 import { isSameWork } from '../../../../agent/sync/in-force.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Wave } from '../../../../shared/api/wave.ts';
-import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
-import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
+import type { ProfileSource } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
+import { planOf, rolloutKey } from '../../../../shared/domain/rollout/waves.ts';
 import { gatewaySpecOf, rolloutStatusOf, type SpecInput } from '../../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { judgePreview } from '../../../../agent/resource/judge-preview.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { type ProfileView, viewProfile } from '../../../../agent/resource/revisions.ts';
-import { planOf } from '../../../../shared/domain/waves.ts';
+import { planOf } from '../../../../shared/domain/rollout/waves.ts';
 import { gatewaySpecOf, rolloutStatusOf } from '../../../support/objects.ts';
 
 const OLD = 'a'.repeat(40);

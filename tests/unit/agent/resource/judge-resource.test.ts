@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { judgeResource, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { resolveProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { gatewaySpecOf, type SpecInput } from '../../../support/objects.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };

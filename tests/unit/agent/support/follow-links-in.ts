@@ -5,7 +5,7 @@ import { LinkResolver } from '../../../../agent/plan/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../../../agent/plan/link-text.ts';
 import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import { RepositoryTree } from '../../../../agent/plan/repository-tree.ts';
-import { isWithin } from '../../../../shared/domain/relative-path.ts';
+import { isWithin } from '../../../../shared/domain/files/relative-path.ts';
 
 /** Entries of a commit by path: a link, a submodule that isn't fetched, or a file. */
 export type Tree = Record<string, { link: string | Buffer } | { submodule: true } | 'file' | 'executable'>;

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, type TestContext } from 'node:test';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { type GitDaemon, startGitDaemon } from '../../../support/git-daemon.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createSandbox, type SandboxOptions } from './sandbox.ts';

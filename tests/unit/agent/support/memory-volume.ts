@@ -11,7 +11,7 @@ import type {
   PlanInput,
   PlanSettings,
 } from '../../../../agent/plan/plan-input.ts';
-import { allDirectories, directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { allDirectories, directoriesOf } from '../../../../shared/domain/files/relative-path.ts';
 
 /** The defaults of a profile, except that all files can be removed. */
 export const SETTINGS: PlanSettings = {

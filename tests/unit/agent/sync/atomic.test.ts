@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { describeSync } from '../../../../agent/report/describe-sync.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { changesOf } from '../support/changes-of.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';

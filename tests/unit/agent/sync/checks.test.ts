@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import type { Check } from '../../../../shared/api/sync.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, cp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
 import { changesOf, pathsOf } from '../support/changes-of.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';

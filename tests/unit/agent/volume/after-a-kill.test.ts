@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { contents, countCalls, describeKill, everyKill, everyStep, runKilled, startNext } from '../support/kill-at.ts';
 import { localAgents } from '../support/local-sandbox.ts';
 

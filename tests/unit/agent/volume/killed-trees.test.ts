@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { describeKill, everyKill, type Kill, killAt, type Play, startNext } from '../support/kill-at.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { GitMemory } from '../support/remembering-clone.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { emptyManifest } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { manifestText } from '../../../../agent/volume/manifest-text.ts';
-import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../../shared/domain/files/relative-path.ts';
 import { slow } from '../../../support/depth.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { ownedFile } from '../support/memory-volume.ts';

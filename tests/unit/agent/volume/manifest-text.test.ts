@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { MANIFEST_HEADER, manifestText, updateText } from '../../../../agent/volume/manifest-text.ts';
 import { parseManifest } from '../../../../agent/volume/parse-manifest.ts';
-import { omit } from '../../../../shared/domain/objects.ts';
+import { omit } from '../../../../shared/domain/text/objects.ts';
 import { fc } from '../../../support/property.ts';
 
 const applied = { ref: 'main', commit: 'c', time: 't', revision: 'r' };

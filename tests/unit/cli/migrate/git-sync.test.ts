@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readGitSync } from '../../../../cli/migrate/git-sync.ts';
 import type { Container, PodSpec } from '../../../../cli/migrate/manifest.ts';
-import { omit } from '../../../../shared/domain/objects.ts';
+import { omit } from '../../../../shared/domain/text/objects.ts';
 import { briefOf, fromSecret, REPO, variable } from './pods.ts';
 
 const html = { name: 'html', mountPath: '/git' };

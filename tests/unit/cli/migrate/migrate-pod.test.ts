@@ -6,7 +6,7 @@ import { type Container, type Pod, type PodSpec, readManifest } from '../../../.
 import { migratePod } from '../../../../cli/migrate/migrate-pod.ts';
 import { isInside } from '../../../../cli/migrate/pod-paths.ts';
 import { nameFor } from '../../../../cli/migrate/source.ts';
-import { omit } from '../../../../shared/domain/objects.ts';
+import { omit } from '../../../../shared/domain/text/objects.ts';
 import { briefOf, linesOf, REPO, variable } from './pods.ts';
 
 const html = { name: 'html', mountPath: '/git' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
+import { conditionOf } from '../../../../controller/reconcile/decide/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { REFRESHED_BY } from '../../../../shared/api/names.ts';

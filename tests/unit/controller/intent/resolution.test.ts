@@ -10,7 +10,7 @@ import {
 } from '../../../../controller/intent/resolution.ts';
 import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import { omit } from '../../../../shared/domain/objects.ts';
+import { omit } from '../../../../shared/domain/text/objects.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 import { type Asked, at, refs, resourceOf, second } from '../support/requested-resource.ts';
 

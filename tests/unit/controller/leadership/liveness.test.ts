@@ -4,7 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { checkLiveness } from '../../../../controller/leadership/liveness.ts';
-import { KeyedQueue } from '../../../../controller/reconcile/queue.ts';
+import { KeyedQueue } from '../../../../controller/reconcile/queue/queue.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../../../shared/domain/message-of.ts';
+import { messageOf } from '../../../../shared/domain/text/message-of.ts';
 import { queryClient, queryTools } from './query-world.ts';
 
 // Queries the repository in the argument for its branch main, and prints the result.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { StatusNews } from '../../../../controller/commit-status/next-post.ts';
-import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
+import { conditionOf } from '../../../../controller/reconcile/decide/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
 import { commit, resource } from '../commit-status/resource.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ALL } from '../../../../shared/domain/waves.ts';
+import { ALL } from '../../../../shared/domain/rollout/waves.ts';
 import { fitting } from './fleet.ts';
 import { History } from './history.ts';
 import { type Agent, DEADLINE_MS, type Setup } from './model.ts';

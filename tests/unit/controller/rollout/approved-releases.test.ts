@@ -5,7 +5,7 @@ import type { RolloutState } from '../../../../controller/rollout/moves.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { isInProgress, isSame, stableOf } from '../../../../shared/domain/releases.ts';
+import { isInProgress, isSame, stableOf } from '../../../../shared/domain/rollout/releases.ts';
 import { byDepth } from '../../../support/depth.ts';
 
 /**

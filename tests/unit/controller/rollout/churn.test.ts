@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { ALL, isWithin } from '../../../../shared/domain/waves.ts';
+import { ALL, isWithin } from '../../../../shared/domain/rollout/waves.ts';
 import { all, canary, DEADLINE, Fleet, shut, three, twenty, two } from './fleet.ts';
 
 const one: RolloutSpec = { waves: [{ name: 'all', maxConcurrent: 1 }] };

@@ -7,7 +7,7 @@ import type {
   RolloutInput,
 } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import { isWithin } from '../../../../shared/domain/waves.ts';
+import { isWithin } from '../../../../shared/domain/rollout/waves.ts';
 
 const MINUTE = 60_000;
 export const DEADLINE = 15 * MINUTE;

@@ -7,7 +7,7 @@ import type {
   RolloutInput,
 } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import type { Release } from '../../../../shared/domain/releases.ts';
+import type { Release } from '../../../../shared/domain/rollout/releases.ts';
 
 /** Kubernetes stores times in whole seconds. */
 export const TICK_MS = 1000;

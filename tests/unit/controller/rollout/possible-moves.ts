@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { waveOf } from '../../../../shared/domain/waves.ts';
+import { waveOf } from '../../../../shared/domain/rollout/waves.ts';
 import { apply, deliver, GONE, preview, read, restarted, sync, withAgent } from './agents.ts';
 import { type Agent, control, gatewaysOf, indexOf, makeWorld, type Setup, TICK_MS, type World } from './model.ts';
 import { AT_REST, isOrdered, type Limits, type Node } from './node.ts';

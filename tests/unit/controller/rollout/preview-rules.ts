@@ -3,8 +3,8 @@ import { EVERY_CHANGE } from '../../../../controller/rollout/approval.ts';
 import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { isInProgress, isOnRelease } from '../../../../shared/domain/releases.ts';
-import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
+import { isInProgress, isOnRelease } from '../../../../shared/domain/rollout/releases.ts';
+import { isWithin, waveOf } from '../../../../shared/domain/rollout/waves.ts';
 import { type Commit, contentOf, gatewaysOf, indexOf, planIn, type Setup, type World } from './model.ts';
 import type { Node } from './node.ts';
 

@@ -6,8 +6,8 @@ import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judg
 import { step } from '../../../../controller/rollout/machine.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { isInProgress, isOnRelease, isSame } from '../../../../shared/domain/releases.ts';
-import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
+import { isInProgress, isOnRelease, isSame } from '../../../../shared/domain/rollout/releases.ts';
+import { isWithin, waveOf } from '../../../../shared/domain/rollout/waves.ts';
 import {
   type Commit,
   DEADLINE_MS,

@@ -1,4 +1,4 @@
-import { canRetry } from '../../../../shared/domain/releases.ts';
+import { canRetry } from '../../../../shared/domain/rollout/releases.ts';
 import { shownPreview } from './agents.ts';
 import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, isOrdered, type Node } from './node.ts';

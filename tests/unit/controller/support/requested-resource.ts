@@ -1,10 +1,10 @@
 import { readIntents } from '../../../../controller/intent/intents.ts';
 import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
-import { type Decision, decide } from '../../../../controller/reconcile/decide.ts';
-import type { Observation } from '../../../../controller/reconcile/observation.ts';
+import { type Decision, decide } from '../../../../controller/reconcile/decide/decide.ts';
+import type { Observation } from '../../../../controller/reconcile/decide/observation.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import { withoutUndefined } from '../../../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const created = Date.parse('2026-01-01T00:00:00Z');

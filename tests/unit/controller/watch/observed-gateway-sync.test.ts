@@ -5,8 +5,8 @@ import { type ObservedGatewaySync, projectGatewaySync } from '../../../../contro
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../../../shared/api/names.ts';
 import type { ObjectMeta } from '../../../../shared/api/object-meta.ts';
-import { omit } from '../../../../shared/domain/objects.ts';
-import { withSuffix } from '../../../../shared/domain/request-id.ts';
+import { withSuffix } from '../../../../shared/domain/kubernetes/request-id.ts';
+import { omit } from '../../../../shared/domain/text/objects.ts';
 import { gatewaySpecOf, gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { decideFor } from '../support/requested-resource.ts';
 

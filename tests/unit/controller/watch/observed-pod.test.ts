@@ -7,8 +7,8 @@ import { type Pod, projectPod } from '../../../../controller/watch/observed-pod.
 import { isReportOf, projectReport } from '../../../../controller/watch/observed-report.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
-import { clip } from '../../../../shared/domain/text.ts';
-import { rolloutKey } from '../../../../shared/domain/waves.ts';
+import { rolloutKey } from '../../../../shared/domain/rollout/waves.ts';
+import { clip } from '../../../../shared/domain/text/text.ts';
 import { gatewaySpecOf, syncReportOf } from '../../../support/objects.ts';
 
 type Env = NonNullable<NonNullable<Pod['spec']['initContainers']>[number]['env']>;

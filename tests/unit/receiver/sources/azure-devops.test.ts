@@ -4,7 +4,7 @@ import { readAzureDevOps } from '../../../../receiver/sources/azure-devops.ts';
 import { classify } from '../../../../receiver/sources/classify.ts';
 import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
-import { isAcceptedRepository } from '../../../../shared/domain/delivered-repository.ts';
+import { isAcceptedRepository } from '../../../../shared/domain/git/delivered-repository.ts';
 import { SPELLINGS } from '../../../support/repositories.ts';
 
 const source = 'azuredevops';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { classify } from '../../../../receiver/sources/classify.ts';
 import { parseJsonObject } from '../../../../receiver/sources/json-object.ts';
-import { isValidRefName } from '../../../../shared/domain/check-ref-name.ts';
+import { isValidRefName } from '../../../../shared/domain/git/check-ref-name.ts';
 import { fc, runs } from '../../../support/property.ts';
 
 const release = { action: 'published', release: { tag_name: 'from-release' } };

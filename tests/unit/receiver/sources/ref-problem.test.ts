@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { refProblem } from '../../../../receiver/sources/ref-problem.ts';
-import { isValidRefName } from '../../../../shared/domain/check-ref-name.ts';
+import { isValidRefName } from '../../../../shared/domain/git/check-ref-name.ts';
 
 suite('the message about an invalid ref explains', () => {
   for (const [ref, shown, problem] of [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { classify } from '../../../../receiver/sources/classify.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
-import { isAcceptedRepository } from '../../../../shared/domain/delivered-repository.ts';
+import { isAcceptedRepository } from '../../../../shared/domain/git/delivered-repository.ts';
 import { RELEASES } from '../../../support/deliveries.ts';
 import { SPELLINGS } from '../../../support/repositories.ts';
 

@@ -1,0 +1,241 @@
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { isObservedRef, specRef } from '../../../shared/domain/git/spec-ref.ts';
+import { isObserved } from '../../../shared/domain/kubernetes/is-observed.ts';
+import { clockWords } from '../../../shared/domain/text/clock-skew.ts';
+import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
+import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
+import { destinationOf, type FoundDestination } from '../../commit-status/destination.ts';
+import type { StatusNews, WantedPost } from '../../commit-status/next-post.ts';
+import { wantedStatus } from '../../commit-status/wanted-status.ts';
+import type { Followed } from '../../intent/followed.ts';
+import type { Intents } from '../../intent/intents.ts';
+import { type Resolution, resolve } from '../../intent/resolution.ts';
+import { windowProblems } from '../../rollout/windows.ts';
+import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../../watch/observed-pod.ts';
+import type { ObservedReport } from '../../watch/observed-report.ts';
+import { withAnnounced } from '../events/announcement.ts';
+import { orderTransitions, podTransitions, type Transition, transitionsOf } from '../events/status-transitions.ts';
+import { judgeConditions } from './conditions.ts';
+import { discoverGateways, listed } from './discover-gateways.ts';
+import { conditionOf, mergeConditions } from './merge-conditions.ts';
+import type { Observation } from './observation.ts';
+import { type RolledOut, rollOut } from './roll-out.ts';
+
+/** The decision about a resource. */
+export interface Decision {
+  status: GatewaySyncStatus;
+  /** Changes that get an event and a log line. */
+  transitions: Transition[];
+  /** Time to wait for a response before the status is written without it (ms); 0 to write it now. */
+  holdForMs: number;
+  /** Delay before the git server is queried again (ms), if a poll wouldn't help. */
+  retryAfterMs: number | undefined;
+  /** Delay before the git server is queried again for a ref that it doesn't show yet (ms). */
+  requeryInMs: number | undefined;
+  /** Time after which the clock can have advanced a rollout (ms). */
+  againInMs: number | undefined;
+  /** The commit status to post; undefined if there is none, or no new one. */
+  commitStatus: WantedPost | undefined;
+}
+
+/**
+ * Time that a query can take before the status shows it (ms), so that a quick response results in one write. A new
+ * resource has no earlier state that could be mistaken for the new one.
+ */
+const PATIENCE_MS = { new: 5_000, known: 1_000 };
+
+/** Decides from an observation; pure, so that tests can cover every case. */
+export function decide(observation: Observation, now: number): Decision {
+  const { gatewaySync, intents, query } = observation;
+  const resolution = resolve(gatewaySync, intents, { query, now });
+  const sync = syncFieldsOf(observation, resolution, now);
+  const rolledOut = rollOut(sync, observation, {
+    now,
+    isResolved: isResolved(gatewaySync, resolution),
+    isAnswered: isAnswered(sync, gatewaySync, resolution),
+  });
+  const placed = destinationOf(gatewaySync, observation.cluster);
+  const decided = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
+  const status = withAnnounced(gatewaySync.status, decided, now);
+  const wanted = placed?.kind === 'destination' ? wantedStatus(gatewaySync, status) : undefined;
+  const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
+  const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
+  const retryAfterMs = 'retryAfterMs' in resolution ? resolution.retryAfterMs : undefined;
+  const isDue = waits || unresolved || !gatewaySync.spec.polling.enabled;
+  return {
+    status,
+    transitions: [
+      ...orderTransitions(gatewaySync.status, status, authorsOf(observation)),
+      ...transitionsOf(gatewaySync.status, status),
+      ...podTransitions(gatewaySync.status, status, observation.pods),
+    ],
+    holdForMs: holdFor(gatewaySync, resolution),
+    retryAfterMs: resolution.kind === 'querying' || isDue ? retryAfterMs : undefined,
+    requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
+    againInMs: rolledOut.againInMs,
+    commitStatus: placed?.kind === 'destination' && wanted ? { destination: placed.destination, wanted } : undefined,
+  };
+}
+
+/** Authors of the orders, as far as they can be trusted. */
+function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Observation) {
+  if (areAuthorsChecked) return orderedBy;
+  return Object.fromEntries(Object.entries(orderedBy).map(([name, { user, ...author }]) => [name, author]));
+}
+
+/** Whether the followed commit belongs to the current spec, in the status or in the latest response. */
+function isResolved({ status, generation }: ObservedGatewaySync, resolution: Resolution): boolean {
+  if (resolution.kind === 'resolved' || (resolution.kind === 'failed' && resolution.known)) return true;
+  return status.observedGeneration === generation && conditionOf(status.conditions, 'RefResolved')?.status === 'True';
+}
+
+/** Whether the git server has responded about the current spec.git, and has its ref. */
+function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, resolution: Resolution): boolean {
+  const { git } = gatewaySync.spec;
+  const isSeen = isObservedRef(sync, git) && sync.observedRepo === git.repo;
+  return isSeen && (resolution.kind !== 'failed' || isResolved(gatewaySync, resolution));
+}
+
+function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {
+  if (resolution.kind !== 'querying' || !resolution.isNews) return 0;
+  const patience = PATIENCE_MS[isObserved(status) ? 'known' : 'new'];
+  return Math.max(0, patience - resolution.forMs);
+}
+
+interface Decided {
+  resolution: Resolution;
+  /** The fields about the followed ref. */
+  sync: GatewaySyncStatus;
+  rolledOut: RolledOut;
+  /** Destination of the commit status, if one is configured. */
+  placed: FoundDestination | undefined;
+}
+
+function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
+  const { resolution, sync, rolledOut, placed } = decided;
+  const { gatewaySync, pods, missing, reportOf, accessProblems, isLabelRequired } = observation;
+  const { status: before, spec, generation } = gatewaySync;
+  const { wantedOf, fields, isHeldBack } = rolledOut;
+  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired });
+  const verdicts = judgeConditions({
+    gatewaySync,
+    resolution,
+    hub: observation.intents.hub,
+    counts,
+    rollout: fields.rollout,
+    isHeldBack,
+    accessProblems,
+    isLabelRequired,
+    commitStatusProblem: problemOf(observation, placed),
+    profileProblems: spec.sync.problems ?? [],
+    rolloutProblems: windowProblems(spec.rollout?.windows),
+    gatewayErrors: gateways
+      .flatMap(({ syncStatus, podName, message }) =>
+        syncStatus === 'Error' ? `${podName}: ${message ?? 'failed'}` : [],
+      )
+      .slice(0, 3),
+    wrongClocks: gateways
+      .flatMap(({ podName, clockSkew, syncStatus }) =>
+        clockSkew === undefined || syncStatus === 'Error' ? [] : `${podName}: ${clockWords(clockSkew * 1000)}`,
+      )
+      .slice(0, 3),
+    unmade: observation.unmade,
+    podsThatWait: pods
+      .flatMap((pod) => {
+        const why = pod.live && whyPending(pod, reportOf(pod), generation);
+        return why ? `${pod.name}: ${why}` : [];
+      })
+      .sort()
+      .slice(0, 3),
+  });
+  return withoutUndefined({
+    ...sync,
+    rollout: undefined,
+    history: undefined,
+    ...fields,
+    pendingRef: sync.target ? undefined : specRef(spec.git),
+    profileCount: Object.keys(spec.sync.profiles).length,
+    discoveredGateways: listed(gateways),
+    gateways: counts,
+    // Kept even if no further status can be posted.
+    commitStatus: placed && (observation.commitStatus?.posted ?? before.commitStatus),
+    conditions: mergeConditions(before.conditions, verdicts, { now, generation }),
+  });
+}
+
+/** Describes what a gateway waits for, with the messages of its agent about this spec and of the kubelet. */
+function whyPending(pod: ObservedPod, report: ObservedReport | undefined, generation: number): string {
+  const status = report?.status;
+  const isPending = status?.state === 'Pending' && (status.generation ?? generation) === generation;
+  return [isPending && status.message, pod.waiting].filter(Boolean).join('; ');
+}
+
+/** Why the commit status can't be posted; unknown right after a start. */
+function problemOf({ commitStatus: news }: Observation, placed: FoundDestination | undefined): StatusNews['problem'] {
+  if (placed?.kind !== 'destination') return placed;
+  return news ? news.problem : 'unknown';
+}
+
+/** Updates the fields about the followed ref; the target changes only together with its commit. */
+function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
+  const { intents } = observation;
+  const { status: before, generation } = observation.gatewaySync;
+  const unresolved = before.refResolutionStatus ?? 'NotResolved';
+  // Until the git server has responded about a new spec, the status is about the previous one, and agents wait.
+  if (resolution.kind === 'querying') {
+    const refResolutionStatus = resolution.isNews ? 'Resolving' : unresolved;
+    return { ...before, ...resolution.echo, refResolutionStatus };
+  }
+  const fields = {
+    ...before,
+    ...withdrawn(before, intents),
+    ...resolution.echo,
+    observedGeneration: generation,
+    observedRefTime: timestampOf(intents.edit.at),
+  };
+  if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
+  if (resolution.kind === 'failed') {
+    const seen = resolution.isJudged ? withSeen(fields, observation) : fields;
+    return { ...(resolution.known ? withFollowed(seen, resolution.known, now) : seen), refResolutionStatus: 'Error' };
+  }
+  const refResolutionStatus = resolution.requeryInMs === undefined ? 'Resolved' : 'Resolving';
+  return { ...withFollowed(withSeen(fields, observation), resolution.followed, now), refResolutionStatus };
+}
+
+/** Ends a pending request that no longer exists. */
+function withdrawn({ lastRequest }: GatewaySyncStatus, { request }: Intents): Pick<GatewaySyncStatus, 'lastRequest'> {
+  if (request || lastRequest?.outcome !== 'Pending') return {};
+  const message = 'its annotations no longer exist, or spec.webhook.from no longer leads to it';
+  return { lastRequest: { ...lastRequest, outcome: 'Ignored', message } };
+}
+
+/** Records the current spec.git, so that the next edit is noticed. */
+function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec } }: Observation): GatewaySyncStatus {
+  const { ref, semver, tagPrefix, repo } = spec.git;
+  return {
+    ...fields,
+    observedRef: ref,
+    observedSemver: semver,
+    observedTagPrefix: tagPrefix,
+    observedRepo: repo,
+  };
+}
+
+/** Undefined for an edit without a known time. */
+const timestampOf = (time: number): string | undefined =>
+  Number.isFinite(time) ? new Date(time).toISOString() : undefined;
+
+function withFollowed(before: GatewaySyncStatus, { winner, resolved }: Followed, now: number): GatewaySyncStatus {
+  const { target, at } = winner;
+  const moved = before.lastSyncCommit !== resolved.commit;
+  return {
+    ...before,
+    target,
+    targetTime: target.source === 'Spec' ? undefined : timestampOf(at),
+    lastSyncRef: target.ref,
+    lastSyncCommit: resolved.commit,
+    lastSyncCommitShort: resolved.commit.slice(0, 8),
+    lastSyncTime: moved || !before.lastSyncTime ? wholeSeconds(now) : before.lastSyncTime,
+  };
+}

@@ -1,0 +1,43 @@
+import { BOUNDS } from '../../../shared/api/bounds.ts';
+import type { Condition, ConditionType } from '../../../shared/api/gateway-sync-status.ts';
+import type { Reason } from '../../../shared/api/reasons.ts';
+import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
+
+/** A condition without a type and a time. */
+export interface Verdict<R extends Reason = Reason> {
+  status: Condition['status'];
+  reason: R;
+  message: string;
+}
+
+/** An earlier condition, which keeps its generation. Another version may have written its reason. */
+export type Earlier = Omit<Condition, 'type'>;
+
+export type Verdicts = Partial<Record<ConditionType, Verdict | Earlier>>;
+
+/**
+ * Merges verdicts into the previous conditions: `lastTransitionTime` changes only with the status
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md).
+ */
+export function mergeConditions(
+  before: Condition[] | undefined,
+  verdicts: Verdicts,
+  at: { now: number; generation: number },
+): Condition[] {
+  return Object.entries(verdicts).map(([type, verdict]) => {
+    const previous = before?.find((condition) => condition.type === type);
+    const kept = previous?.status === verdict.status ? previous.lastTransitionTime : undefined;
+    return {
+      type,
+      observedGeneration: at.generation,
+      ...verdict,
+      message: verdict.message.slice(0, BOUNDS.message).toWellFormed(),
+      lastTransitionTime: kept ?? wholeSeconds(at.now),
+    };
+  });
+}
+
+/** Returns the condition of a type, if there is one. */
+export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}

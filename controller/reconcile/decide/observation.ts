@@ -1,0 +1,47 @@
+import type { StatusNews } from '../../commit-status/next-post.ts';
+import type { Intents } from '../../intent/intents.ts';
+import type { PendingQuery, QueryResult } from '../../intent/resolution.ts';
+import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../../watch/observed-pod.ts';
+import type { ObservedReport } from '../../watch/observed-report.ts';
+import type { AccessProblem } from './conditions.ts';
+
+/** Facts about the installation that decisions depend on. */
+export interface Installation {
+  /** Name of the cluster; empty if unknown. */
+  cluster: string;
+  /** Whether a policy checks the user that an annotation names, so that it can be trusted. */
+  areAuthorsChecked: boolean;
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired: boolean;
+}
+
+/** Complete input of a decision. */
+export interface Observation extends Installation {
+  gatewaySync: ObservedGatewaySync;
+  intents: Intents;
+  /** State of the query of the repository; undefined while the resource is paused. */
+  query: QueryResult | PendingQuery | undefined;
+  /** Injected pods of the resource, in any phase. */
+  pods: ObservedPod[];
+  /** Pods that request the sidecar and have none. */
+  missing: ObservedPod[];
+  /** The first workloads that want pods of the resource, and can't create them, if it has no gateway. */
+  unmade: string[];
+  /** Returns the report of exactly this pod. */
+  reportOf: (pod: ObservedPod) => ObservedReport | undefined;
+  /** Why agents don't have the permissions or the token that they need. */
+  accessProblems: AccessProblem[];
+  /** Whether the revision of `spec.sync` is stored (with rollouts). Before that, no rollout can name it. */
+  isRevisionKept: boolean;
+  /** Reported earlier revisions that are stored, if the status has no rollout. */
+  storedRevisions?: readonly string[];
+  /** State of the commit status. */
+  commitStatus: StatusNews | undefined;
+}
+
+/** The part on which a rollout depends. */
+export type RolloutObservation = Pick<
+  Observation,
+  'gatewaySync' | 'pods' | 'reportOf' | 'isRevisionKept' | 'storedRevisions'
+>;

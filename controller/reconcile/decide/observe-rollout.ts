@@ -1,0 +1,167 @@
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { FIRST_AGENT_WITH_PREVIEWS, FIRST_AGENT_WITH_ROLLOUTS } from '../../../shared/api/names.ts';
+import type { RolloutSpec } from '../../../shared/api/rollout.ts';
+import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
+import { isAtLeast } from '../../../shared/domain/git/version.ts';
+import type { Release } from '../../../shared/domain/rollout/releases.ts';
+import { isRevision } from '../../../shared/domain/rollout/sync-revision.ts';
+import { fittingWaves, planOf, rolloutKey } from '../../../shared/domain/rollout/waves.ts';
+import { parseDuration } from '../../../shared/domain/text/duration.ts';
+import { isDigest } from '../../../shared/domain/text/is-digest.ts';
+import { isSameVersion } from '../../intent/newest-in-range.ts';
+import type { GatewayReport, ReportedPreview, RolloutGateway, RolloutInput } from '../../rollout/rollout-input.ts';
+import { judgeWindows } from '../../rollout/windows.ts';
+import type { ObservedPod } from '../../watch/observed-pod.ts';
+import type { ObservedReport, ObservedReportStatus } from '../../watch/observed-report.ts';
+import type { RolloutObservation } from './observation.ts';
+
+const DEADLINE_MS = 15 * 60_000;
+/** Default time to wait for previews (ms): a base, a time per gateway, and the maximum. */
+const PREVIEW_MS = { base: 30_000, perGateway: 100, max: 180_000 };
+const PREVIEW_INTERVAL_MS = 60_000;
+const HISTORY = 10;
+/** Maximum number of earlier revisions that are looked up. */
+const MAX_EARLIER = 5;
+
+/** Input of a rollout step. */
+interface StepFacts {
+  /** The status, with the fields about the followed ref. */
+  sync: GatewaySyncStatus;
+  observation: RolloutObservation;
+  /** Returns whether the spec configures a pause or a dry run for a profile. */
+  pauseOf: (profile: string) => unknown;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** Makes the input of a step. */
+export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): RolloutInput {
+  const { gatewaySync, pods, reportOf, storedRevisions } = observation;
+  const { spec, status: before, orders = {} } = gatewaySync;
+  const { rollout = {}, revision = '', history = HISTORY } = spec;
+  const number = before.rollout?.number;
+  const { waves = [], progressDeadline = '', previewTimeout = '' } = rollout;
+  const livePods = pods.filter(({ live }) => live);
+  const defaultPreviewMs = Math.min(PREVIEW_MS.base + PREVIEW_MS.perGateway * livePods.length, PREVIEW_MS.max);
+  return {
+    spec: rollout,
+    wavesHash: planOf(waves),
+    gateways: livePods.map((pod) => ({
+      ...gatewayOf(pod, waves),
+      ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
+      isPaused: Boolean(pauseOf(pod.profile)),
+    })),
+    newest: releaseOf(sync, revision),
+    isSameVersion:
+      sync.target?.range !== undefined &&
+      isSameVersion([sync.lastSyncRef, before.rollout?.ref], sync.target.tagPrefix ?? ''),
+    delivered: releaseOf(before, revision),
+    storedRevisions,
+    approved: orders.approve,
+    rollback: orders.rollback,
+    retry: orders.retry,
+    window: judgeWindows(rollout.windows, now),
+    historyLength: history,
+    previewIntervalMs: PREVIEW_INTERVAL_MS,
+    previewMs: parseDuration(previewTimeout) ?? defaultPreviewMs,
+    deadlineMs: parseDuration(progressDeadline) ?? DEADLINE_MS,
+    soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),
+    now,
+  };
+}
+
+/** Returns the most-reported revisions except for the current one; none if the status has a rollout. */
+export function earlierRevisions(observation: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
+  const { gatewaySync, pods, reportOf } = observation;
+  if (gatewaySync.status.rollout) return [];
+  const reported = pods.flatMap((pod) => (pod.live && reportOf(pod)?.status?.revision) || []).filter(isRevision);
+  const groups = Map.groupBy(reported, (revision) => revision);
+  groups.delete(gatewaySync.spec.revision ?? '');
+  const sorted = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([revision]) => revision);
+  return sorted.slice(0, MAX_EARLIER);
+}
+
+function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {
+  return lastSyncCommit === undefined
+    ? undefined
+    : { commit: lastSyncCommit, ref: lastSyncRef ?? lastSyncCommit, revision };
+}
+
+/** Identifies a gateway in the waves. */
+function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
+  return {
+    name: pod.name,
+    key: rolloutKey(pod.gatewayName, pod.name),
+    fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
+    createdAt: pod.createdAt ?? 0,
+    notReadySince: pod.notReadySince,
+    readySince: pod.readySince,
+    crashedAt: pod.crashedAt,
+    restartedAt: pod.restartedAt,
+    runsSince: pod.runsSince,
+  };
+}
+
+/** Whether a gateway has not started, unless it waits for its agent. */
+function shownBy(pod: ObservedPod, reported: ReturnType<typeof reportedBy>) {
+  const waitsForAgent = pod.hasAgentRun === true && reported.report?.state !== 'healthy';
+  return { ...reported, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
+}
+
+/** What the agent reports. */
+function reportedBy(
+  { waiting }: ObservedPod,
+  report: ObservedReport | undefined,
+  { verifies, number }: { verifies: boolean; number: number | undefined },
+): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'supportsPreviews' | 'preview'> {
+  const status = report?.status;
+  const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
+  if (!status) return { report: undefined, problem, isOutdated: false };
+  const { rollout, agentVersion, commit = '', revision = '' } = status;
+  return {
+    report: {
+      rollout,
+      // Agents refuse a rollout with any other value, so a fabricated report must never reach one.
+      commit: isCommitHash(commit) ? commit : undefined,
+      revision: isRevision(revision) ? revision : undefined,
+      state: healthOf(status, verifies),
+    },
+    problem,
+    isOutdated: !isAtLeast(agentVersion, FIRST_AGENT_WITH_ROLLOUTS),
+    supportsPreviews: isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS),
+    preview: previewIn(status),
+  };
+}
+
+/** Returns the preview that an agent reports. After it noted a commit without a change, its report has no preview. */
+function previewIn({ preview, unchangedAt, revision = '' }: ObservedReportStatus): ReportedPreview | undefined {
+  if (!preview)
+    return unchangedAt ? { commit: unchangedAt, revision, digest: '', changesNothing: true, files: 0 } : undefined;
+  // A fabricated digest must not look like an approval of every change.
+  if (!isDigest(preview.digest)) return undefined;
+  const { added, modified, deleted, failure, everyCommit } = preview;
+  return {
+    commit: preview.commit,
+    revision: preview.revision,
+    digest: preview.digest,
+    changesNothing: unchangedAt === preview.commit && failure === undefined,
+    files: added + modified + deleted,
+    failure,
+    everyCommit,
+  };
+}
+
+/**
+ * Returns the message of an agent about the current rollout or, if the report names none, about a problem of the stable
+ * release. An outdated message must not seem to be about the commit in progress.
+ */
+function messageOn(number: number | undefined, { rollout, state, message }: ObservedReportStatus): string | undefined {
+  const isAbout = rollout === undefined ? state !== 'Synced' : rollout === number;
+  return isAbout ? message : undefined;
+}
+
+function healthOf({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {
+  if (hasFailed || verification === 'Failed') return 'failed';
+  const isVerified = verifies ? verification === 'Passed' || verification === 'Unchanged' : verification !== 'Running';
+  return state === 'Synced' && isVerified ? 'healthy' : 'busy';
+}

@@ -1,0 +1,33 @@
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { GIVEN_UP } from '../../../shared/domain/rollout/releases.ts';
+import { isEqual } from '../status/merge-patch.ts';
+import { stepOf, type Transition } from './status-transitions.ts';
+
+/** Age at which a phase is no longer announced (ms): the API server deletes events after an hour. */
+const EVENT_MS = 50 * 60_000;
+
+/**
+ * Adds to a decided status which phase of its rollout was announced last, and since when the current one isn't. The
+ * phase in `before` is announced before every write, so it is the last one. No write is only about this.
+ */
+export function withAnnounced(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): GatewaySyncStatus {
+  const { announced: _, ...rest } = after;
+  if (!after.rollout) return rest;
+  const kept = { ...rest, ...(before.announced && { announced: before.announced }) };
+  if (isEqual(before, kept)) return kept;
+  // The first state after `spec.rollout` was added isn't announced.
+  const { number, phase } = before.rollout ?? after.rollout;
+  const isNew = before.rollout && !isEqual(stepOf(before.rollout), stepOf(after.rollout));
+  return { ...rest, announced: { number, phase, ...(isNew && { nextSince: new Date(now).toISOString() }) } };
+}
+
+/** Returns the event about the phase of a stored status, unless it was announced. */
+export function phaseTransition({ rollout, announced }: GatewaySyncStatus, now: number): Transition | undefined {
+  const since = Date.parse(announced?.nextSince ?? '');
+  if (!rollout || Number.isNaN(since) || now - since > EVENT_MS) return undefined;
+  const { phase, nextCommit, summary } = rollout;
+  // The message of a complete rollout is only about the commit that waits.
+  const message = (phase === 'Complete' && nextCommit ? undefined : rollout.message) ?? summary;
+  const reason = `Rollout${phase}`;
+  return { type: GIVEN_UP.includes(phase) ? 'Warning' : 'Normal', reason, message, since, once: `${reason} ${since}` };
+}

@@ -1,0 +1,200 @@
+import type { GatewaySyncStatus, RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
+import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { otherRepository } from '../../intent/intents.ts';
+import type { Author, ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../../watch/observed-pod.ts';
+import { conditionOf } from '../decide/merge-conditions.ts';
+import { isEqual } from '../status/merge-patch.ts';
+
+/** A change that is worth an event and a log line. */
+export interface Transition {
+  type: 'Normal' | 'Warning';
+  /** CamelCase, stable. */
+  reason: string;
+  message: string;
+  /** The event is about this pod instead of the resource, so that the pod's owner sees it. */
+  pod?: { name: string; uid: string };
+  /** Subject, if one event about it in an hour is enough. */
+  once?: string;
+  /** When it happened (ms since the epoch), if it can be announced again by the next leader: as the same event. */
+  since?: number;
+}
+
+/** Compares two states of a resource; a poll without changes returns nothing. */
+export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  return [
+    commitTransition(before, after),
+    tagTransition(before, after),
+    waitTransition(before, after),
+    ...requestTransitions(before, after),
+    ...problemTransitions(before, after),
+    ...readinessTransitions(before, after),
+  ].filter((transition) => transition !== undefined);
+}
+
+/** Returns warnings about newly listed pods, because only their workload's controller gets admission warnings. */
+export function podTransitions(
+  before: GatewaySyncStatus,
+  after: GatewaySyncStatus,
+  pods: readonly ObservedPod[],
+): Transition[] {
+  const namesOf = ({ discoveredGateways = [] }: GatewaySyncStatus) =>
+    new Set(discoveredGateways.map(({ podName }) => podName));
+  const known = namesOf(before);
+  const listed = namesOf(after);
+  return pods
+    .filter(({ name, live, userUnset }) => live && userUnset && listed.has(name) && !known.has(name))
+    .slice(0, MAX_PODS)
+    .map(({ name, uid }) => ({
+      type: 'Warning',
+      reason: 'RunAsUserNotSet',
+      message: userNotSet,
+      pod: { name, uid },
+      once: uid, // the status doesn't list all pods of a large fleet, and not always the same ones
+    }));
+}
+
+/** Maximum number of pods per write; other pods of the workload are alike. */
+const MAX_PODS = 10;
+
+const userNotSet =
+  'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its image and may be unable to write; set runAsUser in the pod template so that both own the same files';
+
+function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  if (after.lastSyncCommit === undefined || before.lastSyncCommit === after.lastSyncCommit) return undefined;
+  const { target, observedRepo } = after;
+  const isSameRepo = before.observedRepo === observedRepo;
+  const isSameTag = before.target?.range === target?.range && before.target?.ref === target?.ref;
+  if (target?.range !== undefined && isSameRepo && isSameTag)
+    return {
+      type: 'Warning',
+      reason: 'TagMoved',
+      message: `the tag ${target.ref} was moved from ${before.lastSyncCommit} to ${after.lastSyncCommit}`,
+    };
+  const from = before.lastSyncCommitShort ? `, was ${before.lastSyncCommitShort}` : '';
+  return {
+    type: 'Normal',
+    reason: 'RefResolved',
+    message: `${after.lastSyncRef} is ${after.lastSyncCommitShort}${from}`,
+  };
+}
+
+/** Returns a warning if the followed tag was deleted, because the gateways stay on a commit that no tag names. */
+function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  const { reason, message } = conditionOf(after.conditions, 'RefResolved') ?? {};
+  if (reason !== 'TagDeleted' || conditionOf(before.conditions, 'RefResolved')?.reason === reason) return undefined;
+  return { type: 'Warning', reason, message: message ?? '' };
+}
+
+/** Returns an event for each newer commit that waits and what it waits for, unless the phase is announced. */
+function waitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  if (!before.rollout || !after.rollout || !isEqual(stepOf(before.rollout), stepOf(after.rollout))) return undefined;
+  const { nextCommit, message, summary } = after.rollout;
+  if (nextCommit === undefined || !isOtherWait(before.rollout, after.rollout)) return undefined;
+  return { type: 'Normal', reason: 'RolloutWaiting', message: message ?? summary };
+}
+
+/** Whether a newer commit waits, or the newer commit waits for something else. */
+const isOtherWait = (before: RolloutStatus, { nextCommit, waitsFor }: RolloutStatus): boolean =>
+  nextCommit !== before.nextCommit || (waitsFor !== undefined && waitsFor !== before.waitsFor);
+
+/** A rollout's number, phase, and wave; a change of one of them is announced. */
+export const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
+
+const ORDERS = {
+  approve: { reason: 'RolloutApproved', what: (value: string) => `commit ${value} was approved` },
+  rollback: { reason: 'RollbackOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.rollback}: ${value} was set` },
+  retry: { reason: 'RetryOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.retry}: ${value} was set` },
+} as const;
+
+/** Returns an event with the author for each new order. */
+export function orderTransitions(
+  before: GatewaySyncStatus,
+  after: GatewaySyncStatus,
+  authors: NonNullable<ObservedGatewaySync['orderedBy']>,
+): Transition[] {
+  if (!before.rollout) return [];
+  const previous = before.rollout.handled ?? {};
+  const handled = after.rollout?.handled ?? {};
+  return (['approve', 'rollback', 'retry'] as const).flatMap((order) => {
+    const value = handled[order];
+    if (value === undefined || value === previous[order]) return [];
+    const { reason, what } = ORDERS[order];
+    const isIgnored = handled.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
+    const message = `${what(value)}${authorText(authors[order])}${isIgnored ? ', but has no effect' : ''}`;
+    return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
+  });
+}
+
+function authorText({ user, manager }: Author = {}): string {
+  if (user !== undefined) return ` by ${user}`;
+  return manager === undefined ? '' : ` (by the client ${manager})`;
+}
+
+const outcomes: Partial<Record<RequestOutcome, Transition['type']>> = {
+  Applied: 'Normal',
+  Ignored: 'Warning',
+  Failed: 'Warning',
+  Superseded: 'Normal',
+};
+
+function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  const kinds = [
+    { name: 'Request', previous: before.lastRequest, current: after.lastRequest },
+    { name: 'Push', previous: before.lastPush, current: after.lastPush },
+  ];
+  return kinds.flatMap(({ name, previous, current }) => {
+    const type = current && outcomes[current.outcome];
+    if (!current || !type || isEqual(previous, current)) return [];
+    const { ref, repo, outcome, reason, message } = current;
+    const text = message ? `${ref}: ${message}` : ref;
+    if (repo !== undefined && message?.startsWith(otherRepository(repo)))
+      return [{ type, reason: 'OtherRepository', message: text, once: repo }];
+    // Any push makes the controller look for a newer tag in the range, so a push to a branch needs no attention.
+    const isUsual = reason === 'OtherPrefix' || (name === 'Push' && reason === 'NotATag');
+    return [{ type: isUsual ? 'Normal' : type, reason: `${name}${outcome}`, message: text }];
+  });
+}
+
+/** Conditions with separate events, because Ready may be about a worse problem. */
+const SEPARATE_CONDITIONS = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
+const REPORTED_CONDITIONS = [...SEPARATE_CONDITIONS, 'CommitStatus', 'WebhookSource'] as const;
+
+function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  return REPORTED_CONDITIONS.flatMap((type) => {
+    const previous = conditionOf(before.conditions, type);
+    const current = conditionOf(after.conditions, type);
+    if (current?.status !== 'False' || (previous?.status === 'False' && previous.reason === current.reason)) return [];
+    return [{ type: 'Warning' as const, reason: current.reason, message: current.message }];
+  });
+}
+
+function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
+  const previous = conditionOf(before.conditions, 'Ready');
+  const current = conditionOf(after.conditions, 'Ready');
+  if (!current) return [];
+  const { status, reason, message } = current;
+  if (previous?.status === status && previous.reason === reason) return [];
+  if (SEPARATE_CONDITIONS.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
+  // The phase has a separate event.
+  if (reason === `Rollout${after.rollout?.phase}` || reason === 'PreviewFailed') return [];
+  if (status === 'False') return [{ type: 'Warning', reason, message }];
+  return status === 'True' && reason === 'Synced' ? [{ type: 'Normal', reason: 'Synced', message }] : [];
+}
+
+/**
+ * Returns the seconds from a request and from a push until now, for each that this status is the first to show as
+ * applied. Excludes times that can't be read, and returns 0 for one ahead of our clock.
+ */
+export function appliedDelays(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number[] {
+  const kinds = [
+    { previous: before.lastRequest, current: after.lastRequest },
+    { previous: before.lastPush, current: after.lastPush },
+  ];
+  return kinds.flatMap(({ previous, current }) => {
+    const isNew = current?.outcome === 'Applied' && !isEqual(previous, current);
+    const at = isNew ? Date.parse(current.at ?? '') : Number.NaN;
+    return Number.isNaN(at) ? [] : [Math.max(0, now - at) / 1000];
+  });
+}

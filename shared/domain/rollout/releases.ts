@@ -1,0 +1,89 @@
+import type { HistoryEntry, RolloutPhase, RolloutStatus } from '../../api/rollout.ts';
+
+/** A release: a commit, the ref that resolved to it, and its revision of `spec.sync`. */
+export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
+
+/** The fields that identify a release; its ref doesn't. */
+export type ReleaseName = Pick<Release, 'commit' | 'revision'> & Partial<Pick<Release, 'ref'>>;
+
+/** The release of a rollout. */
+export const releaseOf = ({ commit, ref, revision }: Release): Release => ({ commit, ref, revision });
+
+/** The last complete release. */
+export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutStatus): Release => ({
+  commit: stableCommit,
+  ref: stableRef,
+  revision: stableRevision,
+});
+
+/** A release as reported, which can be incomplete. */
+export interface ReportedRelease {
+  commit?: string | undefined;
+  revision?: string | undefined;
+}
+
+/** Compares releases, ignoring the ref. */
+export const isSame = (a: ReleaseName | ReportedRelease, b: ReleaseName | ReportedRelease): boolean =>
+  a.commit === b.commit && a.revision === b.revision;
+
+/** Phases in which a release is rolled out. */
+const IN_PROGRESS: readonly RolloutPhase[] = [
+  'Previewing',
+  'Progressing',
+  'Soaking',
+  'AwaitingApproval',
+  'AwaitingWindow',
+];
+
+/** Checks whether a release is being rolled out. */
+export const isInProgress = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean => IN_PROGRESS.includes(phase);
+
+/** Checks whether gateways may have the release of a rollout, which isn't complete and would be taken from them. */
+export const hasUnfinished = ({ phase, admittedAt }: Pick<RolloutStatus, 'phase' | 'admittedAt'>): boolean =>
+  phase === 'RollingBack' || (phase !== 'Complete' && phase !== 'RolledBack' && admittedAt !== undefined);
+
+/** Checks whether a gateway is on a release, or on none yet. A report without a revision can be of any. */
+export const isOn = ({ commit, revision }: ReportedRelease, release: ReportedRelease): boolean =>
+  commit === undefined || (commit === release.commit && (revision ?? release.revision) === release.revision);
+
+/**
+ * Checks whether a gateway is on one of the two releases of a rollout, or on none yet. Its preview proves nothing if it
+ * was made from another release.
+ */
+export const isOnRelease = (report: ReportedRelease, rollout: RolloutStatus): boolean =>
+  isOn(report, stableOf(rollout)) || isOn(report, rollout);
+
+/** Phases of an abandoned release. */
+export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
+
+/** Parses `COMMIT` or `COMMIT/REVISION`, as in annotations; undefined if it is neither. */
+export function parseReleaseName(value: string): { commit: string; revision?: string | undefined } | undefined {
+  const [commit = '', revision, ...others] = value.split('/');
+  return commit === '' || revision === '' || others.length > 0 ? undefined : { commit, revision };
+}
+
+/**
+ * The target of `sync.io/rollback`; undefined if there is none. `previous` is the stable release during another rollout,
+ * and otherwise the entry of the history after the current one. A commit is any other entry; `COMMIT/REVISION` is required
+ * if the history has it with several revisions of `spec.sync`.
+ */
+export function rollbackTarget(
+  value: string,
+  { rollout, history }: { rollout: RolloutStatus; history: readonly HistoryEntry[] },
+): Release | undefined {
+  const stable = stableOf(rollout);
+  const { commit, revision } = parseReleaseName(value) ?? {};
+  const isNamed = (release: Release) =>
+    release.commit === commit && (revision === undefined || release.revision === revision);
+  const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
+  if (isOther && (value === 'previous' || isNamed(stable))) return stable;
+  const current = history.findIndex((entry) => isSame(entry, stable));
+  if (value === 'previous') return history[current + 1];
+  return history.find((entry, index) => index !== current && isNamed(entry));
+}
+
+/** Checks whether `sync.io/retry-rollout` has an effect on this commit, which was stopped, rolled back, or abandoned. */
+export function canRetry(commit: string, { phase, commit: present, givenUp = [] }: RolloutStatus): boolean {
+  const isPresent = GIVEN_UP.includes(phase) && commit === present;
+  return isPresent || givenUp.some((release) => release.startsWith(`${commit} `));
+}

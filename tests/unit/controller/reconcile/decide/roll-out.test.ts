@@ -1,0 +1,467 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { rolloutInput } from '../../../../../controller/reconcile/decide/observe-rollout.ts';
+import { rollOut } from '../../../../../controller/reconcile/decide/roll-out.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
+import { type ObservedPod, projectPod } from '../../../../../controller/watch/observed-pod.ts';
+import type { GatewaySyncStatus } from '../../../../../shared/api/gateway-sync-status.ts';
+import type { RolloutSpec } from '../../../../../shared/api/rollout.ts';
+import type { SyncReportStatus } from '../../../../../shared/api/sync-report.ts';
+import { planOf, rolloutKey } from '../../../../../shared/domain/rollout/waves.ts';
+import { gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../../../support/objects.ts';
+
+const now = Date.parse('2026-11-22T12:00:00Z');
+const stable = 'a'.repeat(40);
+const newest = 'b'.repeat(40);
+const frozen = [{ kind: 'Deny' as const }];
+
+const pod = projectPod({
+  metadata: {
+    namespace: 'ns',
+    name: 'gateway-0',
+    uid: 'pod',
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-22T11:00:00Z',
+    annotations: { 'sync.io/cr-name': 'app' },
+  },
+  spec: { initContainers: [{ name: 'sync-agent' }] },
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+});
+
+/** A resource in the cache. */
+const resourceWith = (
+  spec: Partial<SpecInput>,
+  status: GatewaySyncStatus,
+  annotations: Record<string, string> = {},
+): ObservedGatewaySync =>
+  projectGatewaySync(
+    gatewaySyncOf({
+      metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
+      spec,
+      status,
+    }),
+    undefined,
+    0,
+  );
+
+/** The result of a step in which the git server has answered. */
+const rollOutFor = (followed: GatewaySyncStatus, observation: Parameters<typeof rollOut>[1]) =>
+  rollOut(followed, observation, { now, isResolved: true, isAnswered: true });
+
+interface Case {
+  rollout?: RolloutSpec;
+  paused?: boolean;
+  /** In the default profile. */
+  destination?: string;
+  annotations?: Record<string, string>;
+  agentVersion?: string;
+  isRevisionKept?: boolean;
+}
+
+/** The next status, with a followed commit. */
+function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
+  const { rollout = {}, annotations = {}, agentVersion = '9.9.9', isRevisionKept = true, paused = false } = what;
+  const { destination = 'b' } = what;
+  const sync = { profiles: { default: { mappings: [{ source: 'a', destination }] } } };
+  const spec = { rollout: { previewTimeout: '0s', ...rollout }, sync, paused };
+  const status = { state: 'Synced' as const, agentVersion };
+  return rollOutFor(
+    { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' },
+    {
+      gatewaySync: resourceWith(spec, before, annotations),
+      pods: [pod],
+      isRevisionKept,
+      reportOf: () => ({ podUID: 'pod', status }),
+    },
+  );
+}
+
+/** A completed rollout in this case. */
+const complete = (what: Case): GatewaySyncStatus => next({}, what, stable).fields;
+
+const waves = [{ name: 'all', approval: true }];
+const { revision = '' } = complete({}).rollout ?? {};
+const approval = `${newest}/${revision}`;
+const gated = { rollout: { waves } };
+const approved = { ...gated, annotations: { 'sync.io/approve': approval } };
+
+suite('a rollout waits', () => {
+  for (const [what, given, expected] of [
+    ['its gateways only', {}, undefined],
+    ['a user who approves the first wave', gated, 'Approval'],
+    ['its gateways only, once it is approved', approved, undefined],
+    ['a window', { ...approved, rollout: { waves, windows: frozen } }, 'Window'],
+    ['newer agents', { rollout: { waves, windows: frozen }, agentVersion: '0.0.9' }, 'Agents'],
+  ] as const) {
+    test(`for ${what}`, () => {
+      const { rollout } = next(complete(given), given).fields;
+      assert.equal(rollout?.waitsFor, expected);
+    });
+  }
+});
+
+test('an approval belongs to the revision of spec.sync in the status at that time', () => {
+  const begun = next(complete(gated), approved).fields;
+  assert.deepEqual([begun.rollout?.phase, begun.rollout?.commit], ['Progressing', newest]);
+  const edited = { ...approved, destination: 'elsewhere' };
+  const waiting = next(begun, edited).fields;
+  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.waitsFor], [newest, 'Approval']);
+  const { nextRevision } = waiting.rollout ?? {};
+  assert.notEqual(nextRevision, revision);
+  const order = (value: string) =>
+    next(waiting, { ...edited, annotations: { 'sync.io/approve': value } }).fields.rollout;
+  const alone = order(newest);
+  assert.deepEqual([alone?.commit, alone?.waitsFor], [newest, 'Approval']);
+  assert.deepEqual([alone?.revision, alone?.handled?.ignored], [revision, ['approve']]);
+  const again = order(`${newest}/${nextRevision}`);
+  assert.deepEqual([again?.revision, again?.waitsFor, again?.nextCommit], [nextRevision, undefined, undefined]);
+});
+
+test('an approval with a simultaneous edit of spec.sync belongs to the revision in the status', () => {
+  const waiting = next(complete(gated), gated).fields;
+  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, revision]);
+  const named = { ...gated, annotations: { 'sync.io/approve': newest } };
+  const both = next(waiting, { ...named, destination: 'elsewhere' }).fields.rollout;
+  assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
+  assert.equal(next(waiting, named).fields.rollout?.commit, newest);
+});
+
+test('a command waits while the resource is paused', () => {
+  const before = next(complete({}), {}).fields;
+  const annotations = { 'sync.io/rollback': 'previous' };
+  const held = next(before, { paused: true, annotations }).fields;
+  assert.deepEqual(held.rollout, before.rollout);
+  assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
+});
+
+for (const length of [40, 64]) {
+  test(`a rollback order names one of several revisions of a commit with ${length} digits`, () => {
+    const commit = 'a'.repeat(length);
+    const first = next({}, {}, commit).fields;
+    const { revision = '' } = first.rollout ?? {};
+    const entry = { commit, ref: 'main', time: '2026-11-22T11:00:00Z' };
+    const earlier = { ...entry, revision: 'e'.repeat(32) };
+    const before = { ...first, history: [{ ...entry, revision }, { ...entry, revision: 'f'.repeat(32) }, earlier] };
+    const order = (value: string) =>
+      next(before, { annotations: { 'sync.io/rollback': value } }, commit).fields.rollout;
+    const back = order(`${commit}/${earlier.revision}`);
+    assert.deepEqual(
+      [back?.phase, back?.stableCommit, back?.stableRevision],
+      ['RollingBack', commit, earlier.revision],
+    );
+    const ignored = order(`${commit}/${earlier.revision}${'0'.repeat(200)}`);
+    assert.deepEqual([ignored?.phase, ignored?.handled?.ignored], ['Complete', ['rollback']]);
+  });
+}
+
+test('all commands are recorded with their values', () => {
+  const annotations = { 'sync.io/approve': approval, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
+  const { rollout } = next(complete({}), { annotations }).fields;
+  assert.deepEqual(rollout?.handled, {
+    approve: approval,
+    approvedRevision: revision,
+    approvedDigests: ['all'],
+    rollback: 'x',
+    retry: 'y',
+    ignored: ['retry-rollout', 'rollback'],
+  });
+  assert.equal(next({ rollout, history: [] } as GatewaySyncStatus, {}).fields.rollout?.handled, undefined);
+});
+
+test('each gateway should have the commit that it was admitted for', () => {
+  const before = complete(gated);
+  assert.equal(next(before, gated).wantedOf(pod).commit, stable);
+  assert.equal(next(before, approved).wantedOf(pod).commit, newest);
+});
+
+suite("while the revision of spec.sync isn't stored", () => {
+  const isRevisionKept = false;
+
+  test('no rollout begins', () => {
+    assert.deepEqual(next({}, { isRevisionKept }).fields, {});
+    const { rollout } = next(complete({}), { isRevisionKept }).fields;
+    assert.deepEqual([rollout?.phase, rollout?.commit, rollout?.nextCommit], ['Complete', stable, undefined]);
+  });
+
+  test('a rollback continues', () => {
+    const before = next(complete({}), {}).fields;
+    assert.equal(before.rollout?.phase, 'Progressing');
+    const ordered = { isRevisionKept, annotations: { 'sync.io/rollback': 'previous' } };
+    const { rollout } = next(before, ordered).fields;
+    assert.deepEqual([rollout?.phase, rollout?.stableCommit], ['RollingBack', stable]);
+  });
+});
+
+suite('a step of a rollout takes into account', () => {
+  interface World {
+    rollout?: object;
+    status?: GatewaySyncStatus;
+    sync?: GatewaySyncStatus;
+    pod?: Partial<ObservedPod>;
+    /** Number of gateways. */
+    size?: number;
+    report?: Partial<SyncReportStatus>;
+    rest?: string;
+    verify?: object;
+  }
+  const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, size = 1, ...said }: World) => {
+    const orders = { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' };
+    const gatewaySync = resourceWith({ rollout, ...(verify && { gateway: { verify } }) }, status, orders);
+    const { report } = said;
+    const observation = {
+      gatewaySync,
+      pods: [...Array.from({ length: size }, () => ({ ...pod, ...said.pod })), { ...pod, name: 'ended', live: false }],
+      isRevisionKept: true,
+      storedRevisions: ['earlier'],
+      reportOf: () =>
+        report && { podUID: 'pod', status: { state: 'Synced' as const, agentVersion: '9.9.9', ...report } },
+    };
+    const pauseOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
+    return { input: rolloutInput({ sync, observation, pauseOf, now }), revision: gatewaySync.spec.revision };
+  };
+  const ofLabel = { name: 'b', selector: { matchLabels: { x: 'y' } } };
+  const began = Date.parse('2026-11-22T11:00:00Z');
+  const unknown = { report: undefined, problem: undefined, isOutdated: false };
+
+  test('living gateways, user commands, and the settings', () => {
+    const rules = { waves: [{ name: 'a', soak: '10m' }, ofLabel] };
+    const status = { lastSyncCommit: stable, lastSyncRef: 'v1' };
+    const sync = { lastSyncCommit: newest, lastSyncRef: 'v2' };
+    const { input, revision } = inputOf({ rollout: rules, status, sync });
+    const { window, spec, ...rest } = input;
+    assert.deepEqual(
+      spec.waves?.map(({ name }) => name),
+      ['a', 'b'],
+    );
+    assert.equal(window.isOpen, true);
+    assert.deepEqual(rest, {
+      wavesHash: planOf(rules.waves),
+      gateways: [
+        {
+          name: 'gateway-0',
+          key: rolloutKey('gateway-0', 'gateway-0'),
+          fits: [true, false],
+          createdAt: began,
+          notReadySince: undefined,
+          readySince: began,
+          crashedAt: undefined,
+          restartedAt: undefined,
+          runsSince: undefined,
+          ...unknown,
+          isUnstarted: false,
+          isPaused: false,
+        },
+      ],
+      newest: { commit: newest, ref: 'v2', revision },
+      isSameVersion: false,
+      delivered: { commit: stable, ref: 'v1', revision },
+      storedRevisions: ['earlier'],
+      approved: 'c',
+      rollback: 'previous',
+      retry: 'd',
+      historyLength: 10,
+      previewIntervalMs: 60_000,
+      previewMs: 30_100,
+      deadlineMs: 900_000,
+      soakMs: [600_000, 0],
+      now,
+    });
+  });
+
+  test('its own times and durations, and a followed commit without a ref', () => {
+    const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
+    assert.equal(input.deadlineMs, 300_000);
+    assert.equal(input.newest?.ref, newest);
+    assert.equal(input.delivered, undefined);
+  });
+
+  const ran = { isUnstarted: true, hasAgentRun: true };
+  const verify = { requests: [{ path: '/' }] };
+  const states: [name: string, World, expected: object][] = [
+    ['rests', { rest: 'default' }, { isPaused: true }],
+    ['has the labels of a wave', { rollout: { waves: [ofLabel] }, pod: { labels: { x: 'y' } } }, { fits: [true] }],
+    ['has not started', { pod: { isUnstarted: true } }, { isUnstarted: true }],
+    ['waits for its agent, which has not reported', { pod: ran }, { isUnstarted: false }],
+    ['does not start, though its agent has run', { pod: ran, report: {} }, { isUnstarted: true, report: 'healthy' }],
+    ['is synced', { report: {} }, { report: 'healthy' }],
+    ['has an old agent', { report: { agentVersion: '0.0.9' } }, { report: 'healthy', isOutdated: true }],
+    ['waits', { report: { state: 'Pending' } }, { report: 'busy' }],
+    ['has failed', { report: { hasFailed: true } }, { report: 'failed' }],
+    ['did not pass', { report: { verification: 'Failed' } }, { report: 'failed' }],
+    ['is being verified', { report: { verification: 'Running' } }, { report: 'busy' }],
+    ['was not verified, and has to be', { verify, report: {} }, { report: 'busy' }],
+    ['was verified, and had to be', { verify, report: { verification: 'Passed' } }, { report: 'healthy' }],
+  ];
+  for (const [name, world, expected] of states) {
+    test(`a gateway that ${name}`, () => {
+      const [gateway] = inputOf(world).input.gateways;
+      const { fits, isUnstarted, isPaused, isOutdated, report } = gateway ?? {};
+      const plain = { fits: [], isUnstarted: false, isPaused: false, isOutdated: false, report: undefined };
+      assert.deepEqual({ fits, isUnstarted, isPaused, isOutdated, report: report?.state }, { ...plain, ...expected });
+    });
+  }
+
+  test('the problem of a gateway, in the words of its agent and of its pod', () => {
+    const problemOf = (world: World) => inputOf(world).input.gateways[0]?.problem;
+    const report = { state: 'Error', message: 'the data volume is full' } as const;
+    const pod = { waiting: 'gateway: CrashLoopBackOff' };
+    assert.equal(problemOf({ report, pod }), 'the data volume is full; gateway: CrashLoopBackOff');
+    assert.equal(problemOf({ report: {} }), undefined);
+  });
+
+  test('the problem of a gateway, but not one with an earlier commit', () => {
+    const status = { rollout: rolloutStatusOf({ number: 3 }) };
+    const problemOf = (report: World['report']) =>
+      inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.problem;
+    for (const state of ['Error', 'Synced'] as const) assert.equal(problemOf({ rollout: 3, state }), 'words');
+    assert.equal(problemOf({ rollout: 2, state: 'Error' }), undefined);
+    assert.equal(problemOf({ state: 'Synced' }), undefined, 'it has not been let in, and has the stable release');
+    for (const state of ['Error', 'Pending'] as const)
+      assert.equal(problemOf({ state }), 'words', 'it may be what keeps it from taking part');
+  });
+
+  test("a report's information about rollouts", () => {
+    const said = { rollout: 3, commit: newest, revision: 'c'.repeat(32) };
+    const { rollout, commit, revision } = said;
+    const reported = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0]?.report;
+    assert.deepEqual(reported(said), { rollout, commit, revision, state: 'healthy' });
+    const fabricated = { ...said, commit: '--upload-pack=x', revision: '../x' };
+    assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'healthy' });
+  });
+
+  test("a report's preview, and the commit of a gateway that was unchanged", () => {
+    const previewed = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
+    const { supportsPreviews, preview: none } = previewed({}) ?? {};
+    assert.deepEqual(
+      [supportsPreviews, none, previewed({ agentVersion: '0.0.9' })?.supportsPreviews],
+      [true, undefined, false],
+    );
+    const preview = { commit: newest, revision: 'r', digest: 'd'.repeat(64), added: 1, modified: 2, deleted: 3 };
+    const expected = { commit: newest, revision: 'r', digest: 'd'.repeat(64), changesNothing: false, files: 6 };
+    const texts = { failure: undefined, everyCommit: undefined };
+    assert.deepEqual(previewed({ preview })?.preview, { ...expected, ...texts });
+    const known = { failure: 'no value', everyCommit: 'a.json' };
+    const failing = { ...preview, ...known };
+    assert.deepEqual(previewed({ preview: failing, unchangedAt: newest })?.preview, { ...expected, ...known });
+    assert.equal(previewed({ preview, unchangedAt: newest })?.preview?.changesNothing, true);
+    assert.equal(previewed({ preview, unchangedAt: stable })?.preview?.changesNothing, false);
+    for (const digest of ['all', '', 'd'.repeat(63), 'D'.repeat(64)])
+      assert.equal(previewed({ preview: { ...preview, digest }, unchangedAt: newest })?.preview, undefined);
+    const noted = { commit: newest, revision: 'r', digest: '', changesNothing: true, files: 0 };
+    assert.deepEqual(previewed({ commit: newest, revision: 'r', unchangedAt: newest })?.preview, noted);
+  });
+
+  test('the time to wait for previews, which grows with the fleet', () => {
+    const waitOf = (previewTimeout: string | undefined, size = 1) =>
+      inputOf({ size, rollout: previewTimeout === undefined ? {} : { previewTimeout } }).input.previewMs;
+    assert.deepEqual([waitOf(undefined), waitOf('0s'), waitOf('1m')], [30_100, 0, 60_000]);
+    assert.deepEqual([waitOf(undefined, 1_499), waitOf(undefined, 1_501)], [179_900, 180_000], 'at most 3m');
+  });
+});
+
+suite('the result of a rollout', () => {
+  test('is empty without spec.rollout: all gateways should have the newest commit', () => {
+    const gatewaySync = resourceWith({}, complete({}));
+    const observation = { gatewaySync, pods: [], isRevisionKept: true, reportOf: () => undefined };
+    const { wantedOf, ...result } = rollOutFor({ lastSyncCommit: newest }, observation);
+    assert.deepEqual(result, { fields: {}, againInMs: undefined, isHeldBack: false });
+    assert.deepEqual(wantedOf(pod), { commit: newest });
+  });
+
+  suite('is reported to the request for the commit', () => {
+    const request = { ref: 'v2', outcome: 'Applied', id: '1' };
+    const target = { ref: 'v2', source: 'Request' };
+    const failing = (state: GatewaySyncStatus) =>
+      ({ ...state, rollout: { ...state.rollout, failures: ['gateway-0'] } }) as GatewaySyncStatus;
+    /** The request in the status after another reconcile. */
+    const requestAfter = (
+      before: object,
+      lastRequest: object | undefined,
+      more: object = { target },
+      rollback?: string,
+    ) => {
+      const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
+      const gatewaySync = resourceWith({ rollout: {} }, before, annotations);
+      const observation = { gatewaySync, pods: [pod], isRevisionKept: true, reportOf: () => undefined };
+      const followed = { observedGeneration: 1, lastSyncCommit: newest, lastSyncRef: 'v2', lastRequest, ...more };
+      const { fields } = rollOutFor(followed as GatewaySyncStatus, observation);
+      return { phase: fields.rollout?.phase, ...fields.lastRequest };
+    };
+    const begun = next(complete({}), {}).fields;
+    const { rollout: { revision = '' } = {} } = begun;
+    const entry = (commit: string, time: string) => ({ commit, ref: 'v', revision, time });
+    const wasComplete = {
+      lastRequest: request,
+      targetTime: '2026-11-22T11:00:00Z',
+      rollout: { ...begun.rollout, phase: 'Complete', stableCommit: newest, stableRef: 'v2', stableRevision: revision },
+      history: [entry(newest, '2026-11-22T11:30:00Z'), entry(stable, '2026-11-22T10:00:00Z')],
+    };
+
+    const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
+    const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
+
+    test('if it stopped, with a message that stays true', () => {
+      const before = { ...failing(begun), lastRequest: request };
+      const { message, ...result } = requestAfter(before, request);
+      assert.deepEqual(result, { phase: 'Stopped', ...request, outcome: 'Failed' });
+      assert.equal(message, `commit ${newest} failed on gateway-0`);
+      const unchanged = { phase: 'Stopped' };
+      for (const other of [{ source: 'Push' }, { ref: 'v3' }])
+        assert.deepEqual(requestAfter(before, request, { target: { ...target, ...other } }), unchanged);
+      assert.deepEqual(requestAfter(before, { ...request, outcome: 'Superseded' }), unchanged);
+      assert.deepEqual(requestAfter(before, undefined), unchanged);
+    });
+
+    test('if it was chosen for a range, however the request names it', () => {
+      const more = { target: { ref: 'v1.4.2', range: '~1.4', source: 'Spec' } };
+      for (const ref of ['refs/tags/v1.4.2', '1.4.2', newest, '~1.4']) {
+        const asked = { ...request, ref };
+        const { outcome } = requestAfter({ ...begun, lastRequest: asked }, asked, more, 'previous') as typeof request;
+        assert.equal(outcome, 'Failed', ref);
+      }
+      const other = { ...request, ref: 'refs/tags/v1.4.1' };
+      const result = requestAfter({ ...begun, lastRequest: other }, other, more, 'previous');
+      assert.deepEqual(result, { phase: 'RollingBack' });
+    });
+
+    test('if a user rolled it back before all gateways had the commit', () => {
+      const before = { ...begun, lastRequest: request };
+      const { message, ...result } = requestAfter(before, request, undefined, 'previous');
+      assert.deepEqual(result, { phase: 'RollingBack', ...request, outcome: 'Failed' });
+      assert.match(message ?? '', /rolled back before all gateways had it/);
+    });
+
+    test('but not if all gateways had the commit once, whatever follows', () => {
+      assert.deepEqual(requestAfter(wasComplete, request, undefined, 'previous'), { phase: 'RollingBack' });
+      const { targetTime } = wasComplete;
+      assert.deepEqual(requestAfter({ ...back, lastRequest: request, targetTime }, request), { phase: 'RollingBack' });
+      assert.equal(retried.rollout?.phase, 'Progressing');
+      const failed = { ...failing(retried), lastRequest: request, targetTime };
+      assert.deepEqual(requestAfter(failed, request), { phase: 'Stopped' });
+      const edited = { ...wasComplete, rollout: { ...wasComplete.rollout, stableRevision: 'earlier' } };
+      const again = { ...edited, rollout: { ...edited.rollout, phase: 'Progressing', wave: 'rest' } };
+      assert.deepEqual(requestAfter(failing(again as never), request), { phase: 'Stopped' });
+    });
+
+    test('if the request repeats a commit that was rolled back before', () => {
+      const other = { ...request, id: '2' };
+      const { message, ...result } = requestAfter({ ...back, lastRequest: request }, other);
+      assert.deepEqual(result, { phase: 'RollingBack', ...other, outcome: 'Failed' });
+      assert.ok(message?.endsWith(`set sync.io/retry-rollout: ${newest}`));
+    });
+
+    test('if it fails, although all gateways had the commit before the request was repeated', () => {
+      const failed = { ...failing(retried), lastRequest: request, targetTime: '2026-11-22T11:45:00Z' };
+      assert.equal(requestAfter(failed, request).outcome, 'Failed');
+    });
+  });
+
+  test('is judged again soon while time can advance it, and now and then while it waits for users', () => {
+    const rollout = { waves: [{ name: 'all', selector: { matchLabels: { a: 'b' } } }] };
+    const before = complete({ rollout });
+    assert.equal(next(before, { rollout }).againInMs, 5_000);
+    const frozen = { ...rollout, windows: [{ kind: 'Deny' as const }] };
+    assert.equal(next(before, { rollout: frozen }).againInMs, 30_000);
+    assert.equal(next(before, { rollout }, stable).againInMs, undefined);
+  });
+});

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { validateProfiles } from '../../../../../shared/domain/files/validate-profiles.ts';
+import {
+  type ProfileSource,
+  type ResolvedProfile,
+  resolveProfile,
+} from '../../../../../shared/domain/kubernetes/resolve-profile.ts';
+import { processorMs } from '../../../../support/processor-time.ts';
+
+const profile = (source: string, vars: Record<string, string> = {}) => ({
+  mappings: [{ source, destination: 'config', required: true, template: false }],
+  vars,
+});
+
+suite('the profiles of a spec', () => {
+  test('can use the values that every pod has, and their own variables', () => {
+    for (const source of [
+      '{{ .GatewayName }}/{{.PodOrdinal}}',
+      '{{ .Labels.app.kubernetes.io/name }}',
+      '{{ .Vars.site }}',
+    ])
+      assert.deepEqual(validateProfiles({ profiles: { default: profile(source, { site: 'a' }) } }), [], source);
+    assert.deepEqual(
+      validateProfiles({ defaults: { vars: { site: 'a' } }, profiles: { default: profile('{{ .Vars.site }}') } }),
+      [],
+    );
+  });
+
+  test('are invalid if they use an unknown value, and the message says where', () => {
+    const problems = validateProfiles({
+      profiles: { good: profile('a'), bad: profile('sites/{{ .Vars.site }}'), odd: profile('{{ if x }}') },
+    });
+    assert.equal(problems.length, 2);
+    assert.match(problems[0] ?? '', /^profiles\.bad\.mappings\[0\]\.source: .*\bvars\b/);
+    assert.match(problems[1] ?? '', /^profiles\.odd\.mappings\[0\]\.source: /);
+  });
+
+  test('have valid paths after their variables are filled in', () => {
+    for (const folder of ['../etc', '.sync-agent', '.git']) {
+      const mappings = [{ source: 'a', destination: './{{ .Vars.folder }}', required: true, template: false }];
+      const problems = validateProfiles({ profiles: { p: { mappings, vars: { folder } } } });
+      const places = problems.map((problem) => problem.replace(/: .*/, ''));
+      assert.deepEqual(places, ['profiles.p.mappings[0].destination']);
+    }
+  });
+
+  const patched = (patches: { file: string; set: Record<string, string> }[]) =>
+    validateProfiles({
+      profiles: {
+        p: {
+          mappings: [{ source: 'a', destination: 'a', required: true, template: false, patches }],
+          vars: { port: '8043' },
+        },
+      },
+    });
+
+  test('can patch files with the values that every pod has, and with their own variables', () => {
+    const set = { 'a.b': '{{ .Vars.port }}', 'a.c\\.d': '{{ .GatewayName }} {{ .Labels.app }}', 'e.0': 'true' };
+    assert.deepEqual(
+      patched([
+        { file: '', set },
+        { file: '**/[a-z]*.json', set },
+      ]),
+      [],
+    );
+  });
+
+  const wrong: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
+    ['a file outside of the mapping', '../a.json', { a: '1' }, /^\.file: /],
+    ['an empty key', 'a.json', { 'a..b': '1' }, /^\.set: /],
+    ['an unknown variable', 'a.json', { a: '{{ .Vars.host }}' }, /^\.set\.a: .*\bvars\b/],
+  ];
+  for (const [name, file, set, problem] of wrong) {
+    test(`can't have a patch with ${name}`, () => {
+      const [first = '', ...others] = patched([
+        { file: 'good.json', set: { a: '1' } },
+        { file, set },
+      ]);
+      const place = 'profiles.p.mappings[0].patches[1]';
+      assert.equal(first.slice(0, place.length), place);
+      assert.match(first.slice(place.length), problem);
+      assert.deepEqual(others, []);
+    });
+  }
+
+  test("can't reach JavaScript's own properties of objects", () => {
+    assert.equal(
+      validateProfiles({ profiles: { default: profile('{{ .Vars.constructor }}{{ .toString }}') } }).length,
+      1,
+    );
+  });
+
+  test('can exclude any glob, but no ranges, by their own patterns or those of the defaults', () => {
+    const profiles = { default: { ...profile('a'), excludePatterns: ['*.bak', '!{a,b}', 'log{1..9}'] } };
+    const [problem, ...others] = validateProfiles({ profiles });
+    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} isn't supported/);
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      validateProfiles({ profiles: { default: profile('a') }, defaults: { excludePatterns: ['a'] } }),
+      [],
+    );
+  });
+});
+
+suite('the validation of a spec of the maximum size', () => {
+  const mapping = (fields: object) => ({ source: 'a', destination: 'b', required: true, template: false, ...fields });
+  const many = <T>(count: number, field: string, value: T): Record<string, T> =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`${field}${n}`, value]));
+  /** So many values, 512 of them in each mapping. */
+  const patchesOf = (values: number, value: string) => ({
+    mappings: Array.from({ length: values / 512 }, () =>
+      mapping({ patches: Array.from({ length: 16 }, () => ({ file: '', set: many(32, 'k', value) })) }),
+    ),
+  });
+  const long = '1'.repeat(512);
+  const reference = '{{ .Vars.a }}';
+  const pattern = '{a..'.repeat(128);
+  const patterns = { mappings: [mapping({})], excludePatterns: Array(64).fill(pattern) };
+  const patches = Array(16).fill({ file: pattern, set: { a: '' } });
+  const paths = Array(64).fill(mapping({ source: reference.repeat(7), destination: reference }));
+  const multiplied: [what: string, sync: Parameters<typeof validateProfiles>[0]][] = [
+    ['a variable in many values', { defaults: { vars: { a: long } }, profiles: { p: patchesOf(8_192, reference) } }],
+    ['a variable in many paths', { profiles: many(32, 'p', { mappings: paths, vars: { a: long } }) }],
+    ['patterns', { profiles: many(4, 'p', patterns) }],
+    [
+      'inherited patterns',
+      { defaults: { excludePatterns: patterns.excludePatterns }, profiles: many(32, 'p', { mappings: [mapping({})] }) },
+    ],
+    ['patterns of patches', { profiles: { p: { mappings: Array(32).fill(mapping({ patches })) } } }],
+  ];
+  for (const [what, sync] of multiplied) {
+    test(`ends soon with a problem if ${what} would take long`, () => {
+      const started = processorMs();
+      const problems = validateProfiles(sync, 8);
+      const tookMs = processorMs() - started;
+      assert.match(problems.join(), / 2097152 /);
+      assert.ok(tookMs < 1_000, `${tookMs} ms`);
+    });
+  }
+
+  test('accepts many values of the usual length', () => {
+    assert.deepEqual(validateProfiles({ profiles: { p: patchesOf(24_576, 'http://edge.example') } }), []);
+  });
+
+  test('rejects a path or value that is too long', () => {
+    const profile = (fields: object) => ({ profiles: { p: { mappings: [mapping(fields)], vars: { a: long } } } });
+    assert.match(validateProfiles(profile({ source: reference.repeat(9) })).join(), /longer than 4096 characters/);
+    const emoji = { a: '\u{1F600}'.repeat(512) };
+    const patches = [{ file: '', set: { a: '{{.Vars.a}}'.repeat(46) } }];
+    assert.match(
+      validateProfiles({ profiles: { p: { mappings: [mapping({ patches })], vars: emoji } } }).join(),
+      /longer than 32768 characters/,
+    );
+  });
+
+  test('stops at the first problems', () => {
+    const broken = { mappings: Array(64).fill(mapping({ source: '{{' })) };
+    assert.equal(validateProfiles({ profiles: many(32, 'p', broken) }, 8).length, 8);
+  });
+});
+
+suite('a profile', () => {
+  const mappings = profile('a').mappings;
+  const builtIn: ResolvedProfile = {
+    name: 'p',
+    mappings,
+    excludePatterns: [],
+    checks: [],
+    vars: {},
+    syncPeriod: 30,
+    designerSessionPolicy: 'proceed',
+    startPolicy: 'requireSync',
+    maxFailures: 0,
+    dryRun: false,
+    paused: false,
+    links: 'follow',
+    onConflict: 'takeOver',
+    drift: 'repair',
+    prune: true,
+    allowEmpty: false,
+    groupWrite: false,
+  };
+  const inherited: ProfileSource['defaults'] = {
+    excludePatterns: ['*.tmp'],
+    syncPeriod: 60,
+    designerSessionPolicy: 'wait',
+    maxFailures: 3,
+    dryRun: true,
+    paused: true,
+    onConflict: 'refuse',
+    drift: 'report',
+    prune: false,
+    allowEmpty: true,
+    groupWrite: true,
+  };
+
+  test('has every setting, even if none is specified', () => {
+    assert.deepEqual(resolveProfile({ profiles: { p: { mappings } } }, 'p'), builtIn);
+  });
+
+  test('inherits every setting', () => {
+    const defaults = { ...inherited, startPolicy: 'useLastGood' } as const;
+    const expected = { ...builtIn, ...defaults };
+    assert.deepEqual(resolveProfile({ defaults, profiles: { p: { mappings } } }, 'p'), expected);
+  });
+
+  test('overrides every setting that it inherits', () => {
+    const { name: _, ...own } = builtIn;
+    assert.deepEqual(resolveProfile({ defaults: inherited, profiles: { p: own } }, 'p'), builtIn);
+  });
+
+  test('inherits variables one by one', () => {
+    const resolved = resolveProfile(
+      { defaults: { vars: { a: '1', b: '2' } }, profiles: { p: { mappings, vars: { b: '3', c: '4' } } } },
+      'p',
+    );
+    assert.deepEqual(resolved?.vars, { a: '1', b: '3', c: '4' });
+  });
+
+  test("is only found if it is the spec's own property", () => {
+    for (const name of ['q', 'constructor', 'toString'])
+      assert.equal(resolveProfile({ profiles: { p: { mappings } } }, name), undefined, name);
+  });
+});
