@@ -57,7 +57,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
 }
 
 /** Periods in which a rollout is judged again (ms), because time alone ends soaks, deadlines, and waits for windows. */
-const PERIOD_MS = { moving: 5_000, waiting: 30_000 };
+const PERIOD_MS = { moving: 10_000, waiting: 30_000 };
 
 function periodOf(rollout: RolloutStatus): number | undefined {
   const { phase, nextCommit, waitsFor } = rollout;

@@ -459,7 +459,7 @@ suite('the result of a rollout', () => {
   test('is judged again soon while time can advance it, and now and then while it waits for users', () => {
     const rollout = { waves: [{ name: 'all', selector: { matchLabels: { a: 'b' } } }] };
     const before = complete({ rollout });
-    assert.equal(next(before, { rollout }).againInMs, 5_000);
+    assert.equal(next(before, { rollout }).againInMs, 10_000);
     const frozen = { ...rollout, windows: [{ kind: 'Deny' as const }] };
     assert.equal(next(before, { rollout: frozen }).againInMs, 30_000);
     assert.equal(next(before, { rollout }, stable).againInMs, undefined);
