@@ -110,7 +110,11 @@ function editOf({ generation, spec, status, editSeenAt = NEVER }: ObservedGatewa
   const target: Target = { ref: specRef(spec.git), source: 'Spec' };
   const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : specRefField(spec.git);
   const isSameRef = isObservedRef(status, spec.git);
-  if (isUnseen(status)) return { target, field, at: editSeenAt };
+  if (isUnseen(status)) {
+    // Another replica may have seen it before, and not have resolved it.
+    const isKnown = status.observedGeneration === generation;
+    return { target, field, at: (isKnown ? keptEditAt : undefined) ?? editSeenAt };
+  }
   const isSame = field !== 'spec.git.repo' && isSameRef;
   if (isSame || status.observedGeneration === generation) return { target, field, at: keptEditAt ?? NEVER };
   // An edit follows everything that was done without it.

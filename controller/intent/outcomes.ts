@@ -57,7 +57,7 @@ function outcomeOf(
   if (verdict.kind === 'sync') return { ending: { outcome: 'Applied' } };
   if (verdict.kind === 'refused') return { ending: { outcome: verdict.outcome, message: verdict.message } };
   if (verdict.kind === 'accepted') {
-    const holds = order.at(-1) === verdict.wish || winner.target === verdict.wish.target;
+    const holds = order.at(-1) === verdict.wish || isFollowed(verdict.wish, winner);
     return { ending: holds ? { outcome: 'Applied' } : superseded(judged) };
   }
   const nextInMs = nextQueryInMs(asked.madeAt, now);
@@ -68,6 +68,11 @@ function outcomeOf(
   const message = `${verdict.message} yet; retrying for up to a minute, because some git servers send webhooks before they show a ref${advice}`;
   return { ending: { outcome: 'Pending', message }, requeryInMs: nextInMs };
 }
+
+/** Whether a wish is followed. A late push to a branch that is followed because of a newer push only confirms it. */
+const isFollowed = ({ target }: Wish, winner: Wish): boolean =>
+  winner.target === target ||
+  (target.source === 'Push' && winner.target.source === 'Push' && winner.target.ref === target.ref);
 
 /** Returns the applied request and push if they are superseded now. */
 function displaced(judged: JudgedIntents): Echo {

@@ -110,7 +110,10 @@ function make(
   const { id = '' } = asked.request ?? {};
   const seenAt = secondOf(arrived);
   const isByHand = way === 'by hand' && kind === 'request' && id !== '';
-  if (isByHand && ref === storedRef) return undefined;
+  // A ref that is edited and restored between two reconciles is the one that was handled.
+  const { lastRequest } = asked.status ?? {};
+  const isRestored = lastRequest?.id === id && lastRequest.ref === ref;
+  if (isByHand && (ref === storedRef || isRestored)) return undefined;
   if (isByHand) return { ...asked, request: { ...asked.request, ref, edited: !id.startsWith(ref), seenAt } };
   const identity = kind === 'request' ? { id: `${ref}@${second}` } : {};
   if (way === 'timed' && storedAt !== undefined && storedAt > at(second)) return undefined;
