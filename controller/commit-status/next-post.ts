@@ -36,8 +36,8 @@ interface Durations {
 }
 
 /**
- * Returns the next post for a commit after the last post for it. The
- * first one is pending. A result never changes back, and another description of the same state isn't posted.
+ * Returns the next post for a commit after the last post for it. The first one is pending. A result never changes back,
+ * and another description of the same state isn't posted.
  */
 export function nextPost(
   posted: CommitStatusRecord | undefined,

@@ -35,9 +35,7 @@ export function givenUpMessage(commit: string, rollout: RolloutStatus, { isNew }
   const { failures = [], previewFailure } = rollout.commit === commit ? rollout : {};
   const failed = failures.length > 0 ? failureOf(rollout) : undefined;
   const why = previewFailure === undefined ? failed : `can't be delivered: ${previewFailure}`;
-  return `commit ${commit} ${why ?? 'was rolled back before all gateways had it'}`
-    .slice(0, BOUNDS.message)
-    .toWellFormed();
+  return shortened(`commit ${commit} ${why ?? 'was rolled back before all gateways had it'}`, BOUNDS.message);
 }
 
 const LIST = new Intl.ListFormat('en');

@@ -5,11 +5,16 @@ import type { Next } from '../moves.ts';
 /** Phases in which the next gateways wait for an approval or a window. */
 export type Awaiting = 'AwaitingApproval' | 'AwaitingWindow';
 
+/** The phase in which a rollout waits for each of them. */
+export const PHASE_OF_GATE: Record<Gate, Awaiting> = { approval: 'AwaitingApproval', window: 'AwaitingWindow' };
+
+type Gate = 'approval' | 'window';
+
 /** Waits for the approval or the window that the next gateways of a rollout need. */
 export function waitForGate(facts: Facts): Next<Awaiting | 'Progressing'> {
   const gate = gateOf(facts);
   if (!gate) return { to: 'Progressing', state: facts.state };
-  const to = gate === 'approval' ? 'AwaitingApproval' : 'AwaitingWindow';
+  const to = PHASE_OF_GATE[gate];
   return to === facts.rollout.phase ? { wait: { kind: gate } } : { to, state: facts.state };
 }
 
@@ -17,7 +22,7 @@ export function waitForGate(facts: Facts): Next<Awaiting | 'Progressing'> {
  * Returns what the next gateways of the current wave need: an approval and a window before the wave begins, unless it
  * can be skipped, and a window in the wave when none of its gateways is in progress.
  */
-export function gateOf(facts: Facts): 'approval' | 'window' | undefined {
+export function gateOf(facts: Facts): Gate | undefined {
   const { rollout, input, wave, unhealthyWave, released, changesNothing } = facts;
   if (!wave || changesNothing) return undefined;
   if (!rollout.waveStartedAt) return wave.canBeSkipped ? undefined : waitBefore(wave.index, rollout, facts);

@@ -6,14 +6,15 @@ import type { Move, Next, Wait } from '../moves.ts';
 import { slotsOf } from '../slots.ts';
 import { change, complete, iso } from '../transitions.ts';
 import type { WaveFacts } from '../wave-facts.ts';
-import { type Awaiting, gateOf, waitForGate } from './awaiting.ts';
+import { type Awaiting, gateOf, PHASE_OF_GATE } from './awaiting.ts';
 
 /** Lets gateways have the release, wave by wave, and waits until they are verified. */
 export function releaseAndVerify(facts: Facts): Next<Awaiting | 'Progressing' | 'Soaking' | 'Complete'> {
   const { state, wave, unhealthyWave, input } = facts;
   if (facts.changesNothing) return { to: 'Complete', state: complete(state, input) };
   if (!wave) return { wait: { kind: 'none' } };
-  if (gateOf(facts)) return waitForGate(facts);
+  const gate = gateOf(facts);
+  if (gate) return { to: PHASE_OF_GATE[gate], state };
   if (unhealthyWave && hasLostChanges(unhealthyWave, facts)) return passOver(unhealthyWave, facts);
   if (!facts.rollout.waveStartedAt) {
     if (unhealthyWave) return refill(unhealthyWave, facts) ?? { wait: waitFor(unhealthyWave) };
@@ -99,15 +100,13 @@ const hasLostChanges = ({ awaited, members }: WaveFacts, { rollout, input, uncha
 function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
   const { rollout, input, counted, unchanged, verified } = facts;
   const { admission, startedAt, waveStartedAt } = rollout;
-  const { index } = wave;
-  const entry = admission[index];
   if (hasLostChanges(wave, facts)) return input.window.isOpen || wave.isEachReleased;
   if (waveStartedAt) return false;
-  if (hadGateways(entry)) {
-    const isLast = !admission.slice(index + 1).some(hadGateways);
+  if (wave.hadGateways) {
+    const isLast = !admission.slice(wave.index + 1).some(hadGateways);
     return isLast && verified.size > 0 && isEmptyForLong(rollout, input);
   }
-  const isAwaited = entry?.gateways === 0 && input.now < Date.parse(startedAt) + input.deadlineMs;
+  const isAwaited = admission[wave.index]?.gateways === 0 && input.now < Date.parse(startedAt) + input.deadlineMs;
   return !isAwaited && (counted.length + unchanged.size > 0 || !admission.some(hadGateways));
 }
 
