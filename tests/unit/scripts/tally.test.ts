@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { describeTallies, SLOW, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
+import { describeTallies, overBudget, SLOW, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
@@ -45,4 +45,12 @@ test('the test summary lists skipped and failed tests once, with their reasons',
   const failure = tallyOfFailure('tests/chart', new Error('helm is missing\nInstall Go.'));
   const skip = tallyOfSkip('gitea', new Error('gitea is missing.\nInstall Go.'));
   assert.equal(describeTallies([{ ...counted, uses: [] }, failure, skip]), lines.join('\n'));
+});
+
+test('a process that uses a large part of all CPU time is over its budget, however fast the machine is', () => {
+  const uses = [33, ...Array<number>(20).fill(15)].map((seconds, index) => ({ files: [`${index}.test.ts`], seconds }));
+  assert.equal(overBudget(uses).length, 1);
+  assert.equal(overBudget([...uses, { files: ['chart.test.ts'], seconds: 29 }, ...uses]).length, 0);
+  const few = uses.slice(0, 2).map(({ files }) => ({ files, seconds: 29 }));
+  assert.equal(overBudget(few).length, 0);
 });
