@@ -104,7 +104,9 @@ export async function readUses(file: string): Promise<Use[]> {
 /** Lists the processes with the most CPU time. */
 function describeUses(uses: Use[]): string {
   const most = uses.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
-  return [`CPU time: ${sumOf(uses).toFixed(0)} s, most of it in`, ...most.map((use) => `  ${describe(use)}`), ''].join('\n');
+  return [`CPU time: ${sumOf(uses).toFixed(0)} s, most of it in`, ...most.map((use) => `  ${describe(use)}`), ''].join(
+    '\n',
+  );
 }
 
 /** Returns the processes that exceed the budget of `npm test`, each as a message. */

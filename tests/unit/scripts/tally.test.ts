@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { describeTallies, overBudget, SLOW, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
+import {
+  describeTallies,
+  overBudget,
+  SLOW,
+  type Tally,
+  tallyOfFailure,
+  tallyOfSkip,
+} from '../../../scripts/test/tally.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
