@@ -75,8 +75,8 @@ function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>
 function announceFailure(memory: Memory, outcome: SyncOutcome<'failed'>): Announcement {
   const { intent, error, durationMs = 0 } = outcome;
   const failure = describeFailure(error);
-  const { message, code, isWaiting, isFinal } = failure;
-  const finding: Finding = { state: stateAfter(failure), message };
+  const { message, code, reason, isWaiting, isFinal } = failure;
+  const finding: Finding = { state: stateAfter(failure), reason, message };
   if (isFinal && intent.rollout !== undefined) finding.hasFailed = true;
   const { isNews: _, ...announced } = compare(memory, finding, outcome);
   const fields = { ...logFields(intent), durationMs, code, err: error, result: isWaiting ? 'waiting' : 'error' };
@@ -101,8 +101,8 @@ type About = Partial<Pick<SyncOutcome<'verified'>, 'intent' | 'verification'>>;
 /** Ignores repeated findings; a different duration or number of right files isn't a change. */
 function compare(memory: Memory, finding: Finding, about: About = {}) {
   const { intent } = about;
-  const { state, message, changes, generation = intent?.generation } = finding;
-  const key = JSON.stringify([state, message, changes, generation, intent]);
+  const { state, reason, message, changes, generation = intent?.generation } = finding;
+  const key = JSON.stringify([state, reason, message, changes, generation, intent]);
   const isNews = key !== memory.key;
   const numbers = withoutUndefined({ generation, rollout: intent?.rollout });
   const latest = isNews ? { ...memory, key, finding: { ...finding, ...numbers } } : memory;

@@ -1,3 +1,4 @@
+import type { Reason } from '../../shared/api/reasons.ts';
 import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 
@@ -5,6 +6,7 @@ import { TerminalError, TransientError, WaitingError } from '../../shared/errors
 export interface Failure {
   message: string;
   code: string;
+  reason: Reason;
   /** Whether it is expected to resolve by itself. */
   isWaiting: boolean;
   /** Minimum delay before the next try (ms), if a server requested one. */
@@ -34,6 +36,15 @@ const words: Record<string, string> = {
 /** Errors that retries can't resolve. A full volume can get space again, and obstacles can disappear. */
 const final = new Set(['EROFS', 'EACCES', 'EPERM', 'EXDEV', 'ENAMETOOLONG']);
 
+/** Reasons of file system errors; all others mean that the volume can't be used. */
+const reasons: Record<string, Reason> = {
+  ENOSPC: 'VolumeFull',
+  EDQUOT: 'VolumeFull',
+  EISDIR: 'PathConflict',
+  ENOTDIR: 'PathConflict',
+  EXDEV: 'PathConflict',
+};
+
 /** The path of a directory that the agent holds open: it is meaningless to users and can differ at each try. */
 const HELD = /\/proc\/\w+\/fd\/\d+\//g;
 
@@ -41,15 +52,27 @@ const HELD = /\/proc\/\w+\/fd\/\d+\//g;
 export function describeFailure(error: unknown): Failure {
   const plain = { isWaiting: false, retryAfterMs: 0, isFinal: false };
   if (error instanceof TransientError || error instanceof WaitingError) {
-    const { message, code, retryAfterMs = 0 } = error;
-    return { ...plain, message, code, isWaiting: error instanceof WaitingError, retryAfterMs };
+    const { message, code, reason, retryAfterMs = 0 } = error;
+    return { ...plain, message, code, reason, isWaiting: error instanceof WaitingError, retryAfterMs };
   }
-  if (error instanceof TerminalError) return { ...plain, message: error.message, code: error.code, isFinal: true };
+  if (error instanceof TerminalError) {
+    const { message, code, reason } = error;
+    return { ...plain, message, code, reason, isFinal: true };
+  }
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
-  if (!known) return { ...plain, message: `${messageOf(error).replace(HELD, '')}; see the log of the agent`, code };
+  if (!known) {
+    const message = `${messageOf(error).replace(HELD, '')}; see the log of the agent`;
+    return { ...plain, message, code, reason: 'UnexpectedError' };
+  }
   const message = `${known} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`;
-  return { ...plain, message, code: `data.${code}`, isFinal: final.has(code) };
+  return {
+    ...plain,
+    message,
+    code: `data.${code}`,
+    reason: reasons[code] ?? 'VolumeUnusable',
+    isFinal: final.has(code),
+  };
 }
 
 export const stateAfter = ({ isWaiting }: Failure) => (isWaiting ? 'Pending' : 'Error');

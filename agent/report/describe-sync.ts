@@ -46,7 +46,7 @@ function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readon
   const changes = drift
     .slice(0, BOUNDS.changes)
     .map(({ path, reason }) => describeChange({ kind: 'differs', path, reason }));
-  const finding: Finding = { state: failure ? stateAfter(failure) : 'Synced' };
+  const finding: Finding = failure ? { state: stateAfter(failure), reason: failure.reason } : { state: 'Synced' };
   if (messages.length > 0) finding.message = messages.join('; ');
   if (changes.length > 0) finding.changes = changes;
   return finding;

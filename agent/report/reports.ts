@@ -1,4 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { Reason } from '../../shared/api/reasons.ts';
 import type { GatewayPreview, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { formatDuration } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
@@ -14,7 +15,7 @@ import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 type Reported = 'state' | 'generation' | 'message' | 'files' | 'changes' | 'rollout' | 'verification' | 'hasFailed';
 
 /** Fields of a report about the files and the gateway. */
-export type Finding = Pick<SyncReportStatus, Reported> & { durationMs?: number };
+export type Finding = Pick<SyncReportStatus, Reported> & { reason?: Reason; durationMs?: number };
 
 export interface ReportContext {
   identity: Identity;
@@ -71,7 +72,7 @@ export class Reports {
 
   /** Starts by taking over the report of the pod. */
   static async start(options: ReportsOptions): Promise<Reports> {
-    const first = await statusOf({ state: 'Pending', message: 'the agent is starting' }, options);
+    const first = await statusOf({ state: 'Pending', reason: 'Waiting', message: 'the agent is starting' }, options);
     return new Reports(first, options);
   }
 

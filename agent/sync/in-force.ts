@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Finding } from '../report/reports.ts';
 import type { Intent, Verdict } from '../resource/judge-resource.ts';
 
-const states = {
-  unknown: 'Pending',
-  absent: 'Pending',
-  unsettled: 'Pending',
-  refused: 'Error',
-  paused: 'Paused',
+const REPORTED = {
+  unknown: { state: 'Pending', reason: 'Waiting' },
+  absent: { state: 'Pending', reason: 'GatewaySyncNotFound' },
+  unsettled: { state: 'Pending', reason: 'Waiting' },
+  refused: { state: 'Error', reason: 'ProfileInvalid' },
+  paused: { state: 'Paused', reason: 'Paused' },
 } as const;
 
 /** Returns the report while there is nothing to sync. */
 export function idleFinding(verdict: Exclude<Verdict, { kind: 'act' }>): Finding {
-  const finding: Finding = { state: states[verdict.kind], message: verdict.message };
+  const finding: Finding = { ...REPORTED[verdict.kind], message: verdict.message };
   if ('generation' in verdict) finding.generation = verdict.generation;
   return finding;
 }

@@ -10,6 +10,7 @@ import type { NamespaceSurvey } from './survey.ts';
 /** Maximum time until an agent's first report (ms). */
 const FIRST_REPORT_MS = 5 * 60_000;
 const STATES = 'reference/conditions.md#states-of-a-gateway';
+const REASONS = 'reference/agent-reasons.md';
 
 interface About {
   survey: NamespaceSurvey;
@@ -64,7 +65,7 @@ function checkState(
   status: SyncReportStatus,
   { gatewaySync, todo }: { gatewaySync: GatewaySync | undefined; todo: string },
 ): Findings {
-  const { state, message, commit, crName, generation, verification, hasFailed } = status;
+  const { state, reason, message, commit, crName, generation, verification, hasFailed } = status;
   const words = message ? `: ${message}` : '';
   const correct = message ? 'correct the problem in the message: the agent retries automatically' : todo;
   const inCommit = message ? 'push a corrected commit, or run kubectl stoker rollback' : todo;
@@ -81,7 +82,9 @@ function checkState(
       todo: inCommit,
       page: 'how-to/verify-gateways.md',
     });
-  if (state === 'Error') return fail('report/error', `its agent reports an error${words || ' without details'}`);
+  const advice = { todo: correct, page: reason ? REASONS : STATES };
+  if (state === 'Error')
+    return fail('report/error', `its agent reports an error${words || ' without details'}`, advice);
   if (hasFailed)
     return fail('report/failed', `cannot deliver the commit${words}`, { todo: inCommit, page: 'how-to/roll-back.md' });
   if (state === 'Paused')

@@ -64,7 +64,8 @@ function gatewayOf(
       }
     : { name: report?.gateway, profile: report?.profile };
   const { name = podName, profile } = given;
-  const { commit, time, duration, message = isWithoutSidecar ? missingMessage(gatewaySync) : undefined } = report ?? {};
+  const { commit, time, duration, reason } = report ?? {};
+  const message = report?.message ?? (isWithoutSidecar ? missingMessage(gatewaySync) : undefined);
   return withoutUndefined({
     name,
     namespace,
@@ -74,6 +75,7 @@ function gatewayOf(
     syncedCommit: commit,
     lastSyncTime: time,
     lastSyncDuration: duration,
+    reason,
     message: message || undefined,
   });
 }

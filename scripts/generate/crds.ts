@@ -31,6 +31,7 @@ const syncReportColumns: Column[] = [
   ['Gateway', '.status.gateway'],
   ['Profile', '.status.profile'],
   ['State', '.status.state'],
+  ['Reason', '.status.reason'],
   ['Ref', '.status.ref'],
   ['Synced', '.status.time', date],
   ['Commit', '.status.commit', wide],

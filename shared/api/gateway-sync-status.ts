@@ -45,6 +45,7 @@ const discoveredGatewaySchema = v.object({
   lastSyncDuration: v.optional(text('Duration of that sync, as a Go duration.', 32)),
   filesChanged: v.optional(count('Number of files that the sync added, changed, or deleted.')),
   agentVersion: v.optional(text('Version of the agent.', 64)),
+  reason: v.optional(text('Machine-readable reason of the problem, as its agent reports it.', 64)),
   message: v.optional(message('Description of the problem, if there is one.')),
   clockSkew: v.optional(
     integer(

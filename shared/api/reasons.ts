@@ -64,38 +64,41 @@ export const CONDITION_REASONS = [
   'Waiting',
 ] as const;
 
-/** Reasons of errors that no condition has; all but `Changed` and `VolumeUnusable` occur only in agents. */
-type ErrorReason =
-  | 'AgentEnds'
-  | 'AgentTooOld'
-  | 'Changed'
-  | 'CheckFailed'
-  | 'CloneDamaged'
-  | 'CommitNotServed'
-  | 'ContentInvalid'
-  | 'CredentialsMissing'
-  | 'DesignerSessionOpen'
-  | 'GatewayAway'
-  | 'GatewayRefused'
-  | 'LfsObjectNotFound'
-  | 'LfsUnavailable'
-  | 'NameCollision'
-  | 'NotComplete'
-  | 'NothingLeft'
-  | 'PathConflict'
-  | 'ProfileInvalid'
-  | 'ReloadRequestInvalid'
-  | 'SignatureInvalid'
-  | 'SubmoduleInvalid'
-  | 'TakenOverFull'
-  | 'TooManyFiles'
-  | 'UnsafeContent'
-  | 'VolumeInUse'
-  | 'VolumeUnusable';
+/** Reasons that only agents report. They also report those of `RefResolved`, because they query the same git servers. */
+export const AGENT_REASONS = [
+  'AgentEnds',
+  'AgentTooOld',
+  'CheckFailed',
+  'CloneDamaged',
+  'CommitNotServed',
+  'ContentInvalid',
+  'CredentialsMissing',
+  'DesignerSessionOpen',
+  'GatewayAway',
+  'GatewayRefused',
+  'GatewaySyncNotFound',
+  'LfsObjectNotFound',
+  'LfsUnavailable',
+  'NameCollision',
+  'NotComplete',
+  'NothingLeft',
+  'PathConflict',
+  'ProfileInvalid',
+  'ReloadRequestInvalid',
+  'SignatureInvalid',
+  'SubmoduleInvalid',
+  'TakenOverFull',
+  'TooManyFiles',
+  'UnexpectedError',
+  'UnsafeContent',
+  'VolumeFull',
+  'VolumeInUse',
+  'VolumeUnusable',
+] as const;
 
 /** Reason of a condition or an error. A status in the cluster can have others, written by another version. */
 export type Reason =
   | (typeof CONDITION_REASONS)[number]
-  | ErrorReason
+  | (typeof AGENT_REASONS)[number]
   | RolloutPhase
   | `Rollout${RolloutPhase | 'Waiting'}`;

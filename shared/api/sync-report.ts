@@ -82,6 +82,7 @@ export const syncReportStatusSchema = object('Last report of the agent in the po
     ),
   ),
   hasFailed: v.optional(flag('The commit can never be delivered to this gateway, so a retry is useless.')),
+  reason: v.optional(text('Machine-readable reason of the state in CamelCase, unless it is Synced or DryRun.', 64)),
   message: v.optional(text('Description of the problem and its solution.', BOUNDS.message)),
   preview: v.optional(previewSchema),
   unchangedAt: v.optional(

@@ -22,6 +22,7 @@ const WIDE_PAGES = [
   'reference/api-reference.md',
   'reference/chart-values.md',
   'reference/conditions.md',
+  'reference/agent-reasons.md',
 ];
 
 /** A page with all words of a query precedes pages with many words that only begin like one, such as the alerts. */

@@ -127,6 +127,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     lastSyncTime: status?.time,
     lastSyncDuration: status?.duration || undefined,
     agentVersion: status?.agentVersion || undefined,
+    reason: status?.reason || undefined,
     message: message || undefined,
     clockSkew: clockSkew || undefined,
     filesChanged: status?.files && changedIn(status.files),

@@ -19,8 +19,7 @@ async function arrange(t: TestContext) {
   return { repository, commit, pod, directory, ca: server.caFile ?? '' };
 }
 
-const isUntrusted = ({ status }: SyncReport) =>
-  status?.state === 'Error' && /the git server's certificate isn't trusted/.test(status.message ?? '');
+const isUntrusted = ({ status }: SyncReport) => status?.state === 'Error' && status.reason === 'CertificateNotTrusted';
 
 test('the agent fetches from a server with a CA of the installation, as soon as its file exists', async (t) => {
   const { repository, commit, pod, directory, ca } = await arrange(t);

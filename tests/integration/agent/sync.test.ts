@@ -144,7 +144,8 @@ suite("a gateway's files stay unchanged", () => {
     await pod.settle(commit);
     const agent = await pod.start();
     const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
-    assert.match(status?.message ?? '', /the repository has no none/);
+    assert.equal(status?.reason, 'ProfileInvalid');
+    assert.match(status?.message ?? '', /\bnone\b/);
     assert.deepEqual(await pod.files(), {});
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
   });
@@ -171,7 +172,7 @@ suite('a gateway whose git server is unavailable', () => {
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
     server.fault = undefined;
     const { status: later } = await pod.untilSynced(commit);
-    assert.equal(later?.message, undefined);
+    assert.deepEqual([later?.reason, later?.message], [undefined, undefined]);
   });
 
   test('starts on the files on disk if the start policy is useLastGood', async (t) => {

@@ -95,47 +95,52 @@ suite('describeFailure', () => {
   const again = { isWaiting: false, retryAfterMs: 0, isFinal: false };
   const final = { ...again, isFinal: true };
   const cases: [name: string, error: unknown, expected: object, message: RegExp][] = [
-    ['a terminal error', new TerminalError('m', details), { code: 'x.y', ...final }, /^m$/],
+    ['a terminal error', new TerminalError('m', details), { code: 'x.y', reason: 'NotComplete', ...final }, /^m$/],
     [
       'a host that asks to wait',
       new TransientError('m', { ...details, retryAfterMs: 9 }),
-      { code: 'x.y', ...again, retryAfterMs: 9 },
+      { code: 'x.y', reason: 'NotComplete', ...again, retryAfterMs: 9 },
       /^m$/,
     ],
     [
       'waiting',
       new WaitingError('m', { ...details, retryAfterMs: 9 }),
-      { code: 'x.y', isWaiting: true, retryAfterMs: 9, isFinal: false },
+      { code: 'x.y', reason: 'NotComplete', isWaiting: true, retryAfterMs: 9, isFinal: false },
       /^m$/,
     ],
-    ['a mount in the way', failed('EBUSY'), { code: 'data.EBUSY', ...again }, /\(EBUSY, \/data\/x\)$/],
-    ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', ...again }, /\(ENOSPC\b/],
-    ['a disk that fails', failed('EIO'), { code: 'data.EIO', ...again }, /I\/O errors/],
+    [
+      'a mount in the way',
+      failed('EBUSY'),
+      { code: 'data.EBUSY', reason: 'VolumeUnusable', ...again },
+      /\(EBUSY, \/data\/x\)$/,
+    ],
+    ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', reason: 'VolumeFull', ...again }, /\(ENOSPC\b/],
+    ['a disk that fails', failed('EIO'), { code: 'data.EIO', reason: 'VolumeUnusable', ...again }, /I\/O errors/],
     [
       'a volume of another user, which the agent sees through /proc',
       failed('EACCES', '/proc/1/fd/18/.sync-agent'),
-      { code: 'data.EACCES', ...final },
+      { code: 'data.EACCES', reason: 'VolumeUnusable', ...final },
       /runAsUser.*\(EACCES, \.sync-agent\)$/,
     ],
     [
       "a name that the volume doesn't accept",
       failed('ENAMETOOLONG', '/staging/0', '/data/x'),
-      { code: 'data.ENAMETOOLONG', ...final },
+      { code: 'data.ENAMETOOLONG', reason: 'VolumeUnusable', ...final },
       /^a file name is too long .*, \/data\/x\)$/,
     ],
     [
       'a directory that the agent held open, by whatever number',
       failed('EXDEV', '/proc/7/fd/32/0', '/proc/7/fd/33/x'),
-      { code: 'data.EXDEV', ...final },
+      { code: 'data.EXDEV', reason: 'PathConflict', ...final },
       /another volume is mounted .*\(EXDEV, x\)$/,
     ],
     [
       'the same without an explanation for a volume',
       failed('ESTALE', '/proc/7/fd/32/0', '/proc/7/fd/33/x'),
-      { code: 'ESTALE', ...again },
+      { code: 'ESTALE', reason: 'UnexpectedError', ...again },
       /\(ESTALE, x\); see the log of the agent$/,
     ],
-    ['anything else', 'm', { code: 'unexpected', ...again }, /^internal error \(string\)/],
+    ['anything else', 'm', { code: 'unexpected', reason: 'UnexpectedError', ...again }, /^internal error \(string\)/],
   ];
   for (const [name, error, expected, expectedMessage] of cases) {
     test(name, () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { RESOURCE_METRICS } from '../../../controller/metrics/resource-metrics.ts';
 import { PHASES } from '../../../controller/rollout/machine.ts';
-import { CONDITION_REASONS } from '../../../shared/api/reasons.ts';
+import { AGENT_REASONS, CONDITION_REASONS } from '../../../shared/api/reasons.ts';
 import { ROLLOUT_PHASES } from '../../../shared/api/rollout.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
 
@@ -46,4 +46,19 @@ test('docs/reference/conditions.md lists exactly the reasons that conditions can
   /** In the second column. */
   const listed = [...page.matchAll(/^\| `[^|]+ \| ([^|]+) \|/gm)].flatMap(([, reasons = '']) => wordsIn(reasons));
   assert.deepEqual(new Set(listed), new Set([...CONDITION_REASONS, ...ofRollouts]));
+});
+
+test('docs/reference/agent-reasons.md explains every reason that only agents report, and none that they never report', async () => {
+  const page = await readFile(path.join(checkout, 'docs/reference/agent-reasons.md'), 'utf8');
+  const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
+  const known: string[] = [...AGENT_REASONS, ...CONDITION_REASONS];
+  assert.deepEqual(
+    listed.filter((reason) => !known.includes(reason)),
+    [],
+  );
+  assert.deepEqual(
+    AGENT_REASONS.filter((reason) => !listed.includes(reason)),
+    [],
+  );
+  assert.equal(new Set(listed).size, listed.length);
 });

@@ -247,7 +247,7 @@ suite('a secret sent to a git server', () => {
 });
 
 test('an error with its own message keeps that message', () => {
-  const typed = new TerminalError('no', { code: 'x', reason: 'Changed' });
+  const typed = new TerminalError('no', { code: 'x', reason: 'Waiting' });
   assert.equal(connectionErrorOf(typed), typed);
 });
 

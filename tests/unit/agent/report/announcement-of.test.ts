@@ -36,7 +36,7 @@ const failed = (error: unknown, failedIntent = intent): SyncOutcome => ({
   error,
   durationMs: 10,
 });
-const reloadError = new WaitingError('it is down', { code: 'x', reason: 'Changed', retryAfterMs: 1 });
+const reloadError = new WaitingError('it is down', { code: 'x', reason: 'Waiting', retryAfterMs: 1 });
 
 type Announcement = ReturnType<typeof announcementOf>;
 
@@ -86,7 +86,7 @@ suite('announcementOf', () => {
   });
 
   test("doesn't count waiting as a failure", () => {
-    const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'Changed', retryAfterMs: 1 })));
+    const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'Waiting', retryAfterMs: 1 })));
     assert.equal(only?.report?.state, 'Pending');
     assert.deepEqual(only?.figures, { syncPeriod: 0 });
     assert.equal(only?.log?.level, 'info');
@@ -113,7 +113,7 @@ suite('announcementOf', () => {
   });
 
   test('reports how often files are checked, and 0 while drift is allowed', () => {
-    const error = new TerminalError('no', { code: 'x', reason: 'Changed' });
+    const error = new TerminalError('no', { code: 'x', reason: 'Waiting' });
     const dry = { ...intent, profile: { ...intent.profile, dryRun: true } };
     const planned = { kind: 'planned' as const, plan: planOf([added]) };
     const idle = (state: 'Paused' | 'Pending'): SyncOutcome => ({ kind: 'idle', finding: { state, message: '' } });
@@ -170,15 +170,15 @@ suite('announcementOf', () => {
     assert.equal(before?.report && 'verification' in before.report, false);
   });
 
-  const final = new TerminalError('no', { code: 'x', reason: 'Changed' });
+  const final = new TerminalError('no', { code: 'x', reason: 'Waiting' });
   const failures: [name: string, rollout: number | undefined, error: unknown, hasFailed: boolean | undefined][] = [
     ['for good in a rollout', 3, final, true],
     ['for good without one', undefined, final, undefined],
-    ['for now', 3, new TransientError('no', { code: 'x', reason: 'Changed' }), undefined],
+    ['for now', 3, new TransientError('no', { code: 'x', reason: 'Waiting' }), undefined],
     [
       'until something else happens',
       3,
-      new WaitingError('no', { code: 'x', reason: 'Changed', retryAfterMs: 1 }),
+      new WaitingError('no', { code: 'x', reason: 'Waiting', retryAfterMs: 1 }),
       undefined,
     ],
     ['since the volume is full', 3, codedError('ENOSPC', 'full'), undefined],
@@ -225,7 +225,7 @@ suite('an announcement is complete for', () => {
     { path: 'b', reason: 'Drifted', isRepaired: true },
     { path: 'c', reason: 'Missing', isRepaired: false },
   ];
-  const terminal = new TerminalError('no', { code: 'x.y', reason: 'Changed' });
+  const terminal = new TerminalError('no', { code: 'x.y', reason: 'Waiting' });
   const inRollout = { ...intent, rollout: 7 };
 
   const cases: [what: string, outcome: SyncOutcome, expected: Omit<Announcement, 'memory'>][] = [
@@ -250,7 +250,7 @@ suite('an announcement is complete for', () => {
       'a failure',
       failed(terminal, inRollout),
       {
-        report: { state: 'Error', message: 'no', generation: 1, rollout: 7, hasFailed: true },
+        report: { state: 'Error', reason: 'Waiting', message: 'no', generation: 1, rollout: 7, hasFailed: true },
         log: {
           level: 'warn',
           message: 'sync failed',
@@ -274,7 +274,7 @@ suite('an announcement is complete for', () => {
   test('a gateway still to be notified, and files that differ', () => {
     const plan = planOf([], drift.slice(1));
     const [only] = announce(synced([], { plan, reloadError: codedError('ECONNREFUSED') }));
-    assert.equal(only?.report?.state, 'Error');
+    assert.deepEqual([only?.report?.state, only?.report?.reason], ['Error', 'UnexpectedError']);
     assert.match(only?.report?.message ?? '', /ECONNREFUSED.*; .* c: [^;]*$/);
   });
 });

@@ -79,8 +79,8 @@ function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = fals
 
 suite('a release that is rolled back', () => {
   for (const [how, next, commits, state] of [
-    ['', rollingOut('RollingBack'), [SECOND, FIRST], 'Synced'],
-    [' by a pause', rollingOut('Progressing', { paused: true }), [SECOND], 'Paused'],
+    ['', rollingOut('RollingBack'), [SECOND, FIRST], 'Synced undefined'],
+    [' by a pause', rollingOut('Progressing', { paused: true }), [SECOND], 'Paused Paused'],
   ] as const) {
     test(`is abandoned during its fetch${how}, without a report and without starting the gateway`, async (t) => {
       const tried: string[] = [];
@@ -95,7 +95,7 @@ suite('a release that is rolled back', () => {
           throw signal.reason;
         },
         report: (finding) => {
-          states.push(finding.state);
+          states.push(`${finding.state} ${finding.reason}`);
           stop();
         },
       });
@@ -135,7 +135,7 @@ suite('a sync that the git server refused', () => {
         if (tries.length === 2) stop();
         // The Secret changes during the request.
         stamp = 'right token';
-        throw new TransientError('no', { code: 'x', reason: 'Changed', retryAfterMs: 60_000 });
+        throw new TransientError('no', { code: 'x', reason: 'Waiting', retryAfterMs: 60_000 });
       },
       access: { isMissedBy, stamp: async () => stamp },
     });

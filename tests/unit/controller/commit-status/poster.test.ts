@@ -145,7 +145,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
 });
 
 suite('a failed post is repeated after', () => {
-  const words = { code: 'x', reason: 'Changed' } as const;
+  const words = { code: 'x', reason: 'Waiting' } as const;
   const cases: [what: string, failure: Error, seconds: number[]][] = [
     ['what passes', new TransientError('no', words), [5, 10, 20, 40]],
     ['what a person has to change', new TerminalError('no', words), [60, 120, 240, 480]],

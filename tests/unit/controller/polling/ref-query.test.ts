@@ -39,7 +39,7 @@ suite('a resource with a branch and a tag', () => {
   });
   const failed = (code: string): QueryResult => ({
     kind: 'error',
-    error: new TransientError('no', { code, reason: 'Changed' }),
+    error: new TransientError('no', { code, reason: 'Waiting' }),
     retryAfterMs: 0,
     lastGood: undefined,
   });

@@ -20,7 +20,7 @@ suite('an error of a volume', () => {
   });
 
   test('is distinguished from any other error, which stays unchanged', () => {
-    const typed = new TerminalError('x', { code: 'git.url', reason: 'Changed' });
+    const typed = new TerminalError('x', { code: 'git.url', reason: 'Waiting' });
     for (const error of [new Error('x'), codedError('ENOENT', 'x'), typed, 'text']) {
       assert.equal(volumeError(CLONE_VOLUME, error), error);
     }

@@ -141,6 +141,8 @@ suite('the list of gateways', () => {
   test('contains no more about a gateway than its agent reports', () => {
     const [gateway] = discover({ state: 'Pending' }).gateways;
     assert.deepEqual(gateway, { ...shown, podName: 'gateway-0', syncStatus: 'Pending' });
+    const failed = discover({ state: 'Error', reason: 'PathConflict' }).gateways[0];
+    assert.deepEqual([failed?.syncStatus, failed?.reason], ['Error', 'PathConflict']);
     assert.equal(discover({ ...reported, files: {} as typeof files }).gateways[0]?.filesChanged, 0);
   });
 
