@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { spreadPause, timerMs } from '../../shared/domain/text/duration.ts';
+import { codeOf } from '../../shared/errors.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
 import { logFields } from '../report/announcement-of.ts';
@@ -8,6 +9,7 @@ import { describeFailure } from '../report/describe-failure.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
+import { STATE_ELSEWHERE } from '../volume/state-errors.ts';
 import { Chores } from './chores.ts';
 import { CurrentSync } from './current-sync.ts';
 import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from './delays.ts';
@@ -254,6 +256,8 @@ export class SyncLoop {
     if (!failure.isWaiting && !intent.profile.dryRun) this.#failedSyncs += 1;
     const { announcer, verifier } = this.#options;
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
+    // Then the agent leaves the volume as the last sync left it.
+    if (codeOf(error) === STATE_ELSEWHERE) this.#mayStart = true;
     await this.#startOnLastGood(intent.profile.startPolicy);
     const pauseMs = spreadPause(failure.retryAfterMs, Math.random());
     return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, RETRY_BACKOFF, Math.random()));

@@ -8,7 +8,7 @@ import { applyChanges } from '../volume/apply-changes.ts';
 import { UnlinkableError } from '../volume/build-trees.ts';
 import { hasJournal } from '../volume/journal.ts';
 import { settleVolume } from '../volume/settle.ts';
-import { checkReach, moveState } from './move-state.ts';
+import { checkReach } from './check-reach.ts';
 import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit } from './provide-content.ts';
@@ -139,7 +139,6 @@ async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): 
   if (!lock.isHeld) readAgain(dependencies);
   if (profile.dryRun) return await undoForOthers(dependencies);
   await takeVolume(dependencies);
-  await moveState(dependencies);
 }
 
 /** Takes the volume, and undoes an interrupted sync. */

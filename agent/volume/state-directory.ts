@@ -1,17 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { renameSync } from 'node:fs';
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
-import { codeOf } from '../../shared/errors.ts';
 import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
-import { changed } from './changed.ts';
 import type { Directory } from './directory.ts';
 import { split } from './move.ts';
 import { PASSABLE } from './protect-directory.ts';
 import { statOf } from './seen-file.ts';
-import { elsewhere, foreign, occupied, replaced, twoRecords } from './state-errors.ts';
-import { linkOwner, linkState, OWNER, ownerOf, stateAt } from './state-links.ts';
+import { foreign, replaced, stateElsewhere, stateInData } from './state-errors.ts';
+import { linkOwner, linkState, ownerOf, stateAt } from './state-links.ts';
 
 /** The place of the data and of the agent's own files, by their paths below the mounted directory. */
 export interface Layout {
@@ -21,12 +17,10 @@ export interface Layout {
   state?: string | undefined;
 }
 
-/** Codes for a path that a directory can't move to. */
-const OCCUPIED = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
-
 /**
  * The directory with the agent's own files: `.sync-agent` in the data, or one elsewhere in the volume. In the second
- * case, a link named `.sync-agent` keeps out agents that would use the first one, and the directory names its data.
+ * case, a link named `.sync-agent` keeps out agents that would use the first one, and the directory names its data. The
+ * place is chosen once: only users move the directory.
  */
 export class StateDirectory {
   readonly #volume: Directory;
@@ -47,17 +41,19 @@ export class StateDirectory {
     this.#place = state ?? this.#usual;
   }
 
-  /** Its current path in the volume. Until it is moved, the usual one remains in use. Throws if it is at a third place. */
+  /** Its path in the volume. Throws if the volume has one at another path. */
   get path(): string {
     const stats = statOf(this.#mark);
-    if (stats?.isDirectory()) return this.#usual;
+    const isUsual = this.#place === this.#usual;
+    if (stats?.isDirectory() && !isUsual)
+      throw stateInData({ data: this.#data, usual: this.#usual, place: this.#place });
     const state = stateAt(this.#mark);
-    if (state !== undefined && state !== this.#place) throw elsewhere(state, this.#usual);
-    if (stats && state === undefined && this.#place !== this.#usual) throw noAgentDirectory(this.#usual);
+    if (state !== undefined && state !== this.#place) throw stateElsewhere(state, this.#usual);
+    if (stats && state === undefined && !isUsual) throw noAgentDirectory(this.#usual);
     return this.#place;
   }
 
-  /** Its future path in the data; undefined if it is outside, or the usual one. */
+  /** Its path in the data; undefined if it is outside, or the usual one. */
   get reserved(): string | undefined {
     if (this.#place === this.#usual || !this.isInData) return undefined;
     return posix.relative(`/${this.#data}`, `/${this.#place}`);
@@ -66,11 +62,6 @@ export class StateDirectory {
   /** Whether links in the data can lead into it wherever the data is mounted. */
   get isInData(): boolean {
     return isWithin(this.#place, this.#data);
-  }
-
-  /** Whether it has to be moved to the place that the pod's annotation names. */
-  get isToMove(): boolean {
-    return this.#place !== this.#usual && this.path === this.#usual;
   }
 
   /** Whether agents with another annotation, or without one, are kept out. */
@@ -108,35 +99,6 @@ export class StateDirectory {
     this.#root.flush();
   }
 
-  /** Moves it to the place that the annotation names. The lock in it must be held: it moves as well. */
-  move(): void {
-    const [parent, name] = split(this.#place);
-    using target = makeBelow(this.#volume, parent);
-    using own = this.open();
-    this.#occupy(own, this.#usual, { isKnown: true });
-    this.#vacate(target, name);
-    try {
-      renameSync(this.#mark, target.at(name));
-    } catch (error) {
-      throw OCCUPIED.has(codeOf(error)) ? occupied(this.#place, this.#usual) : error;
-    }
-    if (!own.isAt(target.at(name))) {
-      this.#moveBack(target.at(name));
-      throw changed(this.#usual);
-    }
-    target.flush();
-    this.claim();
-  }
-
-  /** Returns an entry that replaced the directory right before the move: the gateway might not mount its new place. */
-  #moveBack(path: string): void {
-    try {
-      renameSync(path, this.#mark);
-    } catch {
-      renameSync(path, this.#root.at(`${AGENT_DIRECTORY}.${randomUUID()}`));
-    }
-  }
-
   get #root(): Directory {
     return this.#openRoot();
   }
@@ -146,19 +108,9 @@ export class StateDirectory {
   }
 
   /** Notes the data in it, unless the directory has files of others. */
-  #occupy(directory: Directory, place: string, { isKnown = false } = {}): void {
-    const isFree = isKnown || directory.list().length === 0;
-    if (isFree) linkOwner(directory, this.#owner);
+  #occupy(directory: Directory, place: string): void {
+    if (directory.list().length === 0) linkOwner(directory, this.#owner);
     const owner = ownerOf(directory);
     if (owner !== this.#owner) throw foreign(place, owner);
-  }
-
-  /** Frees the place of a directory that another agent created for the same data, and didn't use. */
-  #vacate(target: Directory, name: string): void {
-    if (!statOf(target.at(name))?.isDirectory()) return;
-    using directory = target.open(name);
-    if (ownerOf(directory) !== this.#owner) return;
-    if (directory.list().length > 1) throw twoRecords(this.#place, this.#usual);
-    directory.unlink(OWNER);
   }
 }

@@ -1,4 +1,5 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { shellWord } from '../../shared/domain/text/shell-quote.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 
 /** Delay until an agent tries again, after another one has changed the directory (ms). */
@@ -18,9 +19,43 @@ const quoted = (text: string): string =>
     ? text
     : JSON.stringify(text.slice(0, MAX_QUOTED).replace(/\p{C}/gu, '?'));
 
-export const elsewhere = (state: string, usual: string) =>
+/** The code of a volume whose files aren't where the pod's annotation says. */
+export const STATE_ELSEWHERE = 'data.stateElsewhere';
+
+/** Where the directory is, and where the pod's annotation wants it. */
+interface StatePlaces {
+  data: string;
+  usual: string;
+  place: string;
+}
+
+export const stateInData = (places: StatePlaces) =>
   stateError(
-    'data.stateElsewhere',
+    STATE_ELSEWHERE,
+    `the agent's files are already in ${places.usual}: remove ${ANNOTATION}, or move them while no pod uses the volume, with these commands in its root: ${movingCommands(places)}`,
+  );
+
+/**
+ * Shell commands that move the directory out of the data, and lead the links at atomic destinations to its new place. An
+ * agent continues after any of them.
+ */
+function movingCommands({ data, usual, place }: StatePlaces): string {
+  const [at, from, to] = [data || '.', usual, place].map(pathWord);
+  const moved = [
+    `ln -sfn ${shellWord(`data-root=${data || '.'}`)} ${from}/data-root`,
+    `mv -T ${from} ${to}`,
+    `ln -sfn ${shellWord(`${POD_ANNOTATIONS.stateDirectory}=${place}`)} ${from}`,
+  ];
+  const relinked = `find ${at} -type l -lname '*.sync-agent/trees/*' -exec sh -c 'ln -sfnr "$0/trees/$(basename "$(readlink "$1")")" "$1"' ${to} {} ';'`;
+  return [...moved, relinked].join(' && ');
+}
+
+/** Quotes a path for a shell, which doesn't take it for an option. */
+const pathWord = (path: string): string => shellWord(path.startsWith('-') ? `./${path}` : path);
+
+export const stateElsewhere = (state: string, usual: string) =>
+  stateError(
+    STATE_ELSEWHERE,
     `the agent's files are in another directory of the volume: set ${ANNOTATION} to ${quoted(state)}, or remove ${usual} and that directory to start without a record of the delivered files, but move your files out of its subdirectory taken-over and remove the links at atomic destinations before`,
   );
 
@@ -30,18 +65,6 @@ export const foreign = (path: string, owner: string | undefined) =>
     owner === undefined
       ? `${path} has files that aren't the agent's: specify another directory in ${ANNOTATION}`
       : `${path} belongs to the data in ${owner === '.' ? 'the root' : quoted(owner)} of the volume: specify another directory in ${ANNOTATION}, or remove ${path}/data-root if that data was moved here`,
-  );
-
-export const occupied = (path: string, usual: string) =>
-  stateError(
-    'data.stateOccupied',
-    `${usual} can't be moved to ${path}, because something exists there: remove it, or specify another directory in ${ANNOTATION}`,
-  );
-
-export const twoRecords = (path: string, usual: string) =>
-  stateError(
-    'data.stateTwice',
-    `both ${path} and ${usual} list files that were delivered to this data; ${usual} is usually newer, and doesn't list the earlier files: remove one of them, but move your files out of its subdirectory taken-over before`,
   );
 
 export const noLinks = (cause: unknown) =>

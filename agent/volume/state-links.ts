@@ -8,7 +8,7 @@ import { unlessCode } from './unless-code.ts';
 /** Start of the text of the link that takes the place of `.sync-agent`. The text isn't a path, so no program follows it. */
 const MARK = `${POD_ANNOTATIONS.stateDirectory}=`;
 /** A link in a directory elsewhere: its text, which isn't a path either, names the data that the directory belongs to. */
-export const OWNER = 'data-root';
+const OWNER = 'data-root';
 const OWNER_MARK = `${OWNER}=`;
 
 /** Codes for a link that doesn't exist, and for another kind of entry. */

@@ -17,17 +17,15 @@ export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurv
   if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return undefined;
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
   return failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
-    todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm -f ${locksOf(pod).join(' ')}`,
+    todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm -f ${lockOf(pod)}`,
     page: 'reference/profiles/volume.md#volume-lock',
   });
 }
 
-/** Returns the paths that the lock can have: an agent moves its directory only after it has taken the lock. */
-function locksOf(pod: Pod): string[] {
+/** Returns the path of the lock, for a shell. */
+function lockOf(pod: Pod): string {
   const sidecar = sidecarOf(pod);
   const directoryOf = (variable: string) => sidecar && variableOf(sidecar, variable);
-  const usual = joinPath(directoryOf('DATA_DIRECTORY') ?? '', AGENT_DIRECTORY);
-  const state = directoryOf('STATE_DIRECTORY');
-  const directories = state === undefined ? [usual] : [state, usual];
-  return directories.map((directory) => shellWord(`${DATA_PATH}/${directory}/agent.lock`));
+  const directory = directoryOf('STATE_DIRECTORY') ?? joinPath(directoryOf('DATA_DIRECTORY') ?? '', AGENT_DIRECTORY);
+  return shellWord(`${DATA_PATH}/${directory}/agent.lock`);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -11,7 +12,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test("an agent moves its files out of the gateway's directory, and reports it if the next one looks there", async (t) => {
+test('an agent whose annotation was added lets the gateway start, and reports the commands that move its files', async (t) => {
   const repository = await server.createRepository('state-directory');
   const commit = await repository.commit({ files: { 'site/index.html': '1', 'site/old.html': '1' } });
   const pod = await createGatewayPod(t);
@@ -25,7 +26,14 @@ test("an agent moves its files out of the gateway's directory, and reports it if
   await pod.untilSynced(commit);
   await first.stop();
 
-  const second = await pod.start({ DATA_PATH: pod.data, DATA_DIRECTORY: 'www', STATE_DIRECTORY: 'www/state' });
+  const elsewhere = { DATA_PATH: pod.data, DATA_DIRECTORY: 'www', STATE_DIRECTORY: 'www/state' };
+  const refused = await pod.start(elsewhere);
+  const { status } = await pod.untilReport('the reason', (report) => report.status?.reason === 'VolumeUnusable');
+  assert.equal((await fetch(`${refused.healthUrl}/readyz`)).status, 200);
+  await refused.stop();
+  const { message = '' } = status ?? {};
+  execFileSync('sh', ['-ec', message.slice(message.indexOf(': ln ') + 2)], { cwd: pod.data });
+  const second = await pod.start(elsewhere);
   const next = await repository.commit({ files: { 'site/old.html': null } });
   await pod.settle(next);
   await pod.untilSynced(next);

@@ -6,8 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { blocksOf, readPages } from '../../../support/markdown.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { pathsOf } from '../support/changes-of.ts';
-import { actAt, describeKill, everyKill, failAt, killAt, startNext } from '../support/kill-at.ts';
+import { failAt } from '../support/kill-at.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { below, mappingOf, treeOf } from '../support/tree-files.ts';
@@ -55,6 +54,16 @@ async function prepare(
   return { ...(await createVolume(t)), target: await targetOf(files), targetOf };
 }
 
+/** Runs the commands in the message of an agent whose annotation differs from the place of its files. */
+async function moveByHand(agent: Sandbox, target: Parameters<Sandbox['sync']>[0], volume: string): Promise<void> {
+  const error = await agent.sync(target).then(
+    () => assert.fail('it synced'),
+    (cause: Error & { code?: string }) => cause,
+  );
+  assert.equal(error.code, 'data.stateElsewhere');
+  execFileSync('sh', ['-ec', error.message.slice(error.message.indexOf(': ln ') + 2)], { cwd: volume });
+}
+
 /** Names in the data, without what leads nowhere. */
 const served = ({ data }: Sandbox) => fs.readdirSync(data).filter((name) => fs.existsSync(path.join(data, name)));
 
@@ -100,33 +109,49 @@ suite("the agent's directory elsewhere in the volume", () => {
     assert.equal(fs.readFileSync(at('sites/www/index.html'), 'utf8'), '1');
   });
 
-  test('is the one that was in the data before, with everything in it', async (t) => {
-    const { at, usual, annotated, target, targetOf } = await prepare(t, { 'site/index.html': '1', 'site/own': '1' });
-    const later = await targetOf({ 'site/index.html': '2', 'site/own': null });
-    fs.writeFileSync(at('www/own'), 'theirs');
+  for (const [name, state] of [
+    ['', 'state'],
+    [' whose names a shell would split', "it's -x/$(state)"],
+  ] as const) {
+    test(`can be moved there by the commands in the message, with everything in it${name}`, async (t) => {
+      const { volume, at, usual, annotated, target, targetOf } = await prepare(t, {
+        'site/index.html': '1',
+        'site/own': '1',
+      });
+      const later = await targetOf({ 'site/index.html': '2', 'site/own': null });
+      fs.writeFileSync(at('www/own'), 'theirs');
+      await deliverAndExit(usual(), target);
+      fs.mkdirSync(path.dirname(at(state)), { recursive: true });
+      const after = await annotated(state, { podUid: 'uid-2' });
+      await moveByHand(after, target, volume);
+      await after.sync(later);
+      assert.deepEqual(served(after).sort(), ['index.html', 'own']);
+      assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', 'the file that was taken over is restored');
+      assert.equal(fs.readFileSync(at('www/index.html'), 'utf8'), '2');
+    });
+  }
+
+  test('is in the data until a user moves it, and the agent changes nothing', async (t) => {
+    const { volume, at, usual, annotated, target, targetOf } = await prepare(t);
+    const later = await targetOf({ 'site/index.html': '2' });
     await deliverAndExit(usual(), target);
+    const before = below(volume);
     const after = await annotated('state', { podUid: 'uid-2' });
-    await after.sync(later);
-    assert.deepEqual(served(after).sort(), ['index.html', 'own']);
-    assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', 'the file that was taken over is restored');
-    assert.equal(fs.readFileSync(at('www/index.html'), 'utf8'), '2');
+    for (const dryRun of [false, true]) {
+      await assert.rejects(after.sync({ ...later, profile: { ...SITE, dryRun } }), { code: 'data.stateElsewhere' });
+    }
+    assert.deepEqual(below(volume), before);
+    assert.ok(fs.statSync(at('www/.sync-agent')).isDirectory());
   });
 
-  test('moves only with a sync, not with a dry run, which uses it where it is', async (t) => {
-    const { at, usual, annotated, target } = await prepare(t);
-    await deliverAndExit(usual(), target);
-    const after = await annotated('state');
-    const { plan } = await after.sync({ ...target, profile: { ...SITE, dryRun: true } });
-    assert.equal(plan.unchanged, 1);
-    assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')));
-  });
-
-  test('keeps links to trees valid, wherever it moves', async (t) => {
-    const { at, usual, annotated, target, targetOf } = await prepare(t, TREE, ATOMIC);
+  test('keeps links to trees valid, wherever a user moves it', async (t) => {
+    const { volume, at, usual, annotated, target, targetOf } = await prepare(t, TREE, ATOMIC);
     const later = await targetOf({ 'site/a': '2', 'site/b': '2' });
     await deliverAndExit(usual(), target);
     const after = await annotated('www/pages/.state');
-    await after.sync(target);
+    await moveByHand(after, target, volume);
+    const { plan } = await after.sync(target);
+    assert.deepEqual([plan.changes, plan.publications, plan.drift], [[], [], []]);
     assert.match(fs.readlinkSync(at('www/pages/site')), /^\.state\/trees\//, 'a mount of www/pages is enough');
     assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '1' });
     await after.sync(later);
@@ -136,23 +161,36 @@ suite("the agent's directory elsewhere in the volume", () => {
     await after.release();
   });
 
+  test('is used if the commands were interrupted after the move', async (t) => {
+    const { volume, at, usual, annotated, target } = await prepare(t);
+    await deliverAndExit(usual(), target);
+    fs.symlinkSync('data-root=www', at('www/.sync-agent/data-root'));
+    fs.renameSync(at('www/.sync-agent'), at('state'));
+    const { plan } = await (await annotated('state', { podUid: 'uid-2' })).sync(target);
+    assert.deepEqual([plan.changes, plan.unchanged, fs.readdirSync(volume).sort()], [[], 1, ['state', 'www']]);
+  });
+
   test('can be moved by a user with the documented commands', async (t) => {
     const { volume, at, usual, annotated, target, targetOf } = await prepare(t, {
       'site/index.html': '1',
       'site/old': '1',
     });
     const later = await targetOf({ 'site/old': null });
-    await deliverAndExit(annotated('sync-state'), target);
+    await deliverAndExit(usual(), target);
     const page = (await readPages()).find(({ file }) => file === 'docs/reference/profiles/volume.md');
     assert.ok(page);
-    const commands = blocksOf(page).filter(({ code }) => code.startsWith('cd /data && '));
-    assert.equal(commands.length, 2);
-    const [change = '', remove = ''] = commands.map(({ code }) => code.replace('/data', volume));
-    execFileSync('sh', ['-ec', change]);
+    const codes = blocksOf(page).map(({ code }) => code);
+    const [add = '', change = '', remove = ''] = codes.filter((code) => /^(ln|mv|rm) /.test(code));
+    const moveBy = (commands: string) => execFileSync('sh', ['-ec', commands], { cwd: volume });
+    moveBy(add);
+    const added = await annotated('sync-state');
+    await added.sync(target);
+    await added.release();
+    moveBy(change);
     const changed = await annotated('other');
     await changed.sync(target);
     await changed.release();
-    execFileSync('sh', ['-ec', remove.replace('sync-state', 'other')]);
+    moveBy(remove.replace('sync-state', 'other'));
     const back = await usual();
     await back.sync(later);
     assert.deepEqual(
@@ -160,42 +198,6 @@ suite("the agent's directory elsewhere in the volume", () => {
       ['.sync-agent', 'index.html'],
       'the agent still owned the files',
     );
-  });
-
-  test('can be moved by a user before a dry run, which has no changes', async (t) => {
-    const { at, annotated, target, targetOf } = await prepare(t, TREE, ATOMIC);
-    const later = await targetOf({ 'site/a': '2' });
-    await deliverAndExit(annotated('www/state'), target);
-    fs.renameSync(at('www/state'), at('www/other-state'));
-    fs.unlinkSync(at('www/.sync-agent'));
-    fs.symlinkSync('sync.io/state-directory=www/other-state', at('www/.sync-agent'));
-    const text = fs.readlinkSync(at('www/pages/site'));
-    const after = await annotated('www/other-state', { podUid: 'uid-2' });
-    const dry = { ...ATOMIC, dryRun: true };
-    const { plan } = await after.sync({ ...target, profile: dry });
-    assert.deepEqual([plan.changes, plan.publications, plan.drift, plan.unchanged], [[], [], [], 2]);
-    const next = await after.sync({ ...later, profile: dry });
-    assert.deepEqual(pathsOf(next.plan), ['pages/site/a']);
-    assert.equal(fs.readlinkSync(at('www/pages/site')), text, 'a dry run replaces nothing');
-    await after.sync(later);
-    assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' });
-    await after.release();
-  });
-
-  test("doesn't move an entry of the gateway out of the gateway's mount", async (t) => {
-    const { volume, at, usual, annotated, target } = await prepare(t);
-    await deliverAndExit(usual(), target);
-    const after = await annotated('state', { podUid: 'uid-2' });
-    const exchange = () => {
-      fs.renameSync(at('www/.sync-agent'), at('www/kept'));
-      fs.symlinkSync('/etc', at('www/.sync-agent'));
-    };
-    const played = actAt(volume, 1, exchange, { from: /\/state$/ });
-    await assert.rejects(after.sync(target), { code: 'data.changed' });
-    played.end();
-    assert.equal(played.met?.name, 'rename');
-    assert.deepEqual(fs.readdirSync(volume), ['www']);
-    assert.equal(fs.readlinkSync(at('www/.sync-agent')), '/etc');
   });
 
   test('reports a link that the gateway wrote without its control characters, and shortened', async (t) => {
@@ -207,28 +209,6 @@ suite("the agent's directory elsewhere in the volume", () => {
     fs.mkdirSync(at('state'));
     fs.symlinkSync('data-root=x\u001b[31m', at('state/data-root'));
     await assert.rejects(sandbox.sync(target), / "x\?\[31m" /);
-  });
-
-  test('survives a kill at any step of the move', async (t) => {
-    const { target, targetOf } = await prepare(t, { ...TREE, 'site/b': '1', 'other/own': '1' }, ATOMIC);
-    const later = await targetOf({ 'site/a': '2', 'site/b': null, 'other/own': null });
-    await everyKill(t, { atLeast: 10, atMost: 300 }, async (kill) => {
-      const { volume, at, usual, annotated } = await createVolume(t);
-      fs.writeFileSync(at('www/own'), 'theirs');
-      await deliverAndExit(usual(), target);
-      const after = await annotated('www/state', { podUid: 'uid-2' });
-      const played = killAt(volume, kill);
-      await after.sync(target).catch(() => {});
-      played.end();
-      await startNext(after);
-      await after.sync(later);
-      const what = describeKill(kill, played);
-      assert.deepEqual(below(treeOf(after, 'pages/site')), { a: '2' }, what);
-      assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', what);
-      assert.deepEqual(served(after).sort(), ['own', 'pages', 'state', 'x'], what);
-      await after.release();
-      return played;
-    });
   });
 });
 
@@ -253,14 +233,14 @@ test("messages name the agent's files by their paths in the volume, as the annot
 });
 
 suite('two agents with different directories for the same data', () => {
-  test('wait for each other before one of them moves it', async (t) => {
-    const { at, usual, annotated, target } = await prepare(t);
+  test('never use both', async (t) => {
+    const { volume, usual, annotated, target } = await prepare(t);
     const before = await usual();
     await before.sync(target);
     const after = await annotated('state', { podUid: 'uid-2' });
-    await assert.rejects(after.sync(target), { reason: 'VolumeInUse' });
-    assert.equal(fs.existsSync(at('state')), false);
+    await assert.rejects(after.sync(target), { code: 'data.stateElsewhere' });
     await before.release();
+    await moveByHand(after, target, volume);
     await after.sync(target);
 
     await assert.rejects(before.sync(target), { code: 'data.stateElsewhere', message: /state-directory to state, / });
@@ -270,7 +250,7 @@ suite('two agents with different directories for the same data', () => {
       message: /state-directory to state, .* www\/\.sync-agent /,
     });
     assert.deepEqual(served(after), ['index.html']);
-    assert.equal(fs.existsSync(at('third')), false);
+    assert.deepEqual(fs.readdirSync(volume).sort(), ['state', 'www']);
     await after.sync(target);
   });
 
@@ -285,14 +265,7 @@ suite('two agents with different directories for the same data', () => {
     fs.unlinkSync(at('www/.sync-agent'));
     const two = await usual('uid-2');
     await two.sync(target);
-    await assert.rejects(one.sync(target), { reason: 'VolumeInUse' });
-    await two.release();
-    await assert.rejects(one.sync(target), {
-      code: 'data.stateTwice',
-      message: / state and www\/\.sync-agent .* taken-over/,
-    });
-    fs.unlinkSync(at('state/data-root'));
-    await assert.rejects(one.sync(target), { code: 'data.stateOccupied', message: /^www\/\.sync-agent .* state, / });
+    await assert.rejects(one.sync(target), { code: 'data.stateElsewhere' });
   });
 });
 
@@ -375,16 +348,13 @@ suite('a directory that is named for the agent', () => {
   });
 
   test('must be in the data if a destination links into it', async (t) => {
-    const { at, usual, annotated, target } = await prepare(t, TREE, ATOMIC);
+    const { volume, at, usual, annotated, target } = await prepare(t, TREE, ATOMIC);
     await deliverAndExit(usual(), target);
     const outside = await annotated('state');
     const refusal = { code: 'sync.ProfileInvalid', message: /pages\/site / };
-    await assert.rejects(outside.sync(target), refusal);
-    assert.ok(fs.existsSync(at('www/.sync-agent/manifest.jsonl')), 'not moved, because links would lead nowhere');
-    await outside.release();
-
     const plain = { ...target, profile: { mappings: [mappingOf('site', 'pages/site'), mappingOf('other', '.')] } };
     await deliverAndExit(usual(), plain);
+    await moveByHand(outside, plain, volume);
     await outside.sync(plain);
     await assert.rejects(outside.sync(target), refusal);
     assert.deepEqual(served(outside).sort(), ['pages', 'x']);

@@ -39,9 +39,7 @@ export const FACTS: Record<string, readonly string[]> = {
     'node n1',
     'kubectl exec -n plant till -c sync-agent -- rm -f /data/.sync-agent/agent.lock',
   ],
-  'a pod whose volume is locked in another directory': [
-    "rm -f '/data/private state/agent.lock' /data/www/.sync-agent/agent.lock",
-  ],
+  'a pod whose volume is locked in another directory': ["rm -f '/data/private state/agent.lock'"],
   'a container that restarts repeatedly': ['exit code 3', 'kubectl logs till -c gateway --previous'],
   'a container that has ended': ['code 2: bye'],
   'a container with a missing ConfigMap': ['configmap x not found'],

@@ -1,30 +1,12 @@
 import { AGENT_DIRECTORY, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import type { NameFolding } from '../plan/volume-traits.ts';
-import { relink } from '../volume/tree-link.ts';
 import { syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
-type Moving = Pick<SyncDependencies, 'root' | 'mounts' | 'manifestFile' | 'log'>;
-
-/**
- * Moves the agent's directory to the place that the pod's annotation names, and leads links to the trees in it. The
- * volume must be held and settled. Can be interrupted at any step, and then continues with the next sync.
- */
-export async function moveState({ root, mounts, manifestFile, log }: Moving): Promise<void> {
-  const { trees } = await manifestFile.read();
-  if (root.state.isToMove) {
-    checkReach({ root, mounts }, [...trees.keys()]);
-    root.state.move();
-    log.info({ directory: root.state.path }, "the agent's directory was moved");
-    root.trees = trees;
-  }
-  relink(root, trees);
-}
-
 /** Throws if links at the destinations couldn't lead into the agent's directory, or if another volume covers it. */
 export function checkReach(
-  { root, mounts }: Pick<Moving, 'root' | 'mounts'>,
+  { root, mounts }: Pick<SyncDependencies, 'root' | 'mounts'>,
   [destination]: string[],
   folding?: NameFolding,
 ): void {
