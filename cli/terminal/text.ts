@@ -1,3 +1,5 @@
+import stringWidth from 'string-width';
+
 /** Characters that control a terminal or disguise text: control characters and changes of direction. */
 const OBEYED = /\p{Cc}|\p{Bidi_Control}|\p{Surrogate}|[\u2028\u2029]/gu;
 
@@ -11,35 +13,17 @@ export function plainLine(line: string): string {
   return line.replaceAll(OBEYED, (character) => (character === '\t' ? character : '\ufffd'));
 }
 
-/** Ranges of characters that are two columns wide (https://www.unicode.org/reports/tr11/), limited to common ones. */
-const WIDE: readonly [first: number, last: number][] = [
-  [0x1100, 0x115f],
-  [0x2e80, 0xa4cf],
-  [0xac00, 0xd7a3],
-  [0xf900, 0xfaff],
-  [0xfe30, 0xfe6f],
-  [0xff01, 0xff60],
-  [0xffe0, 0xffe6],
-  [0x1f300, 0x1faff],
-  [0x20000, 0x3fffd],
-];
-const INVISIBLE = /[\p{Mn}\p{Me}\p{Cf}]/u;
 const ASCII = /^[ -~]*$/;
 
 /** Returns the width of a text without control characters (columns). */
-export function widthOf(text: string): number {
-  if (ASCII.test(text)) return text.length;
-  let width = 0;
-  for (const character of text) width += widthOfCharacter(character);
-  return width;
-}
+export const widthOf = (text: string): number =>
+  ASCII.test(text) ? text.length : stringWidth(text, { countAnsiEscapeCodes: true });
 
-function widthOfCharacter(character: string): number {
-  const code = character.codePointAt(0) ?? 0;
-  if (code < 0xad) return 1;
-  if (INVISIBLE.test(character)) return 0;
-  return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
-}
+const segmenter = new Intl.Segmenter();
+
+/** Returns the characters as users see them: an emoji or a letter with its accents is one. */
+const charactersOf = (text: string): string[] =>
+  ASCII.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 
 /** Pads a text with spaces to a width. */
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
@@ -53,7 +37,7 @@ export function cut(text: string, width: number): string {
   if (text.length <= limit && widthOf(text) <= width) return text;
   let kept = '';
   let used = 1;
-  for (const character of text) {
+  for (const character of charactersOf(text.slice(0, limit))) {
     used += widthOf(character);
     if (used > width || kept.length + character.length >= limit) break;
     kept += character;
@@ -85,7 +69,7 @@ export const linesOf = (text: string, columns: number | undefined): string[] =>
 
 function piecesOf(word: string, width: number): string[] {
   const pieces: string[] = [''];
-  for (const character of word) {
+  for (const character of charactersOf(word)) {
     const last = pieces.at(-1) ?? '';
     if (last && widthOf(last) + widthOf(character) > width) pieces.push(character);
     else pieces[pieces.length - 1] = last + character;

@@ -58,17 +58,16 @@ suite('terminal text', () => {
   });
 
   test('is measured by its display width', () => {
-    for (const [first, last] of [
-      [0x1100, 0x115f],
-      [0x1f300, 0x1faff],
-      [0x20000, 0x3fffd],
-    ] as const) {
-      const widths = [first - 1, first, last, last + 1].map((code) => widthOf(String.fromCodePoint(code)));
-      const isWide = widths.map((width) => width === 2);
-      assert.deepEqual(isWide, [false, true, true, false], first.toString(16));
-    }
-    assert.deepEqual(['abc', '日本', 'e\u0301', '🚀'].map(widthOf), [3, 4, 1, 2]);
+    const texts = ['abc', '日本', 'e\u0301', '🚀', '👩‍👩‍👧', '🇫🇷', '\u001b[1mx'];
+    assert.deepEqual(texts.map(widthOf), [3, 4, 1, 2, 2, 2, 4]);
     assert.equal(cut('plant-with-a-long-name', 8), 'plant-w…');
+  });
+
+  test('is cut and wrapped between characters as users see them', () => {
+    assert.equal(cut('a👩‍👩‍👧bcdefgh', 5), 'a👩‍👩‍👧b…');
+    assert.deepEqual(wrap('e\u0301'.repeat(5), 2), ['e\u0301e\u0301', 'e\u0301e\u0301', 'e\u0301']);
+    assert.deepEqual(wrap('🇫🇷🇩🇪', 2), ['🇫🇷', '🇩🇪']);
+    assert.ok(cut(`a${'\u0301'.repeat(100_000)}`, 8).length <= 32);
   });
 
   test('is wrapped between words, or within a word that is too long', () => {
