@@ -1,53 +1,33 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import { volumeInUse } from '../../shared/domain/kubernetes/volume-in-use.ts';
 import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
 import { type Directory, isOpenAt } from './directory.ts';
 import { flock } from './flock.ts';
-import { kernelId, OwnerFile, readOwner, type SeenOwner } from './owner-file.ts';
+import { type Owner, readOwner, removeOwner, writeOwner } from './owner-file.ts';
 import { probeVolume } from './probe-volume.ts';
 import { protectDirectory } from './protect-directory.ts';
 
-export interface LockTimes {
-  /** Interval between an owner's heartbeats (ms). */
-  touchMs: number;
-  /** Time after its last heartbeat for which an owner is considered alive if the lock itself isn't conclusive (ms). */
-  aliveMs: number;
-}
-
-const TIMES: LockTimes = { touchMs: 60_000, aliveMs: 90_000 };
 /** Interval between attempts to take the lock (ms). */
 const RETRY_MS = 5_000;
 const NAME = 'agent.lock';
 
-interface Held {
-  /** Descriptor of the locked file: the lock lasts until it is closed. */
-  descriptor: number;
-  ownerFile: OwnerFile;
-}
-
 /**
  * Keeps a second agent out of a data volume: a kernel lock on `.sync-agent/agent.lock`, held while the agent runs. The
- * kernel frees it when the process exits, so a live owner never loses it. `owner.json` names the owner, and decides if
- * the file system's locks are unreliable: some work within one node only.
+ * kernel frees it when the process exits, so a live owner never loses it. `owner.json` names the owner for messages.
  */
 export class VolumeLock {
   /** Reason why the lock doesn't keep other agents out of this volume; undefined if it does. */
   weakness: string | undefined;
   readonly #root: DataRoot;
   readonly #identity: Identity;
-  readonly #times: LockTimes;
-  readonly #kernel = kernelId();
-  #held: Held | undefined;
-  /** Another owner, and the monotonic time of its last new heartbeat (ms). */
-  #watched: { seen: SeenOwner; seenAtMs: number } | undefined;
+  /** Descriptor of the locked file: the lock lasts until it is closed. */
+  #held: number | undefined;
 
-  constructor(root: DataRoot, identity: Identity, times = TIMES) {
+  constructor(root: DataRoot, identity: Identity) {
     this.#root = root;
     this.#identity = identity;
-    this.#times = times;
   }
 
   /** Takes the lock; returns false if it was held already. Throws {@link WaitingError} if another pod has it. */
@@ -65,15 +45,12 @@ export class VolumeLock {
    * NFSv4 drops the lock of a client after a long disconnection, and then refuses reads.
    */
   get isHeld(): boolean {
-    if (!this.#held) return false;
+    if (this.#held === undefined) return false;
     try {
       if (!this.#root.state.isClaimed) return false;
       using directory = this.#root.openAgentDirectory('');
-      readSync(this.#held.descriptor, Buffer.alloc(1), 0, 1, 0);
-      return (
-        isOpenAt(this.#held.descriptor, directory.at(NAME)) &&
-        readOwner(directory)?.owner.podUid === this.#identity.podUid
-      );
+      readSync(this.#held, Buffer.alloc(1), 0, 1, 0);
+      return isOpenAt(this.#held, directory.at(NAME)) && readOwner(directory)?.podUid === this.#identity.podUid;
     } catch {
       return false;
     }
@@ -89,9 +66,9 @@ export class VolumeLock {
     if (this.isHeld) {
       using directory = this.#root.openAgentDirectory('');
       try {
-        OwnerFile.remove(directory);
+        removeOwner(directory);
       } catch {
-        // The next agent waits until this one's heartbeats have stopped for long enough.
+        // The next agent replaces it.
       }
     }
     this.#drop();
@@ -107,54 +84,25 @@ export class VolumeLock {
       using current = this.#root.openAgentDirectory('');
       if (!isOpenAt(descriptor, current.at(NAME)))
         throw inUse('another agent has just replaced the lock', 'data.inUse');
-      this.#checkOwner(descriptor, directory);
+      // {@link isHeld} reads a byte.
+      if (fstatSync(descriptor).size === 0) writeSync(descriptor, '\n', 0);
       this.#root.traits = probeVolume(directory);
-      const ownerFile = OwnerFile.write(directory, this.#owner(descriptor), this.#times.touchMs);
-      this.#held = { descriptor, ownerFile };
-      this.#watched = undefined;
+      writeOwner(directory, this.#owner);
       protectDirectory(directory);
+      this.#held = descriptor;
     } catch (error) {
-      if (this.#held) this.#drop();
-      else closeSync(descriptor);
+      closeSync(descriptor);
       throw error;
     }
   }
 
-  /** Throws if another owner may be alive although its lock is free. */
-  #checkOwner(descriptor: number, directory: Directory): void {
-    const seen = readOwner(directory);
-    // Updates the time of the lock file by the volume's clock, and creates the byte that {@link isHeld} reads.
-    const byte = Buffer.from('\n');
-    readSync(descriptor, byte, 0, 1, 0);
-    writeSync(descriptor, byte, 0, 1, 0);
-    if (!seen || seen.owner.podUid === this.#identity.podUid) return;
-    // The lock file and kernel are the same, so the lock of a live owner would have been in the way.
-    if (!this.weakness && seen.owner.lock !== undefined && seen.owner.lock === this.#lockId(descriptor)) return;
-    const ageMs = fstatSync(descriptor).mtimeMs - seen.touchedMs;
-    if (ageMs < this.#times.aliveMs && this.#stillFor(seen) < this.#times.aliveMs) throw inUseBy(seen);
-  }
-
-  /** Returns the time since the owner's last heartbeat by this machine's clock, because clocks can differ (ms). */
-  #stillFor(seen: SeenOwner): number {
-    const now = performance.now();
-    if (!this.#watched || !isDeepStrictEqual(seen, this.#watched.seen)) this.#watched = { seen, seenAtMs: now };
-    return now - this.#watched.seenAtMs;
-  }
-
-  #owner(descriptor: number) {
+  get #owner() {
     const { podUid, podName, namespace, node } = this.#identity;
-    return { podUid, pod: `${namespace}/${podName}`, node, lock: this.#lockId(descriptor) };
-  }
-
-  /** Identifies the locked file and the kernel that keeps its locks. */
-  #lockId(descriptor: number): string | undefined {
-    const { dev, ino } = fstatSync(descriptor, { bigint: true });
-    return this.#kernel && `${this.#kernel} ${dev} ${ino}`;
+    return { podUid, pod: `${namespace}/${podName}`, node };
   }
 
   #drop(): void {
-    this.#held?.ownerFile.close();
-    if (this.#held) closeSync(this.#held.descriptor);
+    if (this.#held !== undefined) closeSync(this.#held);
     this.#held = undefined;
   }
 }
@@ -175,7 +123,7 @@ function openLock(directory: Directory): number {
   });
 }
 
-const inUseBy = (seen: SeenOwner | undefined): WaitingError => inUse(volumeInUse(seen?.owner), 'data.inUse');
+const inUseBy = (owner: Owner | undefined): WaitingError => inUse(volumeInUse(owner), 'data.inUse');
 
 const inUse = (message: string, code: 'data.inUse' | 'data.lost'): WaitingError =>
   new WaitingError(message, { code, reason: 'VolumeInUse', retryAfterMs: RETRY_MS });

@@ -35,7 +35,7 @@ const SETTLE_MS = 150_000;
 const PAUSE_MS = 500;
 /** Time for which an owner that no agent may follow is stopped. */
 const STOP_MS = byDepth(5_000, 5_000, 120_000);
-/** The next agent has the volume, on a busy machine too; an agent that waits for heartbeats to end needs 90 s. */
+/** Time in which the next agent has the volume, on a busy machine too. */
 const SUCCESSION_MS = 30_000;
 
 /** All entries of the volume except the agents' own; directories can appear and disappear at the same time. */

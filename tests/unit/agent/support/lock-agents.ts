@@ -3,11 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { type LockTimes, VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-
-/** On a busy machine, a process can pause for hundreds of milliseconds, in which it gives no sign of life. */
-export const TIMES: LockTimes = { touchMs: 20, aliveMs: 1_000 };
 
 /** The identity of a pod's agent. */
 export const identityOf = (podName: string) => ({
@@ -21,9 +18,8 @@ export const identityOf = (podName: string) => ({
 });
 
 /** The lock of a pod's agent on a data volume. */
-export async function lockOf(data: string, podName: string, times = TIMES): Promise<VolumeLock> {
-  const root = await DataRoot.open(data);
-  return new VolumeLock(root, identityOf(podName), times);
+export async function lockOf(data: string, podName: string): Promise<VolumeLock> {
+  return new VolumeLock(await DataRoot.open(data), identityOf(podName));
 }
 
 /** A data volume, on which agents take the lock. It is removed after the test, and the locks are released. */
@@ -39,8 +35,8 @@ export async function createVolume(t: TestContext) {
     data,
     /** Path of one of the agent's own files. */
     at: (name: string) => path.join(own, name),
-    agentOf: async (podName: string, times = TIMES) => {
-      const lock = await lockOf(data, podName, times);
+    agentOf: async (podName: string) => {
+      const lock = await lockOf(data, podName);
       locks.push(lock);
       return lock;
     },
