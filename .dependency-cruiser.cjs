@@ -26,7 +26,7 @@ const pure = [
   '^receiver/sources/',
   '^controller/intent/',
   '^controller/rollout/',
-  '^controller/commit-status/(wanted-status|next-post|destination|azure-devops|requests)\\.ts$',
+  '^controller/commit-status/(desired-status|destination|judge-answer|next-post|servers)\\.ts$',
   '^controller/reconcile/(decide/|status/merge-patch\\.ts$|events/(status-transitions|announcement)\\.ts$)',
   '^controller/watch/observed-',
   '^agent/plan/',

@@ -1,15 +1,16 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
-import type { Destination, Problem } from './destination.ts';
-import type { CommitStatus } from './requests.ts';
+import type { Problem } from './destination.ts';
+import type { CommitStatus, Destination } from './servers.ts';
 
-/** The commit status of a resource, and its destination. */
-export interface WantedPost {
+/** A commit status, and its destination. */
+export interface StatusPost {
   destination: Destination;
-  wanted: CommitStatus;
+  status: CommitStatus;
 }
 
 /** State of a resource's commit status; `unknown` until an attempt has ended. */
-export interface StatusNews {
+export interface PostState {
+  /** The last post. It can be for another commit. */
   posted: CommitStatusRecord | undefined;
   problem: Problem | 'unknown' | undefined;
 }
@@ -30,8 +31,8 @@ export interface NextPost {
 }
 
 interface Durations {
-  /** Time for which the status has been wanted (ms). */
-  wantedForMs: number;
+  /** Time for which the status has been desired (ms). */
+  desiredForMs: number;
   resultLastsMs?: number | undefined;
 }
 
@@ -41,12 +42,12 @@ interface Durations {
  */
 export function nextPost(
   posted: CommitStatusRecord | undefined,
-  wanted: CommitStatus,
-  { wantedForMs, resultLastsMs = RESULT_LASTS_MS }: Durations,
+  desired: CommitStatus,
+  { desiredForMs, resultLastsMs = RESULT_LASTS_MS }: Durations,
 ): NextPost | undefined {
-  const isResult = wanted.state !== 'pending';
-  if (!posted) return { inMs: 0, status: isResult ? { ...wanted, state: 'pending', description: CHECKING } : wanted };
-  if (!isResult || posted.state === wanted.state) return undefined;
+  const isResult = desired.state !== 'pending';
+  if (!posted) return { inMs: 0, status: isResult ? { ...desired, state: 'pending', description: CHECKING } : desired };
+  if (!isResult || posted.state === desired.state) return undefined;
   const lastsMs = posted.posts < FLAPPING.posts ? resultLastsMs : FLAPPING.lastsMs;
-  return { inMs: Math.max(0, lastsMs - wantedForMs), status: wanted };
+  return { inMs: Math.max(0, lastsMs - desiredForMs), status: desired };
 }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { timerMs, wholeSeconds } from '../../shared/domain/text/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
@@ -7,9 +6,9 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { Destination } from './destination.ts';
-import { type NextPost, nextPost, type StatusNews, type WantedPost } from './next-post.ts';
+import { nextPost, type PostState, type StatusPost } from './next-post.ts';
 import type { SendStatus } from './send-status.ts';
+import type { CommitStatus, Destination } from './servers.ts';
 
 export interface PosterOptions {
   send: SendStatus;
@@ -22,17 +21,15 @@ export interface PosterOptions {
   log: Logger;
 }
 
-interface Entry {
+/** The posts of a resource about one subject. */
+interface Entry extends PostState {
   gatewaySync: ObservedGatewaySync;
-  wanted: WantedPost | undefined;
-  /** Time of a monotonic clock (ms), as all times here. */
-  wantedSince: number;
-  /** Subject of the last wanted one. */
+  /** Undefined if no status has been desired yet. */
   subject: Subject | undefined;
-  /** The last post. It can be for another commit. */
-  posted: CommitStatusRecord | undefined;
-  problem: StatusNews['problem'];
-  /** The last attempt for the subject, if it failed. */
+  desired: CommitStatus | undefined;
+  /** Time of a monotonic clock (ms), as all times here. */
+  desiredSince: number;
+  /** The last attempt, if it failed. */
   trouble: Trouble | undefined;
   call: HostCall | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -46,14 +43,13 @@ interface Subject {
 /** Consecutive failed attempts. */
 interface Trouble {
   failures: number;
-  since: number;
   retryAt: number;
   /** Whether a retry requires a change by a user. */
   isFinal: boolean;
 }
 
-interface PlannedPost extends NextPost {
-  destination: Destination;
+interface PlannedPost extends StatusPost {
+  inMs: number;
   /** Its number among the posts for the commit. */
   number: number;
 }
@@ -66,12 +62,12 @@ const UNEXPECTED = {
   reason: 'CommitStatusFailed',
   message: 'unexpected error; see the log of the controller',
 } as const;
-/** Time after which a transient problem is shown in the status (ms). */
+/** Delay before a retry from which a transient problem is shown in the status (ms): after about a minute of failures. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Posts commit statuses independently of reconciles, which pass the wanted status and later read the result. Only the
- * newest wanted status of a resource is used.
+ * Posts commit statuses independently of reconciles, which pass the desired status and later read the result. Only the
+ * newest desired status of a resource is used.
  */
 export class StatusPoster {
   readonly #options: PosterOptions;
@@ -83,30 +79,22 @@ export class StatusPoster {
     this.#options = options;
   }
 
-  newsOf(key: ObjectKey, { uid }: ObservedGatewaySync): StatusNews | undefined {
+  stateOf(key: ObjectKey, { uid }: ObservedGatewaySync): PostState | undefined {
     const entry = this.#entries.get(key);
     return entry?.gatewaySync.uid === uid ? entry : undefined;
   }
 
-  /** Takes the wanted status, and the last posted one from the status of the resource. */
-  want(
-    key: ObjectKey,
-    gatewaySync: ObservedGatewaySync,
-    wanted: WantedPost | undefined,
-    known?: CommitStatusRecord,
-  ): void {
-    const { commitStatus } = gatewaySync.spec.git;
-    if (!commitStatus || this.#entries.get(key)?.gatewaySync.uid !== gatewaySync.uid) this.forget(key);
-    if (!commitStatus || this.#stopping.signal.aborted) return;
-    const entry = this.#entries.get(key) ?? newEntry(gatewaySync, known ?? gatewaySync.status.commitStatus);
-    this.#entries.set(key, entry);
+  /** Takes the desired status; if undefined, nothing is posted until there is one. */
+  take(key: ObjectKey, gatewaySync: ObservedGatewaySync, post: StatusPost | undefined): void {
+    if (!gatewaySync.spec.git.commitStatus) this.forget(key);
+    if (!gatewaySync.spec.git.commitStatus || this.#stopping.signal.aborted) return;
+    const entry = this.#entryFor(key, gatewaySync, post);
     // A user may have corrected a refused status. An unavailable server isn't retried earlier.
     const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
     if (isEdited && entry.trouble?.isFinal) entry.trouble = undefined;
+    if (entry.desired?.state !== post?.status.state) entry.desiredSince = performance.now();
     entry.gatewaySync = gatewaySync;
-    if (wanted) changeSubject(entry, { destination: wanted.destination, commit: wanted.wanted.commit });
-    if (entry.wanted?.wanted.state !== wanted?.wanted.state) entry.wantedSince = performance.now();
-    entry.wanted = wanted;
+    entry.desired = post?.status;
     this.#schedule(key, entry);
   }
 
@@ -125,14 +113,26 @@ export class StatusPoster {
     for (const key of [...this.#entries.keys()]) this.forget(key);
   }
 
+  /** Another resource, commit, or destination gets a new entry, which keeps the last post to this destination. */
+  #entryFor(key: ObjectKey, gatewaySync: ObservedGatewaySync, post: StatusPost | undefined): Entry {
+    const entry = this.#entries.get(key);
+    const before = entry?.gatewaySync.uid === gatewaySync.uid ? entry : undefined;
+    const subject = post && { destination: post.destination, commit: post.status.commit };
+    if (before && (!subject || isDeepStrictEqual(before.subject, subject))) return before;
+    this.forget(key);
+    const next = newEntry(gatewaySync, subject, before);
+    this.#entries.set(key, next);
+    return next;
+  }
+
   /** Returns the next post, and the delay before it (ms). */
-  #next({ wanted: post, wantedSince, posted, trouble }: Entry): PlannedPost | undefined {
-    if (!post) return undefined;
+  #next({ subject, desired, desiredSince, posted, trouble }: Entry): PlannedPost | undefined {
+    if (!subject || !desired) return undefined;
     const now = performance.now();
-    const { destination, wanted } = post;
-    const last = posted?.commit === wanted.commit && posted.context === destination.context ? posted : undefined;
+    const { destination, commit } = subject;
+    const last = posted?.commit === commit && posted.context === destination.context ? posted : undefined;
     const { resultLastsMs } = this.#options;
-    const next = nextPost(last, wanted, { wantedForMs: now - wantedSince, resultLastsMs });
+    const next = nextPost(last, desired, { desiredForMs: now - desiredSince, resultLastsMs });
     if (!next) return undefined;
     const inMs = Math.max(next.inMs, (trouble?.retryAt ?? 0) - now);
     return { inMs, destination, status: next.status, number: (last?.posts ?? 0) + 1 };
@@ -154,83 +154,67 @@ export class StatusPoster {
     }
   }
 
-  /** Facts may have changed while the call was queued. */
+  /** The desired status may have changed while the call was queued. */
   async #attempt(key: ObjectKey, entry: Entry): Promise<void> {
     const next = this.#next(entry);
     if (next && next.inMs <= 0) {
-      const { subject } = entry;
-      const failure = await this.#options
-        .send(entry.gatewaySync, next, this.#stopping.signal)
-        .then(() => undefined)
-        .catch((error: Error) => error);
-      if (this.#entries.get(key) !== entry) return;
+      const failure = await this.#options.send(entry.gatewaySync, next, this.#stopping.signal).then(
+        () => undefined,
+        (error: Error) => error,
+      );
       this.#options.onAttempt(failure ? outcomeOf(failure) : 'success');
-      const isCurrent = entry.subject === subject;
-      if (isCurrent && failure) this.#failed(key, entry, failure);
-      else if (isCurrent) {
-        entry.posted = recordOf(next);
-        entry.trouble = undefined;
-        entry.problem = undefined;
-        this.#options.enqueue(key);
-      }
+      if (this.#entries.get(key) !== entry) return;
+      if (failure) this.#failed(key, entry, failure);
+      else this.#succeeded(key, entry, next);
     }
     entry.call = undefined;
     this.#schedule(key, entry);
   }
 
-  #failed(key: ObjectKey, entry: Entry, failure: Error): void {
-    const { namespace, name } = entry.gatewaySync;
-    const now = performance.now();
-    const isFinal = failure instanceof TerminalError;
-    const failures = (entry.trouble?.failures ?? 0) + 1;
-    const since = entry.trouble?.since ?? now;
-    const waitMs = retryMs(failure, failures);
-    entry.trouble = { failures, since, retryAt: now + waitMs, isFinal };
-    this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
-    const isWorthAWord = isFinal || waitMs >= PATIENCE_MS || now - since >= PATIENCE_MS;
-    if (isWorthAWord) {
-      const { reason, message } = isTyped(failure) ? failure : UNEXPECTED;
-      this.#setProblem(key, entry, { reason, message: `the commit status can't be posted: ${message}` });
-    }
+  #succeeded(key: ObjectKey, entry: Entry, { destination: { context }, status, number }: PlannedPost): void {
+    const { commit, state } = status;
+    entry.posted = { commit, context, state, posts: number, time: wholeSeconds(Date.now()) };
+    entry.trouble = undefined;
+    entry.problem = undefined;
+    this.#options.enqueue(key);
   }
 
-  #setProblem(key: ObjectKey, entry: Entry, problem: StatusNews['problem']): void {
-    const isNews = !isDeepStrictEqual(entry.problem, problem);
+  #failed(key: ObjectKey, entry: Entry, failure: Error): void {
+    const { namespace, name } = entry.gatewaySync;
+    const isFinal = failure instanceof TerminalError;
+    const failures = (entry.trouble?.failures ?? 0) + 1;
+    const waitMs = retryMs(failure, failures);
+    entry.trouble = { failures, retryAt: performance.now() + waitMs, isFinal };
+    this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
+    if (!isFinal && waitMs < PATIENCE_MS) return;
+    const { reason, message } = isTyped(failure) ? failure : UNEXPECTED;
+    this.#setProblem(key, entry, { reason, message: `the commit status can't be posted: ${message}` });
+  }
+
+  #setProblem(key: ObjectKey, entry: Entry, problem: PostState['problem']): void {
+    if (isDeepStrictEqual(entry.problem, problem)) return;
     entry.problem = problem;
-    if (isNews) this.#options.enqueue(key);
+    this.#options.enqueue(key);
   }
 }
 
-function newEntry(gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry {
+function newEntry(gatewaySync: ObservedGatewaySync, subject: Subject | undefined, before: Entry | undefined): Entry {
+  const isElsewhere = before?.subject && !isDeepStrictEqual(before.subject.destination, subject?.destination);
+  const { posted, problem }: PostState = before ?? { posted: gatewaySync.status.commitStatus, problem: 'unknown' };
   return {
     gatewaySync,
-    posted,
-    wanted: undefined,
-    wantedSince: 0,
-    subject: undefined,
-    problem: 'unknown',
+    subject,
+    posted: isElsewhere ? undefined : posted,
+    problem,
+    desired: undefined,
+    desiredSince: 0,
     trouble: undefined,
     call: undefined,
     timer: undefined,
   };
 }
 
-/** Drops the state about another commit or destination. */
-function changeSubject(entry: Entry, subject: Subject): void {
-  const before = entry.subject;
-  if (isDeepStrictEqual(before, subject)) return;
-  if (before && !isDeepStrictEqual(before.destination, subject.destination)) entry.posted = undefined;
-  entry.subject = subject;
-  entry.trouble = undefined;
-  entry.wantedSince = performance.now();
-}
-
 const outcomeOf = (failure: Error) => (failure instanceof TerminalError ? 'refused' : 'failure');
-
-/** Makes the record of a post. */
-function recordOf({ destination: { context }, status: { commit, state }, number }: PlannedPost): CommitStatusRecord {
-  return { commit, context, state, posts: number, time: wholeSeconds(Date.now()) };
-}
 
 /** Delay before the retry after the n-th failure, from 1 (ms). `chance` is from 0 to 1. */
 export function retryMs(failure: Error, n: number, chance = Math.random()): number {

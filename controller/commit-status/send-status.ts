@@ -5,8 +5,9 @@ import type { GitHttp } from '../polling/git-http.ts';
 import { type GithubApps, githubAppDisabled, type TokenRequest } from '../polling/github-app.ts';
 import { readSecret } from '../polling/read-secret.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { Destination } from './destination.ts';
-import { authorizationFor, type CommitStatus, judgeAnswer, statusRequest } from './requests.ts';
+import { judgeAnswer } from './judge-answer.ts';
+import type { StatusPost } from './next-post.ts';
+import { statusRequest } from './servers.ts';
 
 export interface SendTools {
   client: KubernetesClient;
@@ -18,26 +19,23 @@ export interface SendTools {
 }
 
 /** Posts a commit status of a resource. Throws typed errors with messages for a condition. */
-export type SendStatus = (
-  gatewaySync: ObservedGatewaySync,
-  what: { destination: Destination; status: CommitStatus },
-  signal: AbortSignal,
-) => Promise<void>;
+export type SendStatus = (gatewaySync: ObservedGatewaySync, post: StatusPost, signal: AbortSignal) => Promise<void>;
 
 /** Timeout of one post (ms). */
 const POST_MS = 15_000;
 
 /** Sends statuses with the credentials of the resource, without following redirects. */
 export function statusSender({ client, http, githubApps, writeWithinMs }: SendTools): SendStatus {
-  async function authorizationOf(
+  async function authorize(
     { namespace, spec: { git } }: ObservedGatewaySync,
     provider: StatusProvider,
     app: TokenRequest,
   ) {
     const { secretRef } = git.commitStatus ?? {};
     if (secretRef) {
-      const secret = await readSecret(client, namespace, secretRef);
-      return { authorization: authorizationFor(secret, provider) ?? invalidToken() };
+      const authorization = authorizationFor(await readSecret(client, namespace, secretRef), provider);
+      if (authorization === undefined) throw invalidToken();
+      return { authorization };
     }
     if (!githubApps) throw githubAppDisabled();
     const { token, account } = await githubApps.token(app);
@@ -48,7 +46,7 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     const { namespace, spec } = gatewaySync;
     const { caSecretRef } = spec.git;
     const app: TokenRequest = { namespace, git: spec.git, mayWrite: 'statuses' };
-    const authorized = await authorizationOf(gatewaySync, destination.provider, app);
+    const authorized = await authorize(gatewaySync, destination.provider, app);
     const ca = caSecretRef && (await readSecret(client, namespace, caSecretRef));
     const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
     if (withinMs <= 0 || signal.aborted) throw fenced();
@@ -66,15 +64,28 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
   };
 }
 
-function invalidToken(): never {
-  throw new TerminalError(
-    'the Secret in spec.git.commitStatus.secretRef contains no token; store it in one line, or as user:password',
-    {
-      code: 'commitStatus.token',
-      reason: 'AuthenticationFailed',
-    },
-  );
+/** Maximum length of a token. */
+const MAX_TOKEN = 4_096;
+
+/**
+ * Value of the `Authorization` header for the value of a Secret: `user:password`, a value with its scheme, or else a
+ * token. All git servers accept it as a bearer token, except Azure DevOps, which accepts it as a password. Undefined for
+ * other values.
+ */
+export function authorizationFor(secret: string, provider: StatusProvider): string | undefined {
+  const value = secret.trim();
+  if (value.length > MAX_TOKEN || !/^[\x21-\x7e]+( [\x21-\x7e]+)?$/.test(value)) return undefined;
+  if (/^(bearer|basic|token) /i.test(value)) return value;
+  if (value.includes(' ')) return undefined;
+  const credentials = provider === 'azuredevops' && !value.includes(':') ? `:${value}` : value;
+  return credentials.includes(':') ? `Basic ${Buffer.from(credentials).toString('base64')}` : `Bearer ${value}`;
 }
+
+const invalidToken = () =>
+  new TerminalError(
+    'the Secret in spec.git.commitStatus.secretRef contains no token; store it in one line, or as user:password',
+    { code: 'commitStatus.token', reason: 'AuthenticationFailed' },
+  );
 
 const fenced = () =>
   new TransientError("this replica isn't the leader", { code: 'commitStatus.fenced', reason: 'CommitStatusFailed' });

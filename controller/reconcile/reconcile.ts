@@ -137,7 +137,7 @@ export class Reconciler {
       this.#announcePhase(state, stored, log);
       await state.revisions.drop(stored, log);
     }
-    commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
+    commitStatuses.take(key, gatewaySync, decision.commitStatus);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
     const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs];
     return done({ afterMs: earliest(resyncMs, ...delays) });
@@ -208,7 +208,7 @@ export class Reconciler {
       missing: missingGateways.podsOf(key),
       unmade: missingGateways.unmadeOf(key),
       reportOf: (pod: ObservedPod) => caches.reportOf(pod),
-      commitStatus: commitStatuses.newsOf(key, gatewaySync),
+      commitStatus: commitStatuses.stateOf(key, gatewaySync),
     };
   }
 

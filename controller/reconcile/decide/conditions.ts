@@ -4,7 +4,7 @@ import type { RolloutPhase, RolloutStatus } from '../../../shared/api/rollout.ts
 import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
 import { parseRepository } from '../../../shared/domain/git/repository.ts';
 import { omit, withoutUndefined } from '../../../shared/domain/text/objects.ts';
-import type { StatusNews } from '../../commit-status/next-post.ts';
+import type { PostState } from '../../commit-status/next-post.ts';
 import type { Hub } from '../../intent/hub.ts';
 import type { Resolution } from '../../intent/resolution.ts';
 import { heldOrders } from '../../rollout/explain.ts';
@@ -36,7 +36,7 @@ export interface Facts {
   accessProblems: AccessProblem[];
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
-  commitStatusProblem: StatusNews['problem'];
+  commitStatusProblem: PostState['problem'];
   rollout: RolloutStatus | undefined;
   /** Whether the wanted release isn't part of a rollout yet. */
   isHeldBack: boolean;

@@ -4,9 +4,9 @@ import { isObserved } from '../../../shared/domain/kubernetes/is-observed.ts';
 import { clockWords } from '../../../shared/domain/text/clock-skew.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
+import { desiredStatus } from '../../commit-status/desired-status.ts';
 import { destinationOf, type FoundDestination } from '../../commit-status/destination.ts';
-import type { StatusNews, WantedPost } from '../../commit-status/next-post.ts';
-import { wantedStatus } from '../../commit-status/wanted-status.ts';
+import type { PostState, StatusPost } from '../../commit-status/next-post.ts';
 import type { Followed } from '../../intent/followed.ts';
 import type { Intents } from '../../intent/intents.ts';
 import { type Resolution, resolve } from '../../intent/resolution.ts';
@@ -36,7 +36,7 @@ export interface Decision {
   /** Time after which the clock can have advanced a rollout (ms). */
   againInMs: number | undefined;
   /** The commit status to post; undefined if there is none, or no new one. */
-  commitStatus: WantedPost | undefined;
+  commitStatus: StatusPost | undefined;
 }
 
 /**
@@ -58,7 +58,7 @@ export function decide(observation: Observation, now: number): Decision {
   const placed = destinationOf(gatewaySync, observation.cluster);
   const decided = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
   const status = withAnnounced(gatewaySync.status, decided, now);
-  const wanted = placed?.kind === 'destination' ? wantedStatus(gatewaySync, status) : undefined;
+  const desired = placed?.kind === 'destination' ? desiredStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
   const retryAfterMs = 'retryAfterMs' in resolution ? resolution.retryAfterMs : undefined;
@@ -74,7 +74,8 @@ export function decide(observation: Observation, now: number): Decision {
     retryAfterMs: resolution.kind === 'querying' || isDue ? retryAfterMs : undefined,
     requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
     againInMs: rolledOut.againInMs,
-    commitStatus: placed?.kind === 'destination' && wanted ? { destination: placed.destination, wanted } : undefined,
+    commitStatus:
+      placed?.kind === 'destination' && desired ? { destination: placed.destination, status: desired } : undefined,
   };
 }
 
@@ -172,9 +173,9 @@ function whyPending(pod: ObservedPod, report: ObservedReport | undefined, genera
 }
 
 /** Why the commit status can't be posted; unknown right after a start. */
-function problemOf({ commitStatus: news }: Observation, placed: FoundDestination | undefined): StatusNews['problem'] {
+function problemOf({ commitStatus: state }: Observation, placed: FoundDestination | undefined): PostState['problem'] {
   if (placed?.kind !== 'destination') return placed;
-  return news ? news.problem : 'unknown';
+  return state ? state.problem : 'unknown';
 }
 
 /** Updates the fields about the followed ref; the target changes only together with its commit. */

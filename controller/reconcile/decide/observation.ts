@@ -1,4 +1,4 @@
-import type { StatusNews } from '../../commit-status/next-post.ts';
+import type { PostState } from '../../commit-status/next-post.ts';
 import type { Intents } from '../../intent/intents.ts';
 import type { PendingQuery, QueryResult } from '../../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
@@ -37,7 +37,7 @@ export interface Observation extends Installation {
   /** Reported earlier revisions that are stored, if the status has no rollout. */
   storedRevisions?: readonly string[];
   /** State of the commit status. */
-  commitStatus: StatusNews | undefined;
+  commitStatus: PostState | undefined;
 }
 
 /** The part on which a rollout depends. */

@@ -2,7 +2,7 @@ import { withoutTrailingSlashes } from '../files/relative-path.ts';
 import { parseRepository } from './repository.ts';
 
 /** URL of the API of github.com. */
-export const GITHUB_API = 'https://api.github.com';
+const GITHUB_API = 'https://api.github.com';
 
 /**
  * The API of a host of GitHub; undefined for a GitHub Enterprise Server, whose name isn't known, and for other git servers;

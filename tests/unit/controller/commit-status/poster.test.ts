@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { WantedPost } from '../../../../controller/commit-status/next-post.ts';
+import type { StatusPost } from '../../../../controller/commit-status/next-post.ts';
 import { retryMs, StatusPoster } from '../../../../controller/commit-status/poster.ts';
 import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
@@ -10,15 +10,15 @@ import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 import { resource } from './resource.ts';
 
-const destination = (api = 'https://git.test/api/v1'): WantedPost['destination'] => ({
+const destination = (api = 'https://git.test/api/v1'): StatusPost['destination'] => ({
   provider: 'gitea',
   api,
   project: ['plant', 'config'],
   context: 'plant',
 });
-const wantOf = (letter: string, state: WantedPost['wanted']['state'], api?: string): WantedPost => ({
+const wantOf = (letter: string, state: StatusPost['status']['state'], api?: string): StatusPost => ({
   destination: destination(api),
-  wanted: { commit: letter.repeat(40), state, description: state },
+  status: { commit: letter.repeat(40), state, description: state },
 });
 
 /** A poster whose server accepts everything unless `send` does otherwise; `sent` has `a pending` for each post. */
@@ -44,41 +44,41 @@ function arrange(t: TestContext, send: SendStatus = async () => {}) {
 suite('the poster of commit statuses', { concurrency: 4 }, () => {
   test('posts the newest status when its turn comes, and no earlier one', slow, async (t) => {
     const { poster, untilSent } = arrange(t);
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
-    for (const letter of ['b', 'c']) poster.want('ns/two', resource(), wantOf(letter, 'pending'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending'));
+    for (const letter of ['b', 'c']) poster.take('ns/two', resource(), wantOf(letter, 'pending'));
     await untilSent('a pending', 'c pending');
-    assert.equal(poster.newsOf('ns/two', resource())?.posted?.posts, 1);
+    assert.equal(poster.stateOf('ns/two', resource())?.posted?.posts, 1);
   });
 
   test('posts pending first, then a result that lasts', async (t) => {
     const { poster, untilSent } = arrange(t);
-    poster.want('ns/one', resource(), wantOf('a', 'success'));
+    poster.take('ns/one', resource(), wantOf('a', 'success'));
     await untilSent('a pending', 'a success');
-    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 2, { describe: 'posted' });
+    await until(() => poster.stateOf('ns/one', resource())?.posted?.posts === 2, { describe: 'posted' });
   });
 
   test("continues from the resource's status", async (t) => {
     const { poster, sent, news, untilSent } = arrange(t);
     const { context } = destination();
     const known = { commit: 'a'.repeat(40), context, state: 'success' as const, posts: 2, time: '' };
-    poster.want('ns/one', resource(), wantOf('a', 'success'), known);
+    poster.take('ns/one', { ...resource(), status: { commitStatus: known } }, wantOf('a', 'success'));
     assert.deepEqual(sent, []);
-    assert.equal(poster.newsOf('ns/one', resource())?.problem, undefined);
+    assert.equal(poster.stateOf('ns/one', resource())?.problem, undefined);
     assert.deepEqual(news, ['ns/one'], 'the status is to say that the post is there');
-    poster.want('ns/one', resource(), wantOf('a', 'failure'));
+    poster.take('ns/one', resource(), wantOf('a', 'failure'));
     await untilSent('a failure');
-    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 3, { describe: 'posted' });
-    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    await until(() => poster.stateOf('ns/one', resource())?.posted?.posts === 3, { describe: 'posted' });
+    poster.take('ns/one', resource(), wantOf('b', 'pending'));
     await untilSent('a failure', 'b pending');
   });
 
   test('ignores an earlier resource of the same name', slow, async (t) => {
     const { poster, untilSent } = arrange(t);
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
     const other = { ...resource(), uid: 'other' };
-    assert.equal(poster.newsOf('ns/one', other), undefined);
-    poster.want('ns/one', other, wantOf('a', 'pending'));
+    assert.equal(poster.stateOf('ns/one', other), undefined);
+    poster.take('ns/one', other, wantOf('a', 'pending'));
     await untilSent('a pending', 'a pending');
   });
 
@@ -86,19 +86,19 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     const { poster, untilSent } = arrange(t, async () => {
       throw new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' });
     });
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
     const problem = { reason: 'AuthenticationFailed', message: "the commit status can't be posted: no" };
-    await until(() => poster.newsOf('ns/one', resource())?.problem, {
+    await until(() => poster.stateOf('ns/one', resource())?.problem, {
       describe: 'said',
       accept: (said) => said !== 'unknown',
     });
-    assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
-    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    assert.deepEqual(poster.stateOf('ns/one', resource())?.problem, problem);
+    poster.take('ns/one', resource(), wantOf('b', 'pending'));
     await untilSent('a pending', 'b pending');
-    poster.want('ns/one', { ...resource(), generation: 4 }, wantOf('b', 'pending'));
+    poster.take('ns/one', { ...resource(), generation: 4 }, wantOf('b', 'pending'));
     await untilSent('a pending', 'b pending', 'b pending');
-    assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
+    assert.deepEqual(poster.stateOf('ns/one', resource())?.problem, problem);
   });
 
   test("doesn't retry sooner after an edit or a pause if the server failed", slow, async (t) => {
@@ -107,26 +107,26 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
       const failure = failures.shift();
       if (failure) throw failure;
     });
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
     await setImmediate();
     for (let generation = 4; generation < 30; generation += 1) {
-      poster.want('ns/one', { ...resource(), generation }, undefined);
-      poster.want('ns/one', { ...resource(), generation }, wantOf('a', 'pending'));
+      poster.take('ns/one', { ...resource(), generation }, undefined);
+      poster.take('ns/one', { ...resource(), generation }, wantOf('a', 'pending'));
       await setImmediate();
     }
     assert.deepEqual(sent, ['a pending']);
     await untilSent('a pending', 'a pending');
-    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
+    await until(() => poster.stateOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
   });
 
   test('posts again to another destination', async (t) => {
     const { poster, untilSent } = arrange(t);
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
-    poster.want('ns/one', resource(), wantOf('a', 'pending', 'https://elsewhere.test/api/v1'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending', 'https://elsewhere.test/api/v1'));
     await untilSent('a pending', 'a pending');
-    await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
+    await until(() => poster.stateOf('ns/one', resource())?.posted?.posts === 1, { describe: 'posted' });
   });
 
   test('aborts running posts when it stops, and starts no others', async (t) => {
@@ -135,11 +135,11 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
       signal.addEventListener('abort', () => resolve(), { once: true });
       await promise;
     });
-    poster.want('ns/one', resource(), wantOf('a', 'pending'));
+    poster.take('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
     poster.stop();
     await promise;
-    poster.want('ns/one', resource(), wantOf('b', 'pending'));
+    poster.take('ns/one', resource(), wantOf('b', 'pending'));
     assert.deepEqual([sent, news], [['a pending'], []]);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { StatusNews } from '../../../../controller/commit-status/next-post.ts';
+import type { PostState } from '../../../../controller/commit-status/next-post.ts';
 import { conditionOf } from '../../../../controller/reconcile/decide/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
@@ -17,7 +17,7 @@ const posted: CommitStatusRecord = {
 const problem = { reason: 'AuthenticationFailed', message: 'the host refused the token' } as const;
 
 const found = { kind: 'refs' as const, refs: new Map([['refs/heads/main', commit]]) };
-const decideFor = (gatewaySync: ObservedGatewaySync, commitStatus?: StatusNews, cluster = 'oslo') =>
+const decideFor = (gatewaySync: ObservedGatewaySync, commitStatus?: PostState, cluster = 'oslo') =>
   decide(gatewaySync, { query: found, commitStatus, cluster, now: Date.parse('2026-01-02T00:00:00Z') });
 
 const without = () => {
@@ -37,7 +37,7 @@ suite('a decision about a commit status', () => {
 
   test('requests one for the commit that was just found', () => {
     const { commitStatus } = decideFor(resource());
-    assert.deepEqual(commitStatus?.wanted, { commit, state: 'pending', description: 'no gateway yet', ref: 'main' });
+    assert.deepEqual(commitStatus?.status, { commit, state: 'pending', description: 'no gateway yet', ref: 'main' });
     assert.equal(commitStatus.destination.context, 'oslo/gateways/plant');
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { wantedStatus } from '../../../../controller/commit-status/wanted-status.ts';
+import { desiredStatus } from '../../../../controller/commit-status/desired-status.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_PHASES, type RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { commit, resource, statusOf } from './resource.ts';
@@ -9,7 +9,7 @@ const other = 'b'.repeat(40);
 
 /** `success 12/12 gateways`, or undefined. */
 function said(status: GatewaySyncStatus, spec: object = {}): string | undefined {
-  const wanted = wantedStatus(resource({}, spec), status);
+  const wanted = desiredStatus(resource({}, spec), status);
   return wanted && `${wanted.state} ${wanted.description}`;
 }
 
@@ -32,7 +32,7 @@ suite('the desired commit status', () => {
   test('names the tag that was chosen for a range', () => {
     const target = { ref: 'v1.4.2', range: '~1.4', source: 'Spec' as const };
     const status = statusOf({ total: 1, synced: 1 }, { target, lastSyncRef: 'v1.4.2', observedSemver: '~1.4' });
-    const wanted = wantedStatus(resource({ ref: undefined, semver: '~1.4' }), status);
+    const wanted = desiredStatus(resource({ ref: undefined, semver: '~1.4' }), status);
     assert.deepEqual([wanted?.commit, wanted?.state, wanted?.ref], [commit, 'success', 'v1.4.2']);
   });
 
@@ -102,7 +102,7 @@ suite('the desired commit status of a rollout', () => {
 
   test('belongs to the newer commit while that waits, and not to one that was rolled back', () => {
     const waiting = rolling({ phase: 'Complete', nextCommit: other, message: 'it waits for approval' });
-    assert.equal(wantedStatus(resource({}, waves), waiting)?.commit, other);
+    assert.equal(desiredStatus(resource({}, waves), waiting)?.commit, other);
     assert.equal(said(waiting, waves), 'pending it waits for approval');
     const givenUp = rolling({ phase: 'Complete', nextCommit: other, givenUp: [`${other} 0123`] });
     assert.equal(said(givenUp, waves), undefined);
@@ -110,7 +110,7 @@ suite('the desired commit status of a rollout', () => {
 
   test('is that of the rolled back commit even while another one waits', () => {
     for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) {
-      const wanted = wantedStatus(resource({}, waves), rolling({ phase, nextCommit: other }));
+      const wanted = desiredStatus(resource({}, waves), rolling({ phase, nextCommit: other }));
       assert.deepEqual([wanted?.commit, wanted?.state], [commit, 'failure']);
     }
     const givenUp = rolling({ phase: 'RollingBack', nextCommit: commit, givenUp: [`${commit} 0123`] });
@@ -119,10 +119,10 @@ suite('the desired commit status of a rollout', () => {
 
   test('contains the ref that led to its commit, if the status does', () => {
     const status = { ...rolling({ phase: 'RolledBack', nextCommit: other, ref: 'main' }), lastSyncRef: 'next' };
-    const wanted = wantedStatus(resource({}, waves), { ...status, lastSyncCommit: other });
+    const wanted = desiredStatus(resource({}, waves), { ...status, lastSyncCommit: other });
     assert.equal(wanted?.ref, 'main');
-    assert.equal(wantedStatus(resource(), { ...statusOf({ total: 1 }), lastSyncRef: 'v1' })?.ref, 'v1');
-    assert.equal(wantedStatus(resource(), statusOf({ total: 1 }))?.ref, undefined);
+    assert.equal(desiredStatus(resource(), { ...statusOf({ total: 1 }), lastSyncRef: 'v1' })?.ref, 'v1');
+    assert.equal(desiredStatus(resource(), statusOf({ total: 1 }))?.ref, undefined);
   });
 
   test('is that of the gateways once spec.rollout has been removed', () => {

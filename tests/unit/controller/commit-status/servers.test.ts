@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Destination } from '../../../../controller/commit-status/destination.ts';
-import {
-  authorizationFor,
-  type CommitStatus,
-  judgeAnswer,
-  statusRequest,
-} from '../../../../controller/commit-status/requests.ts';
+import { judgeAnswer } from '../../../../controller/commit-status/judge-answer.ts';
+import { authorizationFor } from '../../../../controller/commit-status/send-status.ts';
+import { type CommitStatus, type Destination, statusRequest } from '../../../../controller/commit-status/servers.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { commit } from './resource.ts';
 
