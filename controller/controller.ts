@@ -21,9 +21,7 @@ import type { GithubApps } from './polling/github-app.ts';
 import { gitLimitsOf, HostLimiter, type HostLimits } from './polling/host-limiter.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
 import type { RepositorySource } from './polling/repository-client.ts';
-import type { Installation } from './reconcile/decide/observation.ts';
 import { EventRecorder } from './reconcile/events/event-recorder.ts';
-import { measureReconcile } from './reconcile/measure-reconcile.ts';
 import {
   affectedByGatewaySync,
   affectedByPod,
@@ -52,39 +50,12 @@ export interface ControllerPorts {
   log: Logger;
 }
 
-export interface ControllerSettings {
-  /** Namespaces to watch; empty for the whole cluster. */
-  namespaces: string[];
-  /** Limits for queries to git servers. */
-  limits: HostLimits;
-  bindAgents: boolean;
-  installation: Installation;
-  /** Name of this replica, for events. */
-  instance: string;
-  /** Time after which a resource is reconciled again (ms), 10 minutes by default. */
+/** Overrides of production times (ms). */
+export interface ControllerTimes {
+  /** Time after which a resource is reconciled again. */
   resyncMs?: number;
-  /** Time between two searches for missing gateways (ms), 5 minutes by default. */
-  sweepMs?: number | undefined;
-}
-
-/** Returns the settings in a configuration. */
-export function settingsOf(config: ControllerConfig): ControllerSettings {
-  return {
-    namespaces: config.WATCH_NAMESPACES,
-    limits: {
-      total: config.GIT_CONCURRENCY,
-      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
-      perHost: config.GIT_CONCURRENCY_PER_HOST,
-      perSecond: config.GIT_RATE_PER_HOST,
-    },
-    bindAgents: config.AUTO_BIND_AGENT,
-    installation: {
-      cluster: config.CLUSTER_NAME ?? '',
-      areAuthorsChecked: config.APPROVER_ROLE,
-      isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
-    },
-    instance: config.POD_NAME,
-  };
+  /** Time between two searches for missing gateways. */
+  sweepMs?: number;
 }
 
 /** Number of workers; one namespace uses at most half of them. */
@@ -120,9 +91,18 @@ export class Controller {
   readonly #reconciler: Reconciler;
 
   /** All parts cause a reconcile only through `enqueue`. */
-  constructor(ports: ControllerPorts, settings: ControllerSettings) {
+  constructor(
+    ports: ControllerPorts,
+    config: ControllerConfig,
+    { resyncMs = RESYNC_MS, sweepMs }: ControllerTimes = {},
+  ) {
     const { client, mayWrite, githubApps, metrics, log } = ports;
-    const { limits, bindAgents, installation, instance } = settings;
+    const limits: HostLimits = {
+      total: config.GIT_CONCURRENCY,
+      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
+      perHost: config.GIT_CONCURRENCY_PER_HOST,
+      perSecond: config.GIT_RATE_PER_HOST,
+    };
     this.#ports = ports;
     this.#queue = new KeyedQueue({
       concurrency: CONCURRENCY,
@@ -131,7 +111,7 @@ export class Controller {
       log,
     });
     const enqueue = (key: ObjectKey) => this.#enqueue(key);
-    this.caches = this.#makeCaches(settings);
+    this.caches = this.#makeCaches(config);
     this.#missingGateways = new MissingGateways({
       client,
       gatewaySyncs: () => this.caches.gatewaySyncs(),
@@ -140,7 +120,7 @@ export class Controller {
       labelledPod: (key) => this.caches.pod(key),
       enqueue,
       log,
-      periodMs: settings.sweepMs,
+      periodMs: sweepMs,
     });
     const limiter = new HostLimiter(limits);
     this.#repositories = new Repositories({
@@ -171,13 +151,17 @@ export class Controller {
       events: new EventRecorder({
         client,
         mayWrite,
-        instance,
+        instance: config.POD_NAME,
         log,
         onTransition: (reason) => metrics.transitions.inc({ reason }),
       }),
-      installation,
-      bindAgents,
-      resyncMs: settings.resyncMs ?? RESYNC_MS,
+      installation: {
+        cluster: config.CLUSTER_NAME ?? '',
+        areAuthorsChecked: config.APPROVER_ROLE,
+        isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
+      },
+      bindAgents: config.AUTO_BIND_AGENT,
+      resyncMs,
       enqueue,
       repair: (key) => {
         log.debug(splitKey(key), 'the stored status is not the one that was decided here; deciding it again');
@@ -227,11 +211,11 @@ export class Controller {
     return Buffer.concat([Buffer.from(await metrics.registry.metrics()), resources]);
   }
 
-  #makeCaches({ namespaces, bindAgents }: ControllerSettings): Caches {
+  #makeCaches({ WATCH_NAMESPACES: namespaces, AUTO_BIND_AGENT: roleBindings }: ControllerConfig): Caches {
     const { client, serverTime, metrics, log } = this.#ports;
     const onRestart = (kind: string, reason: string) => metrics.watchRestarts.inc({ kind, reason });
     return new Caches(
-      { client, namespaces, roleBindings: bindAgents, log, serverTime, onRestart },
+      { client, namespaces, roleBindings, log, serverTime, onRestart },
       {
         onGatewaySync: (change) => this.#onGatewaySync(change),
         onPod: (change) => {
@@ -289,6 +273,26 @@ export class Controller {
 }
 
 const keyOf = ({ namespace, name }: ObservedGatewaySync): ObjectKey => `${namespace}/${name}`;
+
+/** Runs a reconcile, and counts and times it, unless it is deferred. */
+export async function measureReconcile(
+  { reconciles, reconcileSeconds }: Pick<Metrics, 'reconciles' | 'reconcileSeconds'>,
+  reconcile: () => Promise<Requeue>,
+): Promise<Requeue> {
+  const end = reconcileSeconds.startTimer();
+  const count = (outcome: 'success' | 'failure') => {
+    end();
+    reconciles.inc({ outcome });
+  };
+  try {
+    const requeue = await reconcile();
+    if (!requeue?.isDeferred) count('success');
+    return requeue;
+  } catch (error) {
+    count('failure');
+    throw error;
+  }
+}
 
 /**
  * Delay before the next attempt (ms). Errors come from the API server or are bugs; git servers have a separate backoff.

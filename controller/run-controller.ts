@@ -12,8 +12,8 @@ import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { statusSender } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
-import { Controller, settingsOf } from './controller.ts';
-import { createApp, type InjectionSettings } from './injection/app.ts';
+import { Controller, type ControllerTimes } from './controller.ts';
+import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { injectionSettings } from './injection/injection-settings.ts';
 import { type AdmissionOptions, serveAdmission } from './injection/serve-admission.ts';
@@ -43,10 +43,9 @@ export interface ControllerHost extends Host {
   /** Called when the lease is lost, before admission drains. */
   onLeaseLost?: () => void;
   /** Overrides of production times (ms). */
-  times?: {
+  times?: ControllerTimes & {
     lease?: Pick<LeaseOptions, 'durationMs' | 'giveUpMs' | 'retryMs' | 'checkMs'>;
     admission?: Pick<AdmissionOptions, 'checkMs' | 'lingerMs'>;
-    sweepMs?: number;
   };
 }
 
@@ -72,8 +71,6 @@ class Replica {
   readonly #http: GitHttp;
   readonly #lease: LeaderLease;
   readonly #controller: Controller;
-  readonly #candidates: ReturnType<typeof candidateSource>;
-  readonly #injection: InjectionSettings;
   #isAdmissionReady: boolean;
 
   constructor(config: ControllerConfig, host: ControllerHost) {
@@ -81,7 +78,6 @@ class Replica {
     this.#config = config;
     this.#host = host;
     this.#stopping = AbortSignal.any([host.signal, this.#failure.signal]);
-    this.#injection = injectionSettings(config, environment);
     this.#isAdmissionReady = config.WEBHOOK_PORT === 0;
     const clock = new ServerClock();
     const options = {
@@ -115,9 +111,9 @@ class Replica {
         metrics: this.#metrics,
         log,
       },
-      { ...settingsOf(config), sweepMs: host.times?.sweepMs },
+      config,
+      host.times,
     );
-    this.#candidates = candidateSource(this.#controller.caches, client, config.WATCH_NAMESPACES);
   }
 
   async run(): Promise<Ending> {
@@ -208,11 +204,11 @@ class Replica {
 
   async #startAdmission(host: string) {
     const { WEBHOOK_PORT: port, WEBHOOK_SELF_SIGNED: webhook, POD_NAMESPACE: namespace } = this.#config;
-    const { keys: directory, log, times } = this.#host;
+    const { keys: directory, environment, log, times } = this.#host;
     if (port === 0) return undefined;
     const handler = createApp({
-      candidates: this.#candidates,
-      ...this.#injection,
+      candidates: candidateSource(this.#controller.caches, this.#client, this.#config.WATCH_NAMESPACES),
+      ...injectionSettings(this.#config, environment),
       readBody: createReadBody({
         maxBytes: MAX_REVIEW_BYTES,
         budgetBytes: 2 * MAX_REVIEW_BYTES,

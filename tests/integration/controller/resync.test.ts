@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { configSchema } from '../../../controller/config.ts';
 import { Controller } from '../../../controller/controller.ts';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
+import { readConfig } from '../../../shared/config.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { apply, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { gatewayPod, injectedPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilCommit, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { until } from '../../support/until.ts';
-import { DEFAULT_LIMITS } from '../../unit/controller/support/default-limits.ts';
 import { createPod } from './injection-world.ts';
 
 const COMMIT = 'a'.repeat(40);
@@ -42,14 +43,8 @@ async function lead(t: TestContext) {
       metrics,
       log: createLogger('test', { level: 'silent' }),
     },
-    {
-      namespaces: [namespace],
-      limits: DEFAULT_LIMITS,
-      bindAgents: true,
-      installation: { cluster: '', areAuthorsChecked: false, isLabelRequired: false },
-      instance: 'test',
-      resyncMs: 300,
-    },
+    readConfig(configSchema, { WATCH_NAMESPACES: namespace, WEBHOOK_PORT: '0' }),
+    { resyncMs: 300 },
   );
   const stopping = new AbortController();
   const running = [controller.caches.run(stopping.signal), controller.lead(stopping.signal)];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMetrics } from '../../../../controller/metrics/metrics.ts';
-import { measureReconcile } from '../../../../controller/reconcile/measure-reconcile.ts';
-import type { Requeue } from '../../../../controller/reconcile/queue/queue.ts';
+import { measureReconcile } from '../../../controller/controller.ts';
+import { createMetrics } from '../../../controller/metrics/metrics.ts';
+import type { Requeue } from '../../../controller/reconcile/queue/queue.ts';
 
 /** Reconciles in the metrics: successes, failures, and times. */
 async function countedAfter(reconcile: () => Promise<Requeue>): Promise<(string | undefined)[]> {
