@@ -2,6 +2,8 @@ import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { Condition, ConditionType } from '../../../shared/api/gateway-sync-status.ts';
 import type { Reason } from '../../../shared/api/reasons.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
+import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 
 /** A condition without a type and a time. */
 export interface Verdict<R extends Reason = Reason> {
@@ -9,6 +11,14 @@ export interface Verdict<R extends Reason = Reason> {
   reason: R;
   message: string;
 }
+
+/** Makes the verdict of a condition; the reason and the message explain it. */
+const judge =
+  (status: Verdict['status']) =>
+  <R extends Reason>(reason: R, message: string): Verdict<R> => ({ status, reason, message });
+export const asTrue = judge('True');
+export const asFalse = judge('False');
+export const asUnknown = judge('Unknown');
 
 /** An earlier condition, which keeps its generation. Another version may have written its reason. */
 export type Earlier = Omit<Condition, 'type'>;
@@ -40,4 +50,10 @@ export function mergeConditions(
 /** Returns the condition of a type, if there is one. */
 export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
+}
+
+/** Returns the previous condition, if nothing new is known. */
+export function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Earlier | undefined {
+  const before = conditionOf(status.conditions, type);
+  return before && omit(before, 'type');
 }

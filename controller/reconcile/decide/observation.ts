@@ -4,7 +4,10 @@ import type { PendingQuery, QueryResult } from '../../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
 import type { ObservedReport } from '../../watch/observed-report.ts';
-import type { AccessProblem } from './conditions.ts';
+import type { Verdict } from './merge-conditions.ts';
+
+/** A cause that keeps agents from access. */
+export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 
 /** Facts about the installation that decisions depend on. */
 export interface Installation {

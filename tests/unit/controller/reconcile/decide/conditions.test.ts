@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Resolution } from '../../../../../controller/intent/resolution.ts';
-import { type Facts, judgeConditions } from '../../../../../controller/reconcile/decide/conditions.ts';
+import type { Facts } from '../../../../../controller/reconcile/decide/condition-facts.ts';
+import { judgeConditions } from '../../../../../controller/reconcile/decide/conditions.ts';
 import { mergeConditions, type Verdicts } from '../../../../../controller/reconcile/decide/merge-conditions.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../../shared/api/gateway-sync-status.ts';
