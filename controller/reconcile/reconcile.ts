@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
+import { Slots } from '../../shared/domain/limits/slots.ts';
 import { earliest, parseDuration } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -8,6 +9,7 @@ import type { Logger } from '../../shared/log.ts';
 import { describeApiError, type SupplyResult } from '../agent-access/agent-binder.ts';
 import type { GitTokenKeeper } from '../agent-access/git-token-keeper.ts';
 import { bindingOf } from '../agent-access/role-binding.ts';
+import { SecretReader } from '../agent-access/secret-reader.ts';
 import type { StatusPoster } from '../commit-status/poster.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { MissingGateways } from '../missing-sidecars/missing-gateways.ts';
@@ -16,17 +18,16 @@ import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { OwnerIndex } from '../watch/owner-index.ts';
-import { type Decision, decide } from './decide/decide.ts';
+import { decide } from './decide/decide.ts';
 import type { Installation } from './decide/observation.ts';
 import { earlierRevisions } from './decide/observe-rollout.ts';
 import { phaseTransition } from './events/announcement.ts';
 import type { EventRecorder } from './events/event-recorder.ts';
-import { failureEvent } from './events/failure-event.ts';
-import { appliedDelays, type Transition } from './events/status-transitions.ts';
+import { appliedDelays, failureEvent, type Transition } from './events/status-transitions.ts';
 import { isForeignStatus } from './queue/affected.ts';
 import { Pace } from './queue/pace.ts';
 import type { Requeue } from './queue/queue.ts';
-import { ResourceState, SharedLimits } from './resource-state.ts';
+import { ResourceState, type SharedLimits } from './resource-state.ts';
 import { writeStatus } from './status/write-status.ts';
 
 export interface ReconcilerOptions {
@@ -69,7 +70,7 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#limits = new SharedLimits(options.client);
+    this.#limits = { secretReader: new SecretReader(options.client), revisionReads: new Slots(1) };
   }
 
   /** Throws errors of the API server; the queue retries with backoff. */
@@ -133,7 +134,8 @@ export class Reconciler {
     if (write.kind === 'written') {
       const stored = { ...gatewaySync, status };
       state.throttle.noteWritten(gatewaySync.status, status, performance.now());
-      this.#announce(state, gatewaySync, decision, log);
+      this.#record(state, gatewaySync, decision.transitions, log);
+      for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) this.#options.onApplied(seconds);
       this.#announcePhase(state, stored, log);
       await state.revisions.drop(stored, log);
     }
@@ -145,11 +147,8 @@ export class Reconciler {
 
   /** Records an event if a resource keeps failing. */
   onFailure(key: ObjectKey, failures: number, error: unknown): void {
-    const { caches, events } = this.#options;
-    const gatewaySync = caches.gatewaySync(key);
-    if (!gatewaySync) return;
-    const event = failureEvent(failures, error);
-    if (event && this.#stateOf(key).note(event.reason)) events.record(gatewaySync, [event]);
+    const gatewaySync = this.#options.caches.gatewaySync(key);
+    if (gatewaySync) this.#record(this.#stateOf(key), gatewaySync, [failureEvent(failures, error)]);
   }
 
   /** Handles a version of a resource from the watch. */
@@ -235,17 +234,21 @@ export class Reconciler {
     }
   }
 
-  #announce(state: ResourceState, gatewaySync: ObservedGatewaySync, decision: Decision, log: Logger): void {
-    const { events, onApplied } = this.#options;
-    for (const seconds of appliedDelays(gatewaySync.status, decision.status, Date.now())) onApplied(seconds);
-    const isNew = ({ once }: Transition) => once === undefined || state.note(once);
-    events.record(gatewaySync, decision.transitions.filter(isNew), log);
-  }
-
   /** Announces the phase of a stored rollout, unless this process has. Its event exists if the previous leader has. */
   #announcePhase(state: ResourceState, gatewaySync: ObservedGatewaySync, log: Logger): void {
-    const transition = phaseTransition(gatewaySync.status, Date.now());
-    if (transition?.once && state.note(transition.once)) this.#options.events.record(gatewaySync, [transition], log);
+    this.#record(state, gatewaySync, [phaseTransition(gatewaySync.status, Date.now())], log);
+  }
+
+  /** Records transitions, except for those whose subject had one recently. */
+  #record(
+    state: ResourceState,
+    gatewaySync: ObservedGatewaySync,
+    transitions: (Transition | undefined)[],
+    log?: Logger,
+  ): void {
+    const isNew = (each?: Transition): each is Transition =>
+      each !== undefined && (each.once === undefined || state.note(each.once));
+    this.#options.events.record(gatewaySync, transitions.filter(isNew), log);
   }
 }
 

@@ -1,24 +1,19 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { LruMap } from '../../shared/domain/limits/lru-map.ts';
-import { Slots } from '../../shared/domain/limits/slots.ts';
+import type { Slots } from '../../shared/domain/limits/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { AgentBinder } from '../agent-access/agent-binder.ts';
 import { NamedSecrets } from '../agent-access/named-secrets.ts';
 import { RevisionKeeper } from '../agent-access/revision-keeper.ts';
-import { SecretReader } from '../agent-access/secret-reader.ts';
+import type { SecretReader } from '../agent-access/secret-reader.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { Requeries } from './queue/requeries.ts';
 import { StatusThrottle } from './status/status-throttle.ts';
 
 /** Limits that all resources share. */
-export class SharedLimits {
-  readonly secretReader: SecretReader;
+export interface SharedLimits {
+  secretReader: SecretReader;
   /** Slots for reading whole revisions, each of up to 1 MiB. */
-  readonly revisionReads = new Slots(1);
-
-  constructor(client: KubernetesClient) {
-    this.secretReader = new SecretReader(client);
-  }
+  revisionReads: Slots;
 }
 
 export interface ResourceStateOptions {
@@ -59,5 +54,31 @@ export class ResourceState {
     if (now - notedAt < NOTED_MS) return false;
     this.#noted.set(subject, now);
     return true;
+  }
+}
+
+/**
+ * Numbers the queries for a ref that the git server doesn't show yet. A response is valid until the next query is due,
+ * no matter how often the resource is reconciled in the meantime. A restart begins with a new query.
+ */
+export class Requeries {
+  #number = 0;
+  #dueAt = Number.POSITIVE_INFINITY;
+
+  /** Number of the query whose response is valid now. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** Starts the next query if it is due; `now` is the time of a monotonic clock (ms). */
+  advance(now: number): void {
+    if (now < this.#dueAt) return;
+    this.#number += 1;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Schedules the next query after a response (ms of a monotonic clock), or none. */
+  plan(dueAt: number | undefined): void {
+    this.#dueAt = dueAt ?? Number.POSITIVE_INFINITY;
   }
 }

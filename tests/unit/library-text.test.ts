@@ -10,7 +10,7 @@ import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
 import { GatewayClient } from '../../agent/gateway/gateway-client.ts';
 import { describeFailure } from '../../agent/report/describe-failure.ts';
-import { failureEvent } from '../../controller/reconcile/events/failure-event.ts';
+import { failureEvent } from '../../controller/reconcile/events/status-transitions.ts';
 import { readConfig } from '../../shared/config.ts';
 import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
 import { cleanUp } from '../support/clean-up.ts';

@@ -1,6 +1,7 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { messageOf } from '../../../shared/domain/text/message-of.ts';
 import { otherRepository } from '../../intent/intents.ts';
 import type { Author, ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
@@ -90,14 +91,11 @@ function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Tra
 /** Returns an event for each newer commit that waits and what it waits for, unless the phase is announced. */
 function waitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
   if (!before.rollout || !after.rollout || !isEqual(stepOf(before.rollout), stepOf(after.rollout))) return undefined;
-  const { nextCommit, message, summary } = after.rollout;
-  if (nextCommit === undefined || !isOtherWait(before.rollout, after.rollout)) return undefined;
+  const { nextCommit, waitsFor, message, summary } = after.rollout;
+  const waitsForOther = waitsFor !== undefined && waitsFor !== before.rollout.waitsFor;
+  if (nextCommit === undefined || (nextCommit === before.rollout.nextCommit && !waitsForOther)) return undefined;
   return { type: 'Normal', reason: 'RolloutWaiting', message: message ?? summary };
 }
-
-/** Whether a newer commit waits, or the newer commit waits for something else. */
-const isOtherWait = (before: RolloutStatus, { nextCommit, waitsFor }: RolloutStatus): boolean =>
-  nextCommit !== before.nextCommit || (waitsFor !== undefined && waitsFor !== before.waitsFor);
 
 /** A rollout's number, phase, and wave; a change of one of them is announced. */
 export const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
@@ -139,14 +137,18 @@ const outcomes: Partial<Record<RequestOutcome, Transition['type']>> = {
   Superseded: 'Normal',
 };
 
-function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
-  const kinds = [
+/** The request and the push of a status, if it is the first to show this state of them. */
+function changedRequests(before: GatewaySyncStatus, after: GatewaySyncStatus) {
+  return [
     { name: 'Request', previous: before.lastRequest, current: after.lastRequest },
     { name: 'Push', previous: before.lastPush, current: after.lastPush },
-  ];
-  return kinds.flatMap(({ name, previous, current }) => {
-    const type = current && outcomes[current.outcome];
-    if (!current || !type || isEqual(previous, current)) return [];
+  ].flatMap(({ name, previous, current }) => (current && !isEqual(previous, current) ? [{ name, current }] : []));
+}
+
+function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
+  return changedRequests(before, after).flatMap(({ name, current }) => {
+    const type = outcomes[current.outcome];
+    if (!type) return [];
     const { ref, repo, outcome, reason, message } = current;
     const text = message ? `${ref}: ${message}` : ref;
     if (repo !== undefined && message?.startsWith(otherRepository(repo)))
@@ -188,13 +190,22 @@ function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatu
  * applied. Excludes times that can't be read, and returns 0 for one ahead of our clock.
  */
 export function appliedDelays(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number[] {
-  const kinds = [
-    { previous: before.lastRequest, current: after.lastRequest },
-    { previous: before.lastPush, current: after.lastPush },
-  ];
-  return kinds.flatMap(({ previous, current }) => {
-    const isNew = current?.outcome === 'Applied' && !isEqual(previous, current);
-    const at = isNew ? Date.parse(current.at ?? '') : Number.NaN;
-    return Number.isNaN(at) ? [] : [Math.max(0, now - at) / 1000];
-  });
+  return changedRequests(before, after)
+    .filter(({ current }) => current.outcome === 'Applied')
+    .map(({ current }) => Date.parse(current.at ?? ''))
+    .filter((at) => !Number.isNaN(at))
+    .map((at) => Math.max(0, now - at) / 1000);
+}
+
+/** Consecutive failures before an event is recorded. */
+const MIN_FAILURES = 5;
+
+/**
+ * Returns the event about several consecutive failures of reconciles. The status can't show them, because writing it may
+ * be what fails.
+ */
+export function failureEvent(failures: number, error: unknown): Transition | undefined {
+  if (failures < MIN_FAILURES) return undefined;
+  const message = `${failures} consecutive reconciles failed; retrying with backoff: ${messageOf(error)}; see the log of the controller`;
+  return { type: 'Warning', reason: 'ReconcileFailed', message, once: 'ReconcileFailed' };
 }

@@ -62,12 +62,10 @@ export class KeyedQueue {
     return this.#waiting.size;
   }
 
-  /** Age of the oldest running handler, or of the oldest key that a free worker doesn't take (ms); else 0. */
+  /** Age of the oldest running handler (ms); else 0. */
   get stuckForMs(): number {
-    const isFree = this.#handle && this.#running.size < this.#options.concurrency;
     const [oldest] = this.#running.values();
-    const begun = [oldest?.since, isFree ? this.#oldestWaiting() : undefined];
-    return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
+    return oldest ? this.#now() - oldest.since : 0;
   }
 
   /** Starts handling, beginning with these keys in the order of their priorities. */
@@ -164,12 +162,6 @@ export class KeyedQueue {
   #hasRoom(namespace: string): boolean {
     const running = [...this.#running.keys()].filter((key) => namespaceOf(key) === namespace).length;
     return running < Math.ceil(this.#options.concurrency / WORKERS_SHARE);
-  }
-
-  /** Start of the wait of the oldest key that a worker could take. */
-  #oldestWaiting(): number | undefined {
-    for (const [key, { since }] of this.#waiting) if (this.#hasRoom(namespaceOf(key))) return since;
-    return undefined;
   }
 
   async #work({ key, priority }: QueuedKey, handle: Handle): Promise<void> {

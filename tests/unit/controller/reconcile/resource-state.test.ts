@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResourceState, SharedLimits } from '../../../../controller/reconcile/resource-state.ts';
+import { SecretReader } from '../../../../controller/agent-access/secret-reader.ts';
+import { ResourceState } from '../../../../controller/reconcile/resource-state.ts';
+import { Slots } from '../../../../shared/domain/limits/slots.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
 test('a resource gets an event about a foreign repository, a pod, or failures once an hour, and remembers a limited number of them', () => {
   const client = {} as KubernetesClient;
   const state = new ResourceState({
     client,
-    limits: new SharedLimits(client),
+    limits: { secretReader: new SecretReader(client), revisionReads: new Slots(1) },
     cached: () => undefined,
     enqueue: () => {},
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failureEvent } from '../../../../../controller/reconcile/events/failure-event.ts';
+import { failureEvent } from '../../../../../controller/reconcile/events/status-transitions.ts';
 import { codedError } from '../../../../support/coded-error.ts';
 
 test('a resource gets an event after the fifth failure in a row, with the error message', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
-import { EventLimiter, eventOf, writeEvent } from '../../../../../controller/reconcile/events/record-event.ts';
+import { EventLimiter, eventOf, writeEvent } from '../../../../../controller/reconcile/events/event-recorder.ts';
 import type { Transition } from '../../../../../controller/reconcile/events/status-transitions.ts';
 import type { ObservedGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
 import { clientOfServer } from '../../../../support/client-of-server.ts';

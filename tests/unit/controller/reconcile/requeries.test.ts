@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Requeries } from '../../../../../controller/reconcile/queue/requeries.ts';
+import { Requeries } from '../../../../controller/reconcile/resource-state.ts';
 
 test('a git server is queried again when that is due, and only once until its response', () => {
   const requeries = new Requeries();
