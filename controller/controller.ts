@@ -1,27 +1,16 @@
-import { splitKey } from '../shared/domain/kubernetes/object-name.ts';
 import { backoffMs } from '../shared/domain/limits/backoff.ts';
 import type { Priority } from '../shared/domain/limits/priority-turns.ts';
 import { spreadPause } from '../shared/domain/text/duration.ts';
 import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
-import { DEFAULT_TIMEOUT_MS, type KubernetesClient } from '../shared/io/kubernetes/client.ts';
+import { DEFAULT_TIMEOUT_MS } from '../shared/io/kubernetes/client.ts';
 import { IDLE_TIMEOUT_MS } from '../shared/io/kubernetes/list.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
-import type { Logger } from '../shared/log.ts';
-import { GitTokenKeeper } from './agent-access/git-token-keeper.ts';
-import { StatusPoster } from './commit-status/poster.ts';
-import type { SendStatus } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
 import { hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { renderResources } from './metrics/resource-metrics.ts';
-import { MissingGateways } from './missing-sidecars/missing-gateways.ts';
 import { WORKLOAD_KINDS } from './missing-sidecars/unmade-pods.ts';
-import type { GithubApps } from './polling/github-app.ts';
-import { gitLimitsOf, HostLimiter, type HostLimits } from './polling/host-limiter.ts';
-import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
-import type { RepositorySource } from './polling/repository-client.ts';
-import { EventRecorder } from './reconcile/events/event-recorder.ts';
 import {
   affectedByGatewaySync,
   affectedByPod,
@@ -32,36 +21,14 @@ import {
 } from './reconcile/queue/affected.ts';
 import { KeyedQueue, type Requeue } from './reconcile/queue/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
+import { type ControllerPorts, type ControllerTimes, type Parts, wireParts } from './reconcile/wire-parts.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
-import { type ObservedPod, ownerOf } from './watch/observed-pod.ts';
 import { OwnerIndex } from './watch/owner-index.ts';
-
-/** Connections of the controller to the outside. */
-export interface ControllerPorts {
-  client: KubernetesClient;
-  mayWrite: () => boolean;
-  /** Current time by the API server's clock (ms since the epoch). */
-  serverTime: () => number;
-  connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
-  githubApps: GithubApps | undefined;
-  sendStatus: SendStatus;
-  metrics: Metrics;
-  log: Logger;
-}
-
-/** Overrides of production times (ms). */
-export interface ControllerTimes {
-  /** Time after which a resource is reconciled again. */
-  resyncMs?: number;
-  /** Time between two searches for missing gateways. */
-  sweepMs?: number;
-}
 
 /** Number of workers; one namespace uses at most half of them. */
 const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
-const RESYNC_MS = 10 * MINUTE_MS;
 /**
  * Maximum calls of one reconcile: up to 10 for the status, 10 for revisions, and 5 for permissions, the token, and Secrets.
  * Because resources read Secrets and revisions in turn, a reconcile can wait for as many calls of others.
@@ -74,8 +41,6 @@ const RECONCILE_LISTS = 1 + WORKLOAD_KINDS.length;
  * must not cause a restart, which would only add load. The last minute is for the program itself.
  */
 const RECONCILE_LIMIT_MS = 2 * RECONCILE_CALLS * DEFAULT_TIMEOUT_MS + RECONCILE_LISTS * IDLE_TIMEOUT_MS + MINUTE_MS;
-/** Delay before a status that another client changed is decided again, so that a client that repeats this costs little (ms). */
-const REPAIR_AFTER_MS = 1_000;
 const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
 
 /** Watches on every replica, and reconciles on the leader. */
@@ -83,93 +48,23 @@ export class Controller {
   readonly caches: Caches;
   readonly #ports: ControllerPorts;
   readonly #queue: KeyedQueue;
-  readonly #pods = new OwnerIndex<ObservedPod>(ownerOf);
   readonly #followers = new OwnerIndex<ObservedGatewaySync>(hubKeyOf);
-  readonly #missingGateways: MissingGateways;
-  readonly #repositories: Repositories;
-  readonly #commitStatuses: StatusPoster;
+  readonly #parts: Parts;
   readonly #reconciler: Reconciler;
 
   /** All parts cause a reconcile only through `enqueue`. */
-  constructor(
-    ports: ControllerPorts,
-    config: ControllerConfig,
-    { resyncMs = RESYNC_MS, sweepMs }: ControllerTimes = {},
-  ) {
-    const { client, mayWrite, githubApps, metrics, log } = ports;
-    const limits: HostLimits = {
-      total: config.GIT_CONCURRENCY,
-      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
-      perHost: config.GIT_CONCURRENCY_PER_HOST,
-      perSecond: config.GIT_RATE_PER_HOST,
-    };
+  constructor(ports: ControllerPorts, config: ControllerConfig, times: ControllerTimes = {}) {
     this.#ports = ports;
     this.#queue = new KeyedQueue({
       concurrency: CONCURRENCY,
       backoffMs: retryAfterMs,
-      onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
-      log,
+      onTaken: (seconds) => ports.metrics.queueSeconds.observe(seconds),
+      log: ports.log,
     });
-    const enqueue = (key: ObjectKey) => this.#enqueue(key);
     this.caches = this.#makeCaches(config);
-    this.#missingGateways = new MissingGateways({
-      client,
-      gatewaySyncs: () => this.caches.gatewaySyncs(),
-      gatewaySync: (key) => this.caches.gatewaySync(key),
-      labelledPods: () => this.caches.pods(),
-      labelledPod: (key) => this.caches.pod(key),
-      enqueue,
-      log,
-      periodMs: sweepMs,
-    });
-    const limiter = new HostLimiter(limits);
-    this.#repositories = new Repositories({
-      connect: ports.connect,
-      limiter,
-      gitLimiter: new HostLimiter(gitLimitsOf(limits)),
-      enqueue,
-      onQuery: (outcome, seconds) => {
-        metrics.gitQueries.inc({ outcome });
-        metrics.gitQuerySeconds.observe(seconds);
-      },
-    });
-    this.#commitStatuses = new StatusPoster({
-      send: ports.sendStatus,
-      enqueue,
-      onAttempt: (outcome) => metrics.commitStatuses.inc({ outcome }),
-      log,
-    });
-    this.#reconciler = new Reconciler({
-      client,
-      mayWrite,
-      caches: this.caches,
-      pods: this.#pods,
-      missingGateways: this.#missingGateways,
-      repositories: this.#repositories,
-      gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, enqueue, log }),
-      commitStatuses: this.#commitStatuses,
-      events: new EventRecorder({
-        client,
-        mayWrite,
-        instance: config.POD_NAME,
-        log,
-        onTransition: (reason) => metrics.transitions.inc({ reason }),
-      }),
-      installation: {
-        cluster: config.CLUSTER_NAME ?? '',
-        areAuthorsChecked: config.APPROVER_ROLE,
-        isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
-      },
-      bindAgents: config.AUTO_BIND_AGENT,
-      resyncMs,
-      enqueue,
-      repair: (key) => {
-        log.debug(splitKey(key), 'the stored status is not the one that was decided here; deciding it again');
-        this.#queue.addAfter(key, REPAIR_AFTER_MS);
-      },
-      onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
-      log,
-    });
+    const enqueue = (key: ObjectKey) => this.#enqueue(key);
+    this.#parts = wireParts(ports, config, { caches: this.caches, queue: this.#queue, enqueue, times });
+    this.#reconciler = new Reconciler(this.#parts);
   }
 
   /** Reconciles until the signal aborts, and returns when the work in progress has ended. */
@@ -182,11 +77,11 @@ export class Controller {
       key: keyOf(each),
       priority: this.#priorityOf(each),
     }));
-    const sweeping = this.#missingGateways.run(signal);
+    const sweeping = this.#parts.missingGateways.run(signal);
     this.#queue.start((key, attempt) => this.#handle(key, attempt), first);
     await stopped;
-    this.#repositories.stop();
-    this.#commitStatuses.stop();
+    this.#parts.repositories.stop();
+    this.#parts.commitStatuses.stop();
     await Promise.all([this.#queue.stop(), sweeping]);
   }
 
@@ -195,7 +90,7 @@ export class Controller {
     return [
       { name: 'watches', stuckForMs: () => this.caches.stuckForMs, limitMs: 10 * MINUTE_MS },
       { name: 'queue', stuckForMs: () => this.#queue.stuckForMs, limitMs: RECONCILE_LIMIT_MS },
-      { name: 'polling', stuckForMs: () => this.#repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
+      { name: 'polling', stuckForMs: () => this.#parts.repositories.stuckForMs, limitMs: 5 * MINUTE_MS },
     ];
   }
 
@@ -204,7 +99,7 @@ export class Controller {
     const { metrics, mayWrite } = this.#ports;
     metrics.queueDepth.set(this.#queue.depth);
     metrics.resources.set([...this.caches.gatewaySyncs()].length);
-    metrics.podsMissingSidecar.set(this.#missingGateways.count);
+    metrics.podsMissingSidecar.set(this.#parts.missingGateways.count);
     const leads = mayWrite();
     metrics.leader.set(leads ? 1 : 0);
     const resources = await renderResources(leads ? this.caches.gatewaySyncs() : []);
@@ -219,7 +114,7 @@ export class Controller {
       {
         onGatewaySync: (change) => this.#onGatewaySync(change),
         onPod: (change) => {
-          this.#pods.update(change);
+          this.#parts.pods.update(change);
           this.#enqueueAll(affectedByPod(change));
         },
         onReport: (change) => this.#enqueueAll(affectedByReport(change, this.caches.pod(change.key))),

@@ -12,7 +12,7 @@ import { version } from '../shared/version.ts';
 import { renewSelfSigned } from './certificates/renew-certificates.ts';
 import { statusSender } from './commit-status/send-status.ts';
 import type { ControllerConfig } from './config.ts';
-import { Controller, type ControllerTimes } from './controller.ts';
+import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { injectionSettings } from './injection/injection-settings.ts';
@@ -27,6 +27,7 @@ import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { HostResolver } from './polling/host-resolver.ts';
 import { RepositoryClient } from './polling/repository-client.ts';
+import type { ControllerTimes } from './reconcile/wire-parts.ts';
 
 /** Time without an attempt to get or renew the lease after which the program is restarted (ms). */
 const LEASE_STUCK_MS = 2 * 60_000;

@@ -1,58 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
-import { Slots } from '../../shared/domain/limits/slots.ts';
+import { splitKey } from '../../shared/domain/kubernetes/object-name.ts';
 import { earliest, parseDuration } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { describeApiError, type SupplyResult } from '../agent-access/agent-binder.ts';
-import type { GitTokenKeeper } from '../agent-access/git-token-keeper.ts';
 import { bindingOf } from '../agent-access/role-binding.ts';
-import { SecretReader } from '../agent-access/secret-reader.ts';
-import type { StatusPoster } from '../commit-status/poster.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
-import type { MissingGateways } from '../missing-sidecars/missing-gateways.ts';
-import type { Repositories, Subscription } from '../polling/repositories.ts';
-import type { Caches } from '../watch/caches.ts';
+import type { Subscription } from '../polling/repositories.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import type { OwnerIndex } from '../watch/owner-index.ts';
 import { decide } from './decide/decide.ts';
-import type { Installation } from './decide/observation.ts';
 import { earlierRevisions } from './decide/observe-rollout.ts';
 import { phaseTransition } from './events/announcement.ts';
-import type { EventRecorder } from './events/event-recorder.ts';
 import { appliedDelays, failureEvent, type Transition } from './events/status-transitions.ts';
 import { isForeignStatus } from './queue/affected.ts';
 import { Pace } from './queue/pace.ts';
 import type { Requeue } from './queue/queue.ts';
-import { ResourceState, type SharedLimits } from './resource-state.ts';
+import { ResourceState } from './resource-state.ts';
 import { writeStatus } from './status/write-status.ts';
-
-export interface ReconcilerOptions {
-  client: KubernetesClient;
-  /** Whether this process can write. */
-  mayWrite: () => boolean;
-  caches: Caches;
-  pods: OwnerIndex<ObservedPod>;
-  missingGateways: MissingGateways;
-  repositories: Repositories;
-  /** Undefined if GitHub Apps are not enabled. */
-  gitTokens: GitTokenKeeper | undefined;
-  commitStatuses: StatusPoster;
-  events: EventRecorder;
-  installation: Installation;
-  bindAgents: boolean;
-  /** Time after which a resource is reconciled again, in case a watch missed something (ms). */
-  resyncMs: number;
-  enqueue: (key: ObjectKey) => void;
-  /** Reconciles a resource soon, because a status that wasn't decided here is stored. */
-  repair: (key: ObjectKey) => void;
-  /** Called with the time from a request or a push until it was applied (s), for metrics. */
-  onApplied: (seconds: number) => void;
-  log: Logger;
-}
+import type { Parts } from './wire-parts.ts';
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
@@ -63,19 +31,17 @@ const ATTEMPTS = 5;
 
 /** Reconciles a resource: gathers inputs, gives agents access, decides, and writes the status once. */
 export class Reconciler {
-  readonly #options: ReconcilerOptions;
-  readonly #limits: SharedLimits;
+  readonly #parts: Parts;
   readonly #pace = new Pace();
   readonly #states = new Map<ObjectKey, ResourceState>();
 
-  constructor(options: ReconcilerOptions) {
-    this.#options = options;
-    this.#limits = { secretReader: new SecretReader(options.client), revisionReads: new Slots(1) };
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** Throws errors of the API server; the queue retries with backoff. */
   async reconcile(key: ObjectKey): Promise<Requeue> {
-    const { caches, mayWrite } = this.#options;
+    const { caches, mayWrite } = this.#parts;
     const state = this.#stateOf(key);
     const paceMs = this.#pace.waitMs(key);
     if (paceMs > 0) return deferred(paceMs);
@@ -96,13 +62,13 @@ export class Reconciler {
 
   /** Reconciles one version of a resource, from the cache or a later one. */
   async #reconcileFrom(gatewaySync: ObservedGatewaySync, key: ObjectKey, state: ResourceState): Promise<Outcome> {
-    const { client, installation, commitStatuses, missingGateways } = this.#options;
+    const { client, installation, commitStatuses, missingGateways } = this.#parts;
     const inputs = await this.#pace.run(key, () => this.#gatherInputs(gatewaySync, key, state));
     // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.
     if (await missingGateways.searchFirst(key)) return done(deferred(0));
     const { pods, query } = inputs;
     const { namespace, name } = gatewaySync;
-    const log = this.#options.log.child({ namespace, name, reconcileId: randomUUID() });
+    const log = this.#parts.log.child({ namespace, name, reconcileId: randomUUID() });
     this.#announcePhase(state, gatewaySync, log);
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
@@ -129,26 +95,27 @@ export class Reconciler {
     state.decided = status;
     const write = await writeStatus(client, gatewaySync, status);
     if (write.kind === 'unchanged') state.decided = gatewaySync.status;
-    if (write.kind === 'conflict') return { kind: 'conflict', live: this.#options.caches.observe(key, write.live) };
+    if (write.kind === 'conflict') return { kind: 'conflict', live: this.#parts.caches.observe(key, write.live) };
     if (write.kind === 'gone') return done(undefined);
     if (write.kind === 'written') {
       const stored = { ...gatewaySync, status };
       state.throttle.noteWritten(gatewaySync.status, status, performance.now());
       this.#record(state, gatewaySync, decision.transitions, log);
-      for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) this.#options.onApplied(seconds);
+      for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) this.#parts.onApplied(seconds);
       this.#announcePhase(state, stored, log);
       await state.revisions.drop(stored, log);
     }
     commitStatuses.take(key, gatewaySync, decision.commitStatus);
-    const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
+    const resyncMs = this.#parts.resyncMs * (0.5 + Math.random() / 2);
     const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs];
     return done({ afterMs: earliest(resyncMs, ...delays) });
   }
 
   /** Records an event if a resource keeps failing. */
   onFailure(key: ObjectKey, failures: number, error: unknown): void {
-    const gatewaySync = this.#options.caches.gatewaySync(key);
-    if (gatewaySync) this.#record(this.#stateOf(key), gatewaySync, [failureEvent(failures, error)]);
+    const gatewaySync = this.#parts.caches.gatewaySync(key);
+    const log = this.#parts.log.child(splitKey(key));
+    if (gatewaySync) this.#record(this.#stateOf(key), gatewaySync, [failureEvent(failures, error)], log);
   }
 
   /** Handles a version of a resource from the watch. */
@@ -156,7 +123,7 @@ export class Reconciler {
     const state = this.#stateOf(key);
     const { uid, status } = gatewaySync;
     if (previous?.uid !== uid) return;
-    if (isForeignStatus(state.decided, status)) this.#options.repair(key);
+    if (isForeignStatus(state.decided, status)) this.#parts.repair(key);
     else if (state.decided) state.decided = status; // the cached one, to keep only one of them in memory
   }
 
@@ -164,38 +131,30 @@ export class Reconciler {
   subscribe(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
     if (gatewaySync.spec.paused || gatewaySync.deleting) return;
     const subscription = subscriptionOf(gatewaySync, this.#readIntents(gatewaySync), this.#stateOf(key));
-    this.#options.repositories.subscribe(key, subscription);
+    this.#parts.repositories.subscribe(key, subscription);
   }
 
   /** Drops the state of a resource, including shared state. */
   forget(key: ObjectKey): void {
     this.#states.delete(key);
-    this.#options.repositories.unsubscribe(key);
-    this.#options.gitTokens?.forget(key);
-    this.#options.commitStatuses.forget(key);
+    this.#parts.repositories.unsubscribe(key);
+    this.#parts.gitTokens?.forget(key);
+    this.#parts.commitStatuses.forget(key);
   }
 
   #stateOf(key: ObjectKey): ResourceState {
-    const { client, caches, enqueue } = this.#options;
-    const known = this.#states.get(key);
-    if (known) return known;
-    const state = new ResourceState({
-      client,
-      limits: this.#limits,
-      cached: () => caches.gatewaySync(key),
-      enqueue: () => enqueue(key),
-    });
+    const state = this.#states.get(key) ?? new ResourceState(key, this.#parts);
     this.#states.set(key, state);
     return state;
   }
 
   #readIntents(gatewaySync: ObservedGatewaySync): Intents {
-    return readIntents(gatewaySync, (key) => this.#options.caches.gatewaySync(key));
+    return readIntents(gatewaySync, (key) => this.#parts.caches.gatewaySync(key));
   }
 
   /** Gathers the facts about a resource. */
   #gatherInputs(gatewaySync: ObservedGatewaySync, key: ObjectKey, state: ResourceState) {
-    const { caches, pods, missingGateways, repositories, commitStatuses } = this.#options;
+    const { caches, pods, missingGateways, repositories, commitStatuses } = this.#parts;
     const intents = this.#readIntents(gatewaySync);
     const isPaused = gatewaySync.spec.paused === true;
     if (isPaused) repositories.unsubscribe(key);
@@ -216,7 +175,7 @@ export class Reconciler {
     gatewaySync: ObservedGatewaySync,
     { pods, log }: { pods: ObservedPod[]; log: Logger },
   ): Promise<SupplyResult> {
-    const { caches, bindAgents } = this.#options;
+    const { caches, bindAgents } = this.#parts;
     if (!bindAgents) return {};
     const { namespace, name } = gatewaySync;
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
@@ -226,7 +185,7 @@ export class Reconciler {
   /** If GitHub returns no token, the query fails as well, and the status shows it. Only a failed write matters. */
   async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult> {
     try {
-      return withoutUndefined({ retryAfterMs: await this.#options.gitTokens?.supply(key, gatewaySync) });
+      return withoutUndefined({ retryAfterMs: await this.#parts.gitTokens?.supply(key, gatewaySync) });
     } catch (error) {
       log.warn({ err: error }, 'token for the agents not written');
       const message = `the Secret with the token for the agents cannot be written: ${describeApiError(error)}`;
@@ -244,11 +203,11 @@ export class Reconciler {
     state: ResourceState,
     gatewaySync: ObservedGatewaySync,
     transitions: (Transition | undefined)[],
-    log?: Logger,
+    log: Logger,
   ): void {
     const isNew = (each?: Transition): each is Transition =>
       each !== undefined && (each.once === undefined || state.note(each.once));
-    this.#options.events.record(gatewaySync, transitions.filter(isNew), log);
+    this.#parts.events.record(gatewaySync, transitions.filter(isNew), log);
   }
 }
 

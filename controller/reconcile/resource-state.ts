@@ -1,29 +1,11 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { LruMap } from '../../shared/domain/limits/lru-map.ts';
-import type { Slots } from '../../shared/domain/limits/slots.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { AgentBinder } from '../agent-access/agent-binder.ts';
 import { NamedSecrets } from '../agent-access/named-secrets.ts';
 import { RevisionKeeper } from '../agent-access/revision-keeper.ts';
-import type { SecretReader } from '../agent-access/secret-reader.ts';
-import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { StatusThrottle } from './status/status-throttle.ts';
-
-/** Limits that all resources share. */
-export interface SharedLimits {
-  secretReader: SecretReader;
-  /** Slots for reading whole revisions, each of up to 1 MiB. */
-  revisionReads: Slots;
-}
-
-export interface ResourceStateOptions {
-  client: KubernetesClient;
-  limits: SharedLimits;
-  /** The resource in the cache. */
-  cached: () => ObservedGatewaySync | undefined;
-  /** Enqueues the resource. */
-  enqueue: () => void;
-}
+import type { Parts } from './wire-parts.ts';
 
 /** Maximum number of subjects of events that are remembered, more than the pods that a status lists. */
 const MAX_NOTED = 1_000;
@@ -41,10 +23,14 @@ export class ResourceState {
   decided: GatewaySyncStatus | undefined;
   #noted: LruMap<string, number> | undefined;
 
-  constructor({ client, limits, cached, enqueue }: ResourceStateOptions) {
+  constructor(key: ObjectKey, { client, caches, enqueue, secretReader, revisionReads }: Parts) {
     this.binder = new AgentBinder(client);
-    this.secrets = new NamedSecrets({ reader: limits.secretReader, cached, enqueue });
-    this.revisions = new RevisionKeeper(client, limits.revisionReads);
+    this.secrets = new NamedSecrets({
+      reader: secretReader,
+      cached: () => caches.gatewaySync(key),
+      enqueue: () => enqueue(key),
+    });
+    this.revisions = new RevisionKeeper(client, revisionReads);
   }
 
   /** Notes the subject of an event, such as a foreign repository; false if it had one recently. `now` is monotonic (ms). */

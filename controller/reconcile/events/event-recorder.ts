@@ -22,7 +22,6 @@ export interface EventRecorderOptions {
   onTransition: (reason: string) => void;
   /** Name of this replica. */
   instance: string;
-  log: Logger;
 }
 
 /** Logs each transition, and writes it as an event. */
@@ -35,7 +34,7 @@ export class EventRecorder {
   }
 
   /** Doesn't wait for the events, which are written one by one in order. */
-  record(gatewaySync: ObservedGatewaySync, transitions: Transition[], log = this.#logOf(gatewaySync)): void {
+  record(gatewaySync: ObservedGatewaySync, transitions: Transition[], log: Logger): void {
     const { client, instance, mayWrite, onTransition } = this.#options;
     const { namespace, name } = gatewaySync;
     let recorded: Promise<void> = Promise.resolve();
@@ -49,10 +48,6 @@ export class EventRecorder {
         .then(() => writeEvent(client, event, { mayWrite }))
         .catch((error: unknown) => log.warn({ err: error, reason }, 'event not recorded'));
     }
-  }
-
-  #logOf({ namespace, name }: ObservedGatewaySync): Logger {
-    return this.#options.log.child({ namespace, name });
   }
 }
 

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SecretReader } from '../../../../controller/agent-access/secret-reader.ts';
 import { ResourceState } from '../../../../controller/reconcile/resource-state.ts';
-import { Slots } from '../../../../shared/domain/limits/slots.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import type { Parts } from '../../../../controller/reconcile/wire-parts.ts';
 
 test('a resource gets an event about a foreign repository, a pod, or failures once an hour, and remembers a limited number of them', () => {
-  const client = {} as KubernetesClient;
-  const state = new ResourceState({
-    client,
-    limits: { secretReader: new SecretReader(client), revisionReads: new Slots(1) },
-    cached: () => undefined,
-    enqueue: () => {},
-  });
+  const state = new ResourceState('ns/one', {} as Parts);
   const noted = ['team/a', 'team/a', 'team/b'].map((subject) => state.note(subject));
   assert.deepEqual(noted, [true, false, true]);
   for (let n = 0; n < 1_000; n += 1) assert.ok(state.note(`of/${n}`));
