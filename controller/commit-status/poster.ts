@@ -26,13 +26,13 @@ interface Entry extends PostState {
   gatewaySync: ObservedGatewaySync;
   /** Undefined if no status has been desired yet. */
   subject: Subject | undefined;
-  desired: CommitStatus | undefined;
+  desired?: CommitStatus | undefined;
   /** Time of a monotonic clock (ms), as all times here. */
   desiredSince: number;
   /** The last attempt, if it failed. */
-  trouble: Trouble | undefined;
-  call: HostCall | undefined;
-  timer: NodeJS.Timeout | undefined;
+  trouble?: Trouble | undefined;
+  call?: HostCall | undefined;
+  timer?: NodeJS.Timeout;
 }
 
 interface Subject {
@@ -201,17 +201,7 @@ export class StatusPoster {
 function newEntry(gatewaySync: ObservedGatewaySync, subject: Subject | undefined, before: Entry | undefined): Entry {
   const isElsewhere = before?.subject && !isDeepStrictEqual(before.subject.destination, subject?.destination);
   const { posted, problem }: PostState = before ?? { posted: gatewaySync.status.commitStatus, problem: 'unknown' };
-  return {
-    gatewaySync,
-    subject,
-    posted: isElsewhere ? undefined : posted,
-    problem,
-    desired: undefined,
-    desiredSince: 0,
-    trouble: undefined,
-    call: undefined,
-    timer: undefined,
-  };
+  return { gatewaySync, subject, posted: isElsewhere ? undefined : posted, problem, desiredSince: 0 };
 }
 
 const outcomeOf = (failure: Error) => (failure instanceof TerminalError ? 'refused' : 'failure');

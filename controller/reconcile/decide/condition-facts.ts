@@ -3,12 +3,10 @@ import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { PostState } from '../../commit-status/next-post.ts';
 import type { Hub } from '../../intent/hub.ts';
 import type { Resolution } from '../../intent/resolution.ts';
-import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
-import type { AccessProblem } from './observation.ts';
+import type { Observation } from './observation.ts';
 
 /** Input of all conditions. */
-export interface Facts {
-  gatewaySync: ObservedGatewaySync;
+export interface Facts extends Pick<Observation, 'gatewaySync' | 'unmade' | 'accessProblems' | 'isLabelRequired'> {
   resolution: Resolution;
   hub: Hub | undefined;
   counts: GatewayCounts;
@@ -22,11 +20,6 @@ export interface Facts {
   wrongClocks: string[];
   /** First pods that don't start, with the cause. */
   podsThatWait: string[];
-  /** The first workloads that want pods of the resource, and can't create them. */
-  unmade: string[];
-  accessProblems: AccessProblem[];
-  /** Whether pods get the sidecar only in namespaces with the label. */
-  isLabelRequired: boolean;
   commitStatusProblem: PostState['problem'];
   rollout: RolloutStatus | undefined;
   /** Whether the wanted release isn't part of a rollout yet. */

@@ -55,10 +55,10 @@ export function decide(observation: Observation, now: number): Decision {
     isResolved: isResolved(gatewaySync, resolution),
     isAnswered: isAnswered(sync, gatewaySync, resolution),
   });
-  const placed = destinationOf(gatewaySync, observation.cluster);
-  const decided = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
+  const found = destinationOf(gatewaySync, observation.cluster);
+  const decided = statusOf(observation, { resolution, sync, rolledOut, found }, now);
   const status = withAnnounced(gatewaySync.status, decided, now);
-  const desired = placed?.kind === 'destination' ? desiredStatus(gatewaySync, status) : undefined;
+  const desired = found?.kind === 'destination' ? desiredStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
   const retryAfterMs = 'retryAfterMs' in resolution ? resolution.retryAfterMs : undefined;
@@ -75,7 +75,7 @@ export function decide(observation: Observation, now: number): Decision {
     requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
     againInMs: rolledOut.againInMs,
     commitStatus:
-      placed?.kind === 'destination' && desired ? { destination: placed.destination, status: desired } : undefined,
+      found?.kind === 'destination' && desired ? { destination: found.destination, status: desired } : undefined,
   };
 }
 
@@ -110,45 +110,34 @@ interface Decided {
   sync: GatewaySyncStatus;
   rolledOut: RolledOut;
   /** Destination of the commit status, if one is configured. */
-  placed: FoundDestination | undefined;
+  found: FoundDestination | undefined;
 }
 
 function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
-  const { resolution, sync, rolledOut, placed } = decided;
-  const { gatewaySync, pods, missing, reportOf, accessProblems, isLabelRequired } = observation;
+  const { resolution, sync, rolledOut, found } = decided;
+  const { gatewaySync, pods, reportOf } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const { wantedOf, fields, isHeldBack } = rolledOut;
-  const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired });
+  const { gateways, counts } = discoverGateways({ ...observation, wantedOf });
+  const failed = gateways.filter(({ syncStatus }) => syncStatus === 'Error');
+  const others = gateways.filter(({ syncStatus }) => syncStatus !== 'Error');
   const verdicts = judgeConditions({
-    gatewaySync,
+    ...observation,
     resolution,
     hub: observation.intents.hub,
     counts,
     rollout: fields.rollout,
     isHeldBack,
-    accessProblems,
-    isLabelRequired,
-    commitStatusProblem: problemOf(observation, placed),
+    commitStatusProblem: problemOf(observation, found),
     profileProblems: spec.sync.problems ?? [],
     rolloutProblems: windowProblems(spec.rollout?.windows),
-    gatewayErrors: gateways
-      .flatMap(({ syncStatus, podName, message }) =>
-        syncStatus === 'Error' ? `${podName}: ${message ?? 'failed'}` : [],
-      )
-      .slice(0, 3),
-    wrongClocks: gateways
-      .flatMap(({ podName, clockSkew, syncStatus }) =>
-        clockSkew === undefined || syncStatus === 'Error' ? [] : `${podName}: ${clockWords(clockSkew * 1000)}`,
-      )
-      .slice(0, 3),
-    unmade: observation.unmade,
-    podsThatWait: pods
-      .flatMap((pod) => {
-        const why = pod.live && whyPending(pod, reportOf(pod), generation);
-        return why ? `${pod.name}: ${why}` : [];
-      })
-      .sort()
-      .slice(0, 3),
+    gatewayErrors: firstThree(failed.map(({ podName, message }) => `${podName}: ${message ?? 'failed'}`)),
+    wrongClocks: firstThree(
+      others.flatMap(({ podName, clockSkew }) =>
+        clockSkew === undefined ? [] : `${podName}: ${clockWords(clockSkew * 1000)}`,
+      ),
+    ),
+    podsThatWait: firstThree(pods.flatMap((pod) => whyPending(pod, reportOf(pod), generation) ?? []).sort()),
   });
   return withoutUndefined({
     ...sync,
@@ -160,21 +149,24 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     discoveredGateways: listed(gateways),
     gateways: counts,
     // Kept even if no further status can be posted.
-    commitStatus: placed && (observation.commitStatus?.posted ?? before.commitStatus),
+    commitStatus: found && (observation.commitStatus?.posted ?? before.commitStatus),
     conditions: mergeConditions(before.conditions, verdicts, { now, generation }),
   });
 }
 
+const firstThree = (texts: string[]): string[] => texts.slice(0, 3);
+
 /** Describes what a gateway waits for, with the messages of its agent about this spec and of the kubelet. */
-function whyPending(pod: ObservedPod, report: ObservedReport | undefined, generation: number): string {
+function whyPending(pod: ObservedPod, report: ObservedReport | undefined, generation: number): string | undefined {
   const status = report?.status;
   const isPending = status?.state === 'Pending' && (status.generation ?? generation) === generation;
-  return [isPending && status.message, pod.waiting].filter(Boolean).join('; ');
+  const causes = [isPending && status.message, pod.waiting].filter(Boolean);
+  return pod.live && causes.length > 0 ? `${pod.name}: ${causes.join('; ')}` : undefined;
 }
 
 /** Why the commit status can't be posted; unknown right after a start. */
-function problemOf({ commitStatus: state }: Observation, placed: FoundDestination | undefined): PostState['problem'] {
-  if (placed?.kind !== 'destination') return placed;
+function problemOf({ commitStatus: state }: Observation, found: FoundDestination | undefined): PostState['problem'] {
+  if (found?.kind !== 'destination') return found;
   return state ? state.problem : 'unknown';
 }
 

@@ -6,6 +6,7 @@ import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
 import type { ObservedReport, ObservedReportStatus } from '../../watch/observed-report.ts';
+import type { Observation } from './observation.ts';
 
 export interface Fleet {
   /** All gateways, by pod name. */
@@ -13,17 +14,10 @@ export interface Fleet {
   counts: GatewayCounts;
 }
 
-export interface FleetInput {
-  gatewaySync: ObservedGatewaySync;
-  /** Injected pods of this resource. */
-  pods: ObservedPod[];
-  /** Pods that request the sidecar and have none. */
-  missing: ObservedPod[];
-  reportOf: (pod: ObservedPod) => ObservedReport | undefined;
+export interface FleetInput
+  extends Pick<Observation, 'gatewaySync' | 'pods' | 'missing' | 'reportOf' | 'isLabelRequired'> {
   /** Returns the files that the agent of a pod should have delivered. */
   wantedOf: (pod: ObservedPod) => WantedFiles;
-  /** Whether pods get the sidecar only in namespaces with the label. */
-  isLabelRequired: boolean;
 }
 
 /** The commit and, with rollouts, the revision of `spec.sync`. */
@@ -33,9 +27,11 @@ export type WantedFiles = { commit: string | undefined; revision?: string };
 export function discoverGateways(input: FleetInput): Fleet {
   const { gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired } = input;
   const message = noSidecar(isLabelRequired);
-  const wanted = { generation: gatewaySync.generation, restOf: restsOf(gatewaySync) };
+  const desired = { generation: gatewaySync.generation, pauseOf: pausesOf(gatewaySync) };
   const gateways = [
-    ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), { ...wanted, files: wantedOf(pod) })),
+    ...pods
+      .filter(({ live }) => live)
+      .map((pod) => gatewayOf(pod, reportOf(pod), { ...desired, files: wantedOf(pod) })),
     ...missing
       .filter(({ live }) => live)
       .map((pod) => ({ ...gatewayIdentity(pod), syncStatus: 'MissingSidecar' as const, message })),
@@ -71,18 +67,18 @@ function gatewayIdentity(pod: ObservedPod) {
 }
 
 /** States in which an agent leaves the files unchanged as configured. */
-type Rest = 'Paused' | 'DryRun';
+type Pause = 'Paused' | 'DryRun';
 
 /** State with which reports are compared. */
-interface WantedState {
+interface DesiredState {
   files: WantedFiles;
   /** Latest generation of the resource that was seen. */
   generation: number;
-  /** Returns the rest that the spec configures for a profile, if any. */
-  restOf: (profile: string) => Rest | undefined;
+  /** Returns the pause that the spec configures for a profile, if any. */
+  pauseOf: (profile: string) => Pause | undefined;
 }
 
-export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Rest | undefined {
+export function pausesOf({ spec }: ObservedGatewaySync): (profile: string) => Pause | undefined {
   const { profiles } = spec.sync;
   return (name) => {
     const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -95,13 +91,13 @@ export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Res
  * A report about another generation is ignored; older agents don't report theirs. A pause or a dry run is shown only
  * while the spec configures it.
  */
-function stateOf(status: ObservedReportStatus, profile: string, wanted: WantedState): ObservedReportStatus['state'] {
-  const { files, generation, restOf } = wanted;
+function stateOf(status: ObservedReportStatus, profile: string, desired: DesiredState): ObservedReportStatus['state'] {
+  const { files, generation, pauseOf } = desired;
   const { state } = status;
   if (status.generation !== undefined && status.generation !== generation) return 'Pending';
   const isRight = hasFiles(status, files);
   if (state === 'Synced' && !isRight) return 'Skewed';
-  if ((state === 'Paused' || state === 'DryRun') && state !== restOf(profile)) return 'Pending';
+  if ((state === 'Paused' || state === 'DryRun') && state !== pauseOf(profile)) return 'Pending';
   return state;
 }
 
@@ -112,7 +108,7 @@ function hasFiles({ commit, revision, preview, unchangedAt }: ObservedReportStat
   return commit === files.commit && (!files.revision || revision === files.revision);
 }
 
-function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: WantedState): DiscoveredGateway {
+function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, desired: DesiredState): DiscoveredGateway {
   const { status, clockSkew } = report ?? {};
   const message = [status?.message, pod.waiting, clockSkew && clockWords(clockSkew * 1000)]
     .filter(Boolean)
@@ -121,7 +117,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     .toWellFormed();
   return withoutUndefined({
     ...gatewayIdentity(pod),
-    syncStatus: status ? stateOf(status, pod.profile, wanted) : ('Pending' as const),
+    syncStatus: status ? stateOf(status, pod.profile, desired) : ('Pending' as const),
     syncedCommit: status?.commit || undefined,
     syncedRef: status?.ref || undefined,
     lastSyncTime: status?.time,

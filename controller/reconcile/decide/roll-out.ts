@@ -10,7 +10,7 @@ import type { RolloutGateway } from '../../rollout/rollout-input.ts';
 import { givenUpMessage } from '../../rollout/texts.ts';
 import { givenUpName } from '../../rollout/transitions.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
-import { restsOf, type WantedFiles } from './discover-gateways.ts';
+import { pausesOf, type WantedFiles } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
 import { rolloutInput } from './observe-rollout.ts';
 
@@ -41,7 +41,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
   // New mappings never meet an old commit, and a revision that isn't stored can't be read. A current rollout continues.
   const mayBegin = isResolved && isRevisionKept;
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
-  const input = rolloutInput({ sync: wanted, observation, now, pauseOf: restsOf(gatewaySync) });
+  const input = rolloutInput({ sync: wanted, observation, now, pauseOf: pausesOf(gatewaySync) });
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
   const kept = next ? withNextRevision(next, observation) : state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), againInMs: undefined, isHeldBack: true };

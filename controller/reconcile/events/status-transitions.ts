@@ -1,4 +1,4 @@
-import type { GatewaySyncStatus, RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
+import type { ConditionType, GatewaySyncStatus, RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { messageOf } from '../../../shared/domain/text/message-of.ts';
@@ -30,7 +30,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
     waitTransition(before, after),
     ...requestTransitions(before, after),
     ...problemTransitions(before, after),
-    ...readinessTransitions(before, after),
+    readinessTransition(before, after),
   ].filter((transition) => transition !== undefined);
 }
 
@@ -83,9 +83,8 @@ function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): 
 
 /** Returns a warning if the followed tag was deleted, because the gateways stay on a commit that no tag names. */
 function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
-  const { reason, message } = conditionOf(after.conditions, 'RefResolved') ?? {};
-  if (reason !== 'TagDeleted' || conditionOf(before.conditions, 'RefResolved')?.reason === reason) return undefined;
-  return { type: 'Warning', reason, message: message ?? '' };
+  const { reason, message } = changedCondition('RefResolved', before, after) ?? {};
+  return reason === 'TagDeleted' ? { type: 'Warning', reason, message: message ?? '' } : undefined;
 }
 
 /** Returns an event for each newer commit that waits and what it waits for, unless the phase is announced. */
@@ -165,24 +164,28 @@ const REPORTED_CONDITIONS = [...SEPARATE_CONDITIONS, 'CommitStatus', 'WebhookSou
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return REPORTED_CONDITIONS.flatMap((type) => {
-    const previous = conditionOf(before.conditions, type);
-    const current = conditionOf(after.conditions, type);
-    if (current?.status !== 'False' || (previous?.status === 'False' && previous.reason === current.reason)) return [];
-    return [{ type: 'Warning' as const, reason: current.reason, message: current.message }];
+    const condition = changedCondition(type, before, after);
+    if (condition?.status !== 'False') return [];
+    return [{ type: 'Warning' as const, reason: condition.reason, message: condition.message }];
   });
 }
 
-function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
-  const previous = conditionOf(before.conditions, 'Ready');
-  const current = conditionOf(after.conditions, 'Ready');
-  if (!current) return [];
+function readinessTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  const current = changedCondition('Ready', before, after);
+  if (!current) return undefined;
   const { status, reason, message } = current;
-  if (previous?.status === status && previous.reason === reason) return [];
-  if (SEPARATE_CONDITIONS.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
+  if (SEPARATE_CONDITIONS.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return undefined;
   // The phase has a separate event.
-  if (reason === `Rollout${after.rollout?.phase}` || reason === 'PreviewFailed') return [];
-  if (status === 'False') return [{ type: 'Warning', reason, message }];
-  return status === 'True' && reason === 'Synced' ? [{ type: 'Normal', reason: 'Synced', message }] : [];
+  if (reason === `Rollout${after.rollout?.phase}` || reason === 'PreviewFailed') return undefined;
+  if (status === 'False') return { type: 'Warning', reason, message };
+  return status === 'True' && reason === 'Synced' ? { type: 'Normal', reason, message } : undefined;
+}
+
+/** Returns a condition if its status or its reason has changed. */
+function changedCondition(type: ConditionType, before: GatewaySyncStatus, after: GatewaySyncStatus) {
+  const previous = conditionOf(before.conditions, type);
+  const current = conditionOf(after.conditions, type);
+  return previous?.status === current?.status && previous?.reason === current?.reason ? undefined : current;
 }
 
 /**

@@ -30,14 +30,14 @@ export function affectsFollowers(change: Change<ObservedGatewaySync>): boolean {
 
 /** Keys of the current and the previous resource of a pod. */
 export function affectedByPod(change: Change<ObservedPod>): ObjectKey[] {
-  if (!isNews(change)) return [];
+  if (!hasChanged(change)) return [];
   const pods = [change.previous, change.type === 'upserted' ? change.object : undefined];
   return [...new Set(pods.flatMap((pod) => (pod && ownerOf(pod)) ?? []))];
 }
 
 /** Key of the resource that the pod of a report belongs to, if the pod is known. */
 export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPod | undefined): ObjectKey[] {
-  const owner = pod && isNews(change) ? ownerOf(pod) : undefined;
+  const owner = pod && hasChanged(change) ? ownerOf(pod) : undefined;
   return owner === undefined ? [] : [owner];
 }
 
@@ -45,7 +45,7 @@ export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPo
 export function affectedByRoleBinding(change: Change<ObservedRoleBinding>): ObjectKey[] {
   const { namespace, name } = splitKey(change.key);
   const prefix = agentRoleBindingName('');
-  return name.startsWith(prefix) && isNews(change) ? [`${namespace}/${name.slice(prefix.length)}`] : [];
+  return name.startsWith(prefix) && hasChanged(change) ? [`${namespace}/${name.slice(prefix.length)}`] : [];
 }
 
 /** High while the status lacks the result of an edit, a request, or a push; low for polls and resyncs. */
@@ -62,6 +62,6 @@ function offeredStateOf({ uid, status: { target, targetTime }, spec }: ObservedG
 }
 
 /** Whether kept fields changed. A list delivers all objects again, and most changes of pods are in others. */
-function isNews<T>(change: Change<T>): boolean {
+function hasChanged<T>(change: Change<T>): boolean {
   return change.type === 'deleted' || !isEqual(change.object, change.previous);
 }

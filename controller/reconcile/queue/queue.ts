@@ -44,9 +44,8 @@ export class KeyedQueue {
   /** Keys waiting for a worker, the oldest first. */
   readonly #waiting = new Map<string, { since: number; priority: Priority }>();
   readonly #turns = new PriorityTurns<string>();
-  /** In order of their start. */
-  readonly #running = new Map<string, { since: number; done: Promise<void> }>();
-  readonly #dirty = new Map<string, Priority>();
+  /** In order of their start; `again` is the priority of a key that was added in the meantime. */
+  readonly #running = new Map<string, { since: number; done: Promise<void>; again?: Priority }>();
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number; priority: Priority }>();
   readonly #failures = new Map<string, number>();
   /** Undefined before the start and after the stop. */
@@ -87,8 +86,9 @@ export class KeyedQueue {
   add(key: string, priority: Priority = 'high'): void {
     if (!this.#handle) return;
     this.#cancelTimer(key);
-    if (this.#running.has(key)) {
-      if (this.#dirty.get(key) !== 'high') this.#dirty.set(key, priority);
+    const running = this.#running.get(key);
+    if (running) {
+      if (running.again !== 'high') running.again = priority;
       return;
     }
     this.#wait(key, priority);
@@ -99,9 +99,9 @@ export class KeyedQueue {
    * Adds a key after at most 24 days (a limit of timers). An earlier requeue wins, with the higher priority. Ignored
    * unless the queue runs.
    */
-  addAfter(key: string, wantedMs: number, priority: Priority = 'low'): void {
+  addAfter(key: string, delayMs: number, priority: Priority = 'low'): void {
     if (!this.#handle) return;
-    const afterMs = timerMs(wantedMs);
+    const afterMs = timerMs(delayMs);
     const due = this.#now() + afterMs;
     const existing = this.#timers.get(key);
     if (existing && priority === 'high') existing.priority = 'high';
@@ -120,7 +120,8 @@ export class KeyedQueue {
   forget(key: string): void {
     this.#cancelTimer(key);
     this.#failures.delete(key);
-    if (this.#running.has(key)) this.#dirty.set(key, 'low');
+    const running = this.#running.get(key);
+    if (running) running.again = 'low';
     this.#waiting.delete(key);
     this.#turns.delete(key);
   }
@@ -169,7 +170,7 @@ export class KeyedQueue {
     try {
       const requeue = await handle(key, attempt);
       if (!requeue?.isDeferred) this.#failures.delete(key);
-      if (requeue?.isUrgent) this.#dirty.set(key, 'high');
+      if (requeue?.isUrgent) this.add(key, 'high');
       else if (requeue) this.addAfter(key, requeue.afterMs, requeue.isDeferred ? priority : 'low');
     } catch (error) {
       this.#failures.set(key, attempt);
@@ -177,10 +178,9 @@ export class KeyedQueue {
       this.#options.log.warn({ err: error, ...splitKey(key), failures: attempt, retryInMs }, 'reconcile failed');
       this.addAfter(key, retryInMs, priority);
     }
+    const again = this.#running.get(key)?.again;
     this.#running.delete(key);
-    const again = this.#dirty.get(key);
-    this.#dirty.delete(key);
-    if (again && this.#handle) this.add(key, again);
+    if (again) this.add(key, again);
     this.#dispatch();
   }
 }
