@@ -8,12 +8,12 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Destination, recognize, SERVERS } from './servers.ts';
 
 /** Why a status isn't posted, with a message for a condition. */
-export interface Problem<R extends Reason = Reason> {
+export interface StatusProblem<R extends Reason = Reason> {
   reason: R;
   message: string;
 }
 
-type InvalidDestination = { kind: 'problem' } & Problem<'CommitStatusInvalid' | 'ClusterNameMissing'>;
+type InvalidDestination = { kind: 'problem' } & StatusProblem<'CommitStatusInvalid' | 'ClusterNameMissing'>;
 
 export type FoundDestination = { kind: 'destination'; destination: Destination } | InvalidDestination;
 

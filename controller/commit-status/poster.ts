@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { timerMs, wholeSeconds } from '../../shared/domain/text/duration.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
@@ -6,7 +7,7 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { nextPost, type PostState, type StatusPost } from './next-post.ts';
+import { type NextPost, nextPost, type PostState, type StatusPost } from './next-post.ts';
 import type { SendStatus } from './send-status.ts';
 import type { CommitStatus, Destination } from './servers.ts';
 
@@ -46,12 +47,6 @@ interface Trouble {
   retryAt: number;
   /** Whether a retry requires a change by a user. */
   isFinal: boolean;
-}
-
-interface PlannedPost extends StatusPost {
-  inMs: number;
-  /** Its number among the posts for the commit. */
-  number: number;
 }
 
 /** GitHub recommends at most one creating request per second. */
@@ -126,16 +121,15 @@ export class StatusPoster {
   }
 
   /** Returns the next post, and the delay before it (ms). */
-  #next({ subject, desired, desiredSince, posted, trouble }: Entry): PlannedPost | undefined {
+  #next(entry: Entry): (NextPost & StatusPost) | undefined {
+    const { subject, desired, desiredSince, trouble } = entry;
     if (!subject || !desired) return undefined;
     const now = performance.now();
-    const { destination, commit } = subject;
-    const last = posted?.commit === commit && posted.context === destination.context ? posted : undefined;
     const { resultLastsMs } = this.#options;
-    const next = nextPost(last, desired, { desiredForMs: now - desiredSince, resultLastsMs });
+    const next = nextPost(lastOf(entry), desired, { desiredForMs: now - desiredSince, resultLastsMs });
     if (!next) return undefined;
     const inMs = Math.max(next.inMs, (trouble?.retryAt ?? 0) - now);
-    return { inMs, destination, status: next.status, number: (last?.posts ?? 0) + 1 };
+    return { inMs, status: next.status, destination: subject.destination };
   }
 
   #schedule(key: ObjectKey, entry: Entry): void {
@@ -171,9 +165,9 @@ export class StatusPoster {
     this.#schedule(key, entry);
   }
 
-  #succeeded(key: ObjectKey, entry: Entry, { destination: { context }, status, number }: PlannedPost): void {
-    const { commit, state } = status;
-    entry.posted = { commit, context, state, posts: number, time: wholeSeconds(Date.now()) };
+  #succeeded(key: ObjectKey, entry: Entry, { destination: { context }, status: { commit, state } }: StatusPost): void {
+    const posts = (lastOf(entry)?.posts ?? 0) + 1;
+    entry.posted = { commit, context, state, posts, time: wholeSeconds(Date.now()) };
     entry.trouble = undefined;
     entry.problem = undefined;
     this.#options.enqueue(key);
@@ -202,6 +196,11 @@ function newEntry(gatewaySync: ObservedGatewaySync, subject: Subject | undefined
   const isElsewhere = before?.subject && !isDeepStrictEqual(before.subject.destination, subject?.destination);
   const { posted, problem }: PostState = before ?? { posted: gatewaySync.status.commitStatus, problem: 'unknown' };
   return { gatewaySync, subject, posted: isElsewhere ? undefined : posted, problem, desiredSince: 0 };
+}
+
+/** The last post about the subject. */
+function lastOf({ posted, subject }: Entry): CommitStatusRecord | undefined {
+  return posted?.commit === subject?.commit && posted?.context === subject?.destination.context ? posted : undefined;
 }
 
 const outcomeOf = (failure: Error) => (failure instanceof TerminalError ? 'refused' : 'failure');

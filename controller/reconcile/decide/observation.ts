@@ -7,20 +7,16 @@ import type { ObservedReport } from '../../watch/observed-report.ts';
 import type { Verdict } from './merge-conditions.ts';
 
 /** A cause that keeps agents from access. */
-export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
+type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 
-/** Facts about the installation that decisions depend on. */
-export interface Installation {
+/** Complete input of a decision. */
+export interface Observation {
   /** Name of the cluster; empty if unknown. */
   cluster: string;
   /** Whether a policy checks the user that an annotation names, so that it can be trusted. */
   areAuthorsChecked: boolean;
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
-}
-
-/** Complete input of a decision. */
-export interface Observation extends Installation {
   gatewaySync: ObservedGatewaySync;
   intents: Intents;
   /** State of the query of the repository; undefined while the resource is paused. */
