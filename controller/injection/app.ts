@@ -8,18 +8,9 @@ import type { Logger } from '../../shared/log.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod } from './admitted-pod.ts';
 import type { CandidateSource } from './candidates.ts';
-import type { AgentImages } from './choose-agent-image.ts';
 import { type Injection, injectSidecar } from './inject-sidecar.ts';
+import type { InjectionSettings } from './injection-settings.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
-import type { SidecarDefaults } from './sidecar.ts';
-
-/** Settings that decide about injection. */
-export interface InjectionSettings {
-  images: AgentImages;
-  /** Variables for access to git servers: proxies, denied networks. */
-  gitVariables?: Record<string, string>;
-  defaults?: SidecarDefaults;
-}
 
 export interface MutatePodOptions extends InjectionSettings {
   candidates: CandidateSource;
@@ -121,16 +112,15 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
 
 /** The cache may be outdated, so it can't deny a pod alone, unless the API server was queried too often. */
 async function judgePod(
-  { candidates, images, gitVariables, defaults }: MutatePodOptions,
+  { candidates, ...settings }: MutatePodOptions,
   { namespace, pod }: { namespace: string; pod: AdmittedPod },
 ): Promise<Reviewed> {
-  const given = { pod, namespace, images, gitVariables, defaults };
   const cached = candidates.cached(namespace);
-  const injection = cached && injectSidecar({ ...given, candidates: cached });
+  const injection = cached && injectSidecar({ ...settings, pod, namespace, candidates: cached });
   if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return injection;
   if (!candidates.mayQuery()) return injection ?? { kind: 'busy' };
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
-  return injectSidecar({ ...given, ...known });
+  return injectSidecar({ ...settings, pod, namespace, ...known });
 }
 
 function logInjection(

@@ -12,19 +12,7 @@ import type { InjectionCandidate } from './choose-gateway-sync.ts';
 import type { KnownCandidates } from './inject-sidecar.ts';
 
 /** Source of the GatewaySyncs that a pod may belong to. */
-export interface CandidateSource {
-  /** Whether the operator manages a namespace. */
-  watches: (namespace: string) => boolean;
-  /** Content of the cache; undefined before it has been filled. */
-  cached: (namespace: string) => InjectionCandidate[] | undefined;
-  /** Whether the API server can be queried again; counts as a query if so. */
-  mayQuery: () => boolean;
-  /**
-   * Content of the API server, because a resource and its pods are often applied together. Reads only the resource that
-   * the pod names, or the only one; the others are listed by name.
-   */
-  live: (namespace: string, named: string | undefined) => Promise<KnownCandidates>;
-}
+export type CandidateSource = ReturnType<typeof candidateSource>;
 
 const PAGE = 500;
 /** Total for all calls: the API server waits 10 s for the whole review. */
@@ -42,16 +30,24 @@ export function candidateSource(
   client: KubernetesClient,
   namespaces: string[],
   clock: () => number = () => performance.now(),
-): CandidateSource {
-  const asked = new RateLimit(QUERY_LIMIT);
+) {
+  const queries = new RateLimit(QUERY_LIMIT);
   return {
-    watches: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
-    cached: (namespace) => {
+    /** Whether the operator manages a namespace. */
+    watches: (namespace: string): boolean => namespaces.length === 0 || namespaces.includes(namespace),
+    /** Content of the cache; undefined before it has been filled. */
+    cached: (namespace: string): InjectionCandidate[] | undefined => {
       if (!caches.hasSynced) return undefined;
       return [...caches.gatewaySyncs()].filter((gatewaySync) => gatewaySync.namespace === namespace);
     },
-    mayQuery: () => asked.take('', clock()),
-    live: (namespace, named) => readLive(client, namespace, named),
+    /** Whether the API server can be queried again; counts as a query if so. */
+    mayQuery: (): boolean => queries.take('', clock()),
+    /**
+     * Content of the API server, because a resource and its pods are often applied together. Reads only the resource
+     * that the pod names, or the only one; the others are listed by name.
+     */
+    live: (namespace: string, named: string | undefined): Promise<KnownCandidates> =>
+      readLive(client, namespace, named),
   };
 }
 

@@ -3,13 +3,14 @@ import type { AdmittedPod, NodeRequirement } from './admitted-pod.ts';
 
 /** Checks that a pod can run on Linux, and returns the problem if it can't. */
 export function checkSystem({ spec }: AdmittedPod): string | undefined {
-  const place = placeOfSystem(spec);
-  return place
-    ? `the agent runs on Linux only, but ${place} excludes Linux; remove the annotation ${POD_ANNOTATIONS.inject} from this pod`
+  const field = fieldWithoutLinux(spec);
+  return field
+    ? `the agent runs on Linux only, but ${field} excludes Linux; remove the annotation ${POD_ANNOTATIONS.inject} from this pod`
     : undefined;
 }
 
-function placeOfSystem({ os, nodeSelector = {}, affinity }: AdmittedPod['spec']): string | undefined {
+/** Returns the field that excludes nodes with Linux. */
+function fieldWithoutLinux({ os, nodeSelector = {}, affinity }: AdmittedPod['spec']): string | undefined {
   if (os && os.name !== 'linux') return 'spec.os.name';
   const selected = Object.entries(nodeSelector).map(([key, value]) => ({ key, operator: 'In', values: [value] }));
   const selector = selected.find(excludesLinux);

@@ -1,6 +1,5 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
-
-export type AgentImageChoice = { kind: 'chosen'; image: string } | { kind: 'denied'; message: string };
+import { type Choice, denied } from './denied.ts';
 
 /** Settings that decide about the image of sidecars, besides the resource. */
 export interface AgentImages {
@@ -11,16 +10,19 @@ export interface AgentImages {
 }
 
 /** Builds the reference of the agent's image, and checks it against the list of repositories. */
-export function chooseAgentImage({ agent }: Pick<GatewaySyncSpec, 'agent'>, images: AgentImages): AgentImageChoice {
+export function chooseAgentImage(
+  { agent }: Pick<GatewaySyncSpec, 'agent'>,
+  images: AgentImages,
+): Choice<{ image: string }> {
   const byDefault = splitImage(images.defaultImage);
   const repository = agent?.image?.repository ?? byDefault.repository;
   const version = agent?.image?.tag === undefined ? byDefault.version : `:${agent.image.tag}`;
   const allowed = [...new Set([byDefault.repository, ...images.allowedRepositories])];
   if (images.allowedRepositories.length > 0 && !allowed.some((pattern) => matches(pattern, repository))) {
-    return {
-      kind: 'denied',
-      message: `spec.agent.image.repository is ${repository}, but the operator allows only ${allowed.join(', ')}; use one of them, or have yours added to the chart value agentImage.allowedRepositories`,
-    };
+    return denied(
+      `spec.agent.image.repository is ${repository}, but the operator allows only ${allowed.join(', ')}; use one of them, or have yours added to the chart value agentImage.allowedRepositories`,
+      'resource',
+    );
   }
   return { kind: 'chosen', image: `${repository}${version}` };
 }

@@ -1,6 +1,6 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AdmittedPod } from './admitted-pod.ts';
-import { denied } from './choose-gateway-sync.ts';
+import { type Choice, denied } from './denied.ts';
 
 /** Ports of the sidecar. */
 export interface AgentPorts {
@@ -11,18 +11,16 @@ export interface AgentPorts {
 /** Ports that rarely conflict with a gateway's. */
 const USUAL_PORTS: AgentPorts = { health: 8082, metrics: 8083 };
 
-export type PortChoice = ({ kind: 'chosen' } & AgentPorts) | ReturnType<typeof denied>;
-
 /**
  * Chooses the ports of the sidecar: those of the annotations, or else free ones. The containers of a pod share a
  * network, so declared ports are skipped; monitors find the metrics port by name. With host networking, the API server
  * makes host ports of them, so the scheduler puts conflicting pods on different nodes.
  */
-export function chooseAgentPorts({ spec, metadata }: AdmittedPod, gatewayPort: number): PortChoice {
+export function chooseAgentPorts({ spec, metadata }: AdmittedPod, gatewayPort: number): Choice<AgentPorts> {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const taken = new Set(containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)));
   taken.add(gatewayPort);
-  const wanted: Partial<AgentPorts> = {};
+  const named: Partial<AgentPorts> = {};
   for (const [field, name] of ANNOTATIONS) {
     const text = metadata.annotations?.[name];
     if (text === undefined) continue;
@@ -34,11 +32,11 @@ export function chooseAgentPorts({ spec, metadata }: AdmittedPod, gatewayPort: n
         `the annotation ${name} specifies port ${port}, which is already used in the pod; specify another one`,
       );
     taken.add(port);
-    wanted[field] = port;
+    named[field] = port;
   }
-  const health = wanted.health ?? firstFree(USUAL_PORTS.health, taken);
+  const health = named.health ?? firstFree(USUAL_PORTS.health, taken);
   taken.add(health);
-  return { kind: 'chosen', health, metrics: wanted.metrics ?? firstFree(USUAL_PORTS.metrics, taken) };
+  return { kind: 'chosen', health, metrics: named.metrics ?? firstFree(USUAL_PORTS.metrics, taken) };
 }
 
 const ANNOTATIONS = [

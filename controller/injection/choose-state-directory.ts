@@ -10,28 +10,25 @@ import {
 } from '../../shared/domain/files/relative-path.ts';
 import { looksLikeFile, mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import type { AdmittedPod, VolumeMount } from './admitted-pod.ts';
+import { type Choice, denied } from './denied.ts';
 import { mountsInside } from './mounts-inside.ts';
-
-export type StateDirectory =
-  /** The path in the volume; undefined for the usual directory in the gateway's data. */
-  { kind: 'chosen'; path: string | undefined } | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
 
 /**
  * Reads the annotation with the directory of the agent's own files, and checks the mounts of the pod against it:
- * `destinations` are links into this directory (`publish: atomic`).
+ * `destinations` are links into this directory (`publish: atomic`). Returns its path in the volume; undefined for the
+ * usual directory in the gateway's data.
  */
 export function chooseStateDirectory(
   pod: AdmittedPod,
   mount: VolumeMount,
   destinations: string[] = [],
-): StateDirectory {
+): Choice<{ path: string | undefined }> {
   const text = pod.metadata.annotations?.[POD_ANNOTATIONS.stateDirectory];
   const data = dataPathOf(mount) ?? '';
   const parsed = text === undefined ? undefined : relativePath(text);
   const problem =
     parsed && (parsed.kind === 'problem' ? parsed.message : (mountProblem(mount) ?? pathProblem(parsed.path, data)));
-  if (problem !== undefined)
-    return { kind: 'denied', because: 'pod', message: `the annotation ${POD_ANNOTATIONS.stateDirectory}: ${problem}` };
+  if (problem !== undefined) return denied(`the annotation ${POD_ANNOTATIONS.stateDirectory}: ${problem}`);
   const path = parsed?.kind === 'path' ? parsed.path : undefined;
   const state = path ?? joinPath(data, AGENT_DIRECTORY);
   const isUsed = path !== undefined || destinations.length > 0;
@@ -39,7 +36,7 @@ export function chooseStateDirectory(
     destinationProblem(path, data, destinations) ??
     (isUsed ? coverProblem(pod, mount, state) : undefined) ??
     partProblem(pod, mount, { state: posix.relative(`/${data}`, `/${state}`), destinations });
-  return conflict === undefined ? { kind: 'chosen', path } : { kind: 'denied', because: 'resource', message: conflict };
+  return conflict === undefined ? { kind: 'chosen', path } : denied(conflict, 'resource');
 }
 
 /** Returns the path of the gateway's data in the volume; undefined for all of it. */

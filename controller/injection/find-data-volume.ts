@@ -1,7 +1,7 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { dataMountOf } from '../../shared/domain/kubernetes/data-mount.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
-import { denied, listNames } from './choose-gateway-sync.ts';
+import { type Choice, type Denied, denied, listNames } from './denied.ts';
 
 /** Usual names of the data volume, used without an annotation. */
 const USUAL_NAMES = ['data', 'gateway-data', 'ignition-data'];
@@ -9,9 +9,7 @@ const USUAL_NAMES = ['data', 'gateway-data', 'ignition-data'];
 /** Sources of volumes that are read-only. */
 const READ_ONLY_SOURCES = ['configMap', 'secret', 'downwardAPI', 'projected', 'image'];
 
-export type DataVolume =
-  | { kind: 'found'; mount: VolumeMount; container: Container }
-  | { kind: 'denied'; message: string };
+export type DataVolume = { kind: 'found'; mount: VolumeMount; container: Container } | Denied;
 
 /** Finds the volume with the gateway's data and the container that mounts it. */
 export function findDataVolume(pod: AdmittedPod): DataVolume {
@@ -28,9 +26,7 @@ export function findDataVolume(pod: AdmittedPod): DataVolume {
   return found.kind === 'found' ? found : denied(found.why);
 }
 
-type VolumeChoice = { kind: 'chosen'; volume: string } | { kind: 'denied'; message: string };
-
-function chooseVolume({ metadata, spec }: AdmittedPod): VolumeChoice {
+function chooseVolume({ metadata, spec }: AdmittedPod): Choice<{ volume: string }> {
   const named = metadata.annotations?.[POD_ANNOTATIONS.dataVolume];
   const volumes = (spec.volumes ?? []).map(({ name }) => name);
   if (named !== undefined) {

@@ -3,25 +3,20 @@ import { looksLikeFile, mountedParts } from '../../shared/domain/kubernetes/moun
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { checkSystem } from './check-system.ts';
-import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
+import { chooseAgentImage } from './choose-agent-image.ts';
 import { chooseAgentPorts } from './choose-agent-ports.ts';
-import {
-  checkAnnotations,
-  chooseGatewaySync,
-  denied,
-  type InjectionCandidate,
-  listNames,
-} from './choose-gateway-sync.ts';
+import { checkAnnotations, chooseGatewaySync, type InjectionCandidate } from './choose-gateway-sync.ts';
 import { chooseStateDirectory } from './choose-state-directory.ts';
+import { type Choice, type Denied, denied, listNames } from './denied.ts';
 import { findDataVolume } from './find-data-volume.ts';
-import { type SidecarDefaults, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
+import type { InjectionSettings } from './injection-settings.ts';
+import { type ChosenAgent, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
 import { type SidecarVolumes, sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
   | { kind: 'unchanged' }
   | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string; warnings: string[] }
-  /** `because` names the cause: known resources may be outdated, the pod isn't. */
-  | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
+  | Denied;
 
 /** The GatewaySyncs of a namespace. */
 export interface KnownCandidates {
@@ -30,13 +25,9 @@ export interface KnownCandidates {
   others?: string[];
 }
 
-export interface InjectionInput extends KnownCandidates {
+export interface InjectionInput extends KnownCandidates, InjectionSettings {
   pod: AdmittedPod;
   namespace: string;
-  images: AgentImages;
-  /** Variables for access to git servers: proxies, denied networks. */
-  gitVariables?: Record<string, string> | undefined;
-  defaults?: SidecarDefaults | undefined;
 }
 
 /** Decides about a pod; a second call for the same pod changes nothing. */
@@ -44,52 +35,46 @@ export function injectSidecar(input: InjectionInput): Injection {
   const { pod, namespace, candidates, others, images, gitVariables = {}, defaults = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const present = sidecarOf(pod);
-  if (present && !isAgent(present)) return { kind: 'denied', because: 'pod', message: FOREIGN_CONTAINER };
+  if (present && !isAgent(present)) return denied(FOREIGN_CONTAINER);
   if (present) return completeMetadata(pod, present);
   const annotations = pod.metadata.annotations ?? {};
   const problem = checkAnnotations(annotations) ?? checkSystem(pod);
-  if (problem) return { kind: 'denied', because: 'pod', message: problem };
+  if (problem) return denied(problem);
   const choice = chooseGatewaySync(annotations, candidates, { namespace, others });
-  if (choice.kind === 'denied') return { ...choice, because: 'resource' };
+  if (choice.kind === 'denied') return choice;
   const { gatewaySync, profile } = choice;
   const { name: crName, spec } = gatewaySync;
   const image = chooseAgentImage(spec, images);
-  if (image.kind === 'denied') return { ...image, because: 'resource' };
+  if (image.kind === 'denied') return image;
   return addSidecar(pod, { crName, spec, profile, image: image.image, gitVariables, defaults });
 }
 
-type Chosen = Pick<SidecarInput, 'crName' | 'spec' | 'profile' | 'image' | 'gitVariables' | 'defaults'>;
-
-/** Adds the sidecar. */
-function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
+function addSidecar(pod: AdmittedPod, chosen: ChosenAgent): Injection {
   const { crName, profile } = chosen;
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
-  if (data.kind === 'denied') return { ...data, because: 'pod' };
+  if (data.kind === 'denied') return data;
   const ports = chooseAgentPorts(pod, chosen.spec.gateway.port);
-  if (ports.kind === 'denied') return { ...ports, because: 'pod' };
-  const place = findPlace(pod);
-  if (place.kind === 'denied') return { ...place, because: 'pod' };
+  if (ports.kind === 'denied') return ports;
+  const position = choosePosition(pod);
+  if (position.kind === 'denied') return position;
   const state = chooseStateDirectory(pod, data.mount, chosen.spec.sync.profiles[profile]?.atomic);
   if (state.kind === 'denied') return state;
   const identity = userIdentity(data.container, pod);
-  if (identity.runAsUser === 0 && !chosen.defaults.allowRoot)
-    return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
+  if (identity.runAsUser === 0 && !chosen.defaults.allowRoot) return denied(rootMessage(data.container.name));
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes(chosen, taken, chosen.defaults.caConfigMap);
   const gatewayName = annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'];
-  const places = { dataMount: data.mount, stateDirectory: state.path };
-  const container = sidecarContainer({ ...chosen, ...places, pod, gatewayName, identity, ports, volumes });
+  const directories = { dataMount: data.mount, stateDirectory: state.path };
+  const container = sidecarContainer({ ...chosen, ...directories, pod, gatewayName, identity, ports, volumes });
   return {
     kind: 'patched',
     crName,
     profile,
     patch: [
       ...metadataPatch(pod, crName, evictableVolumes(pod, volumes)),
-      ...(place.index === undefined
-        ? append(pod.spec.initContainers, '/spec/initContainers', [container])
-        : [{ op: 'add' as const, path: `/spec/initContainers/${place.index}`, value: container }]),
-      ...append(pod.spec.volumes, '/spec/volumes', volumes.volumes),
+      ...insert(pod.spec.initContainers, '/spec/initContainers', [container], position.index),
+      ...insert(pod.spec.volumes, '/spec/volumes', volumes.volumes),
     ],
     warnings: [
       ...(identity.runAsUser === undefined ? [userWarning(data.container.name)] : []),
@@ -99,18 +84,16 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   };
 }
 
-type Place = { kind: 'found'; index: number | undefined } | ReturnType<typeof denied>;
-
 /**
- * Finds the place of the sidecar: by default, after the pod's init containers, which may prepare what it needs, such as
- * the owner of the data or a mesh's proxy. Before them, it could wait for these forever.
+ * Chooses the position of the sidecar: by default, after the pod's init containers, which may prepare what it needs, such
+ * as the owner of the data or a mesh's proxy. Before them, it could wait for these forever.
  */
-function findPlace({ metadata, spec }: AdmittedPod): Place {
+function choosePosition({ metadata, spec }: AdmittedPod): Choice<{ index: number | undefined }> {
   const before = metadata.annotations?.[POD_ANNOTATIONS.before];
   const names = (spec.initContainers ?? []).map(({ name }) => name);
-  if (before === undefined || (before === '*' && names.length === 0)) return { kind: 'found', index: undefined };
+  if (before === undefined || (before === '*' && names.length === 0)) return { kind: 'chosen', index: undefined };
   const index = before === '*' ? 0 : names.indexOf(before);
-  if (index >= 0) return { kind: 'found', index };
+  if (index >= 0) return { kind: 'chosen', index };
   return denied(
     `the annotation ${POD_ANNOTATIONS.before} names init container ${before}, but the pod has ${listNames(names) || 'no init containers'}`,
   );
@@ -214,16 +197,16 @@ function setEntries(
   path: string,
   values: Record<string, string>,
 ): PatchOperation[] {
-  const wanted = Object.entries(values).filter(([key, value]) => present?.[key] !== value);
-  if (wanted.length === 0) return [];
-  if (!present) return [{ op: 'add', path, value: Object.fromEntries(wanted) }];
-  return wanted.map(([key, value]) => ({ op: 'add', path: `${path}/${escapePointer(key)}`, value }));
+  const changed = Object.entries(values).filter(([key, value]) => present?.[key] !== value);
+  if (changed.length === 0) return [];
+  if (!present) return [{ op: 'add', path, value: Object.fromEntries(changed) }];
+  return changed.map(([key, value]) => ({ op: 'add', path: `${path}/${escapePointer(key)}`, value }));
 }
 
-/** Appends to a list that may be absent. */
-function append(present: unknown[] | undefined, path: string, values: unknown[]): PatchOperation[] {
+/** Inserts into a list that may be absent; at its end if there is no index. */
+function insert(present: unknown[] | undefined, path: string, values: unknown[], index?: number): PatchOperation[] {
   if (!present) return [{ op: 'add', path, value: values }];
-  return values.map((value) => ({ op: 'add', path: `${path}/-`, value }));
+  return values.map((value) => ({ op: 'add', path: `${path}/${index ?? '-'}`, value }));
 }
 
 /** RFC 6901. */

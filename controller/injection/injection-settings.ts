@@ -1,6 +1,15 @@
+import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ControllerConfig } from '../config.ts';
-import type { InjectionSettings } from './app.ts';
-import { proxyEnvironment } from './sidecar.ts';
+import type { AgentImages } from './choose-agent-image.ts';
+import type { SidecarDefaults } from './sidecar.ts';
+
+/** Settings of the installation that decide about injection. */
+export interface InjectionSettings {
+  images: AgentImages;
+  /** Variables for access to git servers: proxies, denied networks. */
+  gitVariables?: Record<string, string> | undefined;
+  defaults?: SidecarDefaults | undefined;
+}
 
 /** Returns the settings of the sidecars. */
 export function injectionSettings(config: ControllerConfig, environment: NodeJS.ProcessEnv): InjectionSettings {
@@ -21,4 +30,15 @@ export function injectionSettings(config: ControllerConfig, environment: NodeJS.
       caConfigMap: config.AGENT_CA_CONFIG_MAP,
     },
   };
+}
+
+/**
+ * Returns the variables with which agents use the proxy of the controller, in lower case, which git reads in all cases.
+ * A proxy with credentials stays in the controller, because others can read pods.
+ */
+export function proxyEnvironment(environment: Record<string, string | undefined>): Record<string, string> {
+  const variables = { ...proxiesOf(environment), no_proxy: exceptionsOf(environment) };
+  const found = Object.entries(variables).filter(([, value]) => value !== '');
+  const isSecret = found.some(([, value]) => value.includes('@'));
+  return isSecret ? {} : Object.fromEntries(found);
 }

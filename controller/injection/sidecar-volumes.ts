@@ -55,20 +55,20 @@ export const EXTRA_CAS_FILE = 'ca.crt';
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
 export function sidecarVolumes(followed: NamedSpec, taken: string[], caConfigMap?: CaConfigMap): SidecarVolumes {
   const all = new Set(taken);
-  const wanted = wantedVolumes(followed, caConfigMap).map((volume) => ({
+  const own = volumesFor(followed, caConfigMap).map((volume) => ({
     ...volume,
     name: freeName(volume.name, all),
   }));
   return {
-    volumes: wanted.map(({ name, source }) => ({ name, ...source })),
-    mounts: wanted.map(({ name, mountPath, readOnly }) => withoutUndefined({ name, mountPath, readOnly })),
-    local: wanted.filter(({ source }) => source === ON_DISK).map(({ name }) => name),
+    volumes: own.map(({ name, source }) => ({ name, ...source })),
+    mounts: own.map(({ name, mountPath, readOnly }) => withoutUndefined({ name, mountPath, readOnly })),
+    local: own.filter(({ source }) => source === ON_DISK).map(({ name }) => name),
   };
 }
 
 const ON_DISK = { emptyDir: {} };
 
-function wantedVolumes(followed: NamedSpec, caConfigMap: CaConfigMap | undefined): SidecarVolume[] {
+function volumesFor(followed: NamedSpec, caConfigMap: CaConfigMap | undefined): SidecarVolume[] {
   const { spec } = followed;
   const credentials = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];
   const verifyKeys = verifyKeysSecret(spec);
@@ -110,14 +110,14 @@ export function credentialSources({ crName, spec: { git, gateway } }: NamedSpec)
   const { api } = gateway;
   // The private key of an App stays in the controller, which writes a token for the agents.
   const tokenRef = githubApp ? { name: gitTokenSecretName(crName), key: 'token' } : token?.secretRef;
-  const wanted = [
+  const sources = [
     { variable: 'GIT_TOKEN_FILE', file: 'git-token', ref: tokenRef },
     { variable: 'GIT_SSH_KEY_FILE', file: 'git-ssh-key', ref: sshKey?.secretRef },
     { variable: 'GIT_KNOWN_HOSTS_FILE', file: 'git-known-hosts', ref: sshKey?.knownHosts?.secretRef },
     { variable: 'GIT_CA_FILE', file: 'git-ca', ref: git.caSecretRef },
     { variable: 'API_KEY_FILE', file: 'gateway-api-key', ref: api && { name: api.secretName, key: api.secretKey } },
   ];
-  return wanted.flatMap(({ variable, file, ref }) =>
+  return sources.flatMap(({ variable, file, ref }) =>
     ref ? [{ variable, file, projection: { secret: { name: ref.name, items: [{ key: ref.key, path: file }] } } }] : [],
   );
 }

@@ -1,6 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import type { AgentPorts } from './choose-agent-ports.ts';
@@ -18,10 +17,21 @@ import {
   verifyKeysSecret,
 } from './sidecar-volumes.ts';
 
-/** All differences between sidecars. */
-export interface SidecarInput extends AgentIdentity {
-  pod: AdmittedPod;
+/** What was chosen for the agent of a pod, and the settings of the installation. */
+export interface ChosenAgent extends NamedSpec {
+  spec: ObservedSpec;
+  profile: string;
   image: string;
+  /** Variables for access to git servers: proxies, denied networks. */
+  gitVariables: Record<string, string>;
+  defaults: SidecarDefaults;
+}
+
+/** All differences between sidecars. */
+export interface SidecarInput extends ChosenAgent {
+  pod: AdmittedPod;
+  /** Undefined for the pod's name, which isn't known yet if it is generated. */
+  gatewayName: string | undefined;
   /** The gateway's mount of its data. */
   dataMount: VolumeMount;
   /** Path in the volume of the directory with the agent's own files; undefined for the usual one. */
@@ -99,7 +109,7 @@ const readinessProbe = {
   failureThreshold: 2,
 };
 
-const allowedFailures = ({ spec, profile }: AgentIdentity): number => spec.sync.profiles[profile]?.maxFailures ?? 0;
+const allowedFailures = ({ spec, profile }: ChosenAgent): number => spec.sync.profiles[profile]?.maxFailures ?? 0;
 
 /** Returns the user of a container; the agent writes files as the same one. */
 export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
@@ -114,20 +124,9 @@ function volumeMountsOf({ dataMount: { name, subPath }, stateDirectory, volumes 
   return [dataMount, ...volumes.mounts];
 }
 
-/** Facts that an agent needs about itself. */
-interface AgentIdentity extends NamedSpec {
-  spec: ObservedSpec;
-  profile: string;
-  /** Undefined for the pod's name, which isn't known yet if it is generated. */
-  gatewayName: string | undefined;
-  /** Variables for access to git servers: proxies, denied networks. */
-  gitVariables: Record<string, string>;
-  defaults: SidecarDefaults;
-}
-
 /** Environment variables of the sidecar; docs/reference/configuration.md describes them. */
-function sidecarEnvironment({ pod, dataMount, stateDirectory, ports, ...identity }: SidecarInput) {
-  const { crName, profile, gatewayName, gitVariables, defaults, spec } = identity;
+function sidecarEnvironment({ pod, dataMount, stateDirectory, ports, ...agent }: SidecarInput) {
+  const { crName, profile, gatewayName, gitVariables, defaults, spec } = agent;
   const mounts = mountsInside(pod, dataMount);
   const credentials = credentialSources({ crName, spec });
   const values = {
@@ -168,15 +167,4 @@ const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fie
 /** The kubelet replaces `$(NAME)` in values; `$$` stands for a plain `$`. */
 function literal(text: string): string {
   return text.replaceAll('$', '$$$$');
-}
-
-/**
- * Returns the variables with which agents use the proxy of the controller, in lower case, which git reads in all cases.
- * A proxy with credentials stays in the controller, because others can read pods.
- */
-export function proxyEnvironment(environment: Record<string, string | undefined>): Record<string, string> {
-  const variables = { ...proxiesOf(environment), no_proxy: exceptionsOf(environment) };
-  const found = Object.entries(variables).filter(([, value]) => value !== '');
-  const isSecret = found.some(([, value]) => value.includes('@'));
-  return isSecret ? {} : Object.fromEntries(found);
 }

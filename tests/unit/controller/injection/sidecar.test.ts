@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { parse } from 'yaml';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { type InjectionInput, injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
-import { proxyEnvironment } from '../../../../controller/injection/sidecar.ts';
+import { proxyEnvironment } from '../../../../controller/injection/injection-settings.ts';
 import { projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
