@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { namespaceOf } from '../../shared/domain/kubernetes/object-name.ts';
+import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -88,7 +90,7 @@ export class MissingGateways {
     for (const namespace of new Set(Array.from(gatewaySyncs(), (each) => each.namespace))) {
       if (this.#signal.aborted) return;
       await this.#search(namespace).catch((error: unknown) =>
-        log.warn({ err: error, namespace }, 'failed to list pods without a sidecar'),
+        log.warn({ err: error, namespace }, 'pods without a sidecar not listed'),
       );
     }
   }
@@ -115,51 +117,35 @@ export class MissingGateways {
       const missingOf = groupByResource(names, [...pods.values()]);
       const gatewaysOf = groupByResource(names, [...labelled, ...listed]);
       const isWithout = names.some((name) => gatewaysOf.get(name)?.length === 0);
-      const { found, failedKinds } = isWithout ? await this.#listUnmade(namespace, signal) : NONE_UNMADE;
-      const unmadeOf = groupWorkloads(names, found);
-      for (const name of names) {
-        const key: ObjectKey = `${namespace}/${name}`;
-        const known = (this.#found.get(key)?.unmade ?? []).filter(({ kind }) => failedKinds.has(kind));
-        this.#store(key, {
-          missing: missingOf.get(name) ?? [],
-          unmade: [...known, ...(unmadeOf.get(name) ?? [])].slice(0, MAX_LISTED),
-        });
-      }
+      const unmadeOf = groupWorkloads(names, isWithout ? await this.#listUnmade(namespace, signal) : []);
+      for (const name of names)
+        this.#store(`${namespace}/${name}`, { missing: missingOf.get(name) ?? [], unmade: unmadeOf.get(name) ?? [] });
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
   /** A missing permission for one kind of workload hides neither the others nor pods without the sidecar. */
-  async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadeInNamespace> {
+  async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadePods[]> {
+    const { client, log } = this.#options;
     const found: UnmadePods[] = [];
-    const failedKinds = new Set<string>();
     for (const kind of WORKLOAD_KINDS) {
       try {
-        found.push(...(await listUnmadePods(this.#options.client, kind, { namespace, signal })));
+        found.push(...(await listUnmadePods(client, kind, { namespace, signal })));
       } catch (error) {
-        if (signal.aborted) throw error;
-        failedKinds.add(kind.name);
-        this.#options.log.warn({ err: error, namespace, kind: kind.name }, 'failed to list workloads without pods');
+        if (!isApiError(error, 403)) throw error;
+        log.warn({ err: error, namespace, kind: kind.name }, 'workloads without pods not listed');
       }
     }
-    return { found, failedKinds };
+    return found;
   }
 
   #store(key: ObjectKey, found: Found): void {
     const known = { missing: this.podsOf(key), unmade: this.#found.get(key)?.unmade ?? [] };
     this.#found.set(key, found);
-    if (changeKeyOf(known) !== changeKeyOf(found)) this.#options.enqueue(key);
+    if (!isDeepStrictEqual(known, found)) this.#options.enqueue(key);
   }
 }
-
-interface UnmadeInNamespace {
-  found: UnmadePods[];
-  /** Kinds of workloads that couldn't be listed. */
-  failedKinds: ReadonlySet<string>;
-}
-
-const NONE_UNMADE: UnmadeInNamespace = { found: [], failedKinds: new Set() };
 
 /** Result of the last search for a resource. */
 interface Found {
@@ -189,9 +175,6 @@ export function groupWorkloads(resources: string[], workloads: UnmadePods[]): Ma
   const shared = listed();
   return new Map(resources.map((name) => [name, [...listed(name), ...shared].slice(0, MAX_LISTED)]));
 }
-
-const changeKeyOf = ({ missing, unmade }: Found): string =>
-  [...missing.map(({ uid }) => uid).sort(), '', ...unmade.map(({ description }) => description)].join();
 
 interface PodMetadata {
   metadata: ObjectMeta;

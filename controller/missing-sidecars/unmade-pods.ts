@@ -1,10 +1,10 @@
 import type {
-  V1DaemonSet,
-  V1Job,
+  V1DaemonSetStatus,
+  V1JobSpec,
+  V1JobStatus,
   V1ObjectMeta,
-  V1PodTemplateSpec,
-  V1ReplicaSet,
-  V1StatefulSet,
+  V1ReplicaSetSpec,
+  V1ReplicaSetStatus,
 } from '@kubernetes/client-node';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AsJson } from '../../shared/api/object-meta.ts';
@@ -17,7 +17,6 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 export interface UnmadePods {
   /** GatewaySync that its pod template names. */
   crName: string | undefined;
-  kind: string;
   /** The workload and, if it is known, the cause: one line. */
   description: string;
 }
@@ -34,7 +33,7 @@ export async function listUnmadePods(
     const annotations = workload.spec?.template?.metadata?.annotations ?? {};
     if (annotations[POD_ANNOTATIONS.inject] !== 'true' || workload.metadata?.deletionTimestamp) return;
     if (!lacksPods(workload)) return;
-    found.push({ crName: annotations[POD_ANNOTATIONS.crName], kind, description: describe(kind, workload) });
+    found.push({ crName: annotations[POD_ANNOTATIONS.crName], description: describe(kind, workload) });
   });
   return found;
 }
@@ -46,11 +45,11 @@ const PAGE = 50;
 /** Maximum length of a description (characters). */
 const MAX_LENGTH = 300;
 
-/** The fields that the four kinds share, and those of each. */
+/** The fields of all kinds. */
 interface Workload {
   metadata?: AsJson<V1ObjectMeta>;
-  spec?: { template?: AsJson<V1PodTemplateSpec> };
-  status?: { conditions?: Condition[] };
+  spec?: Partial<AsJson<V1ReplicaSetSpec & V1JobSpec>>;
+  status?: Partial<AsJson<V1ReplicaSetStatus & V1DaemonSetStatus & V1JobStatus>>;
 }
 
 interface Condition {
@@ -59,47 +58,38 @@ interface Condition {
   message?: string;
 }
 
-interface WorkloadKind<T = Workload> {
+interface WorkloadKind {
   name: string;
   apiVersion: string;
   resource: string;
-  lacksPods(workload: T): boolean;
+  lacksPods: (workload: Workload) => boolean;
 }
 
 /** ReplicaSets are those of Deployments, and of other controllers such as Argo Rollouts. */
-const replicaSets: WorkloadKind<AsJson<V1ReplicaSet>> = {
-  name: 'ReplicaSet',
-  apiVersion: 'apps/v1',
-  resource: 'replicasets',
-  lacksPods: ({ spec, status }) => (spec?.replicas ?? 1) > (status?.replicas ?? 0),
-};
+export const WORKLOAD_KINDS: WorkloadKind[] = [
+  { name: 'ReplicaSet', apiVersion: 'apps/v1', resource: 'replicasets', lacksPods: lacksReplicas },
+  { name: 'StatefulSet', apiVersion: 'apps/v1', resource: 'statefulsets', lacksPods: lacksReplicas },
+  {
+    name: 'DaemonSet',
+    apiVersion: 'apps/v1',
+    resource: 'daemonsets',
+    lacksPods: ({ status }) => (status?.desiredNumberScheduled ?? 0) > (status?.currentNumberScheduled ?? 0),
+  },
+  {
+    name: 'Job',
+    apiVersion: 'batch/v1',
+    resource: 'jobs',
+    lacksPods: ({ spec, status }) =>
+      !spec?.suspend &&
+      !status?.active &&
+      !isFinished(status?.conditions) &&
+      Math.min(spec?.completions ?? 1, spec?.parallelism ?? 1) > 0,
+  },
+];
 
-const statefulSets: WorkloadKind<AsJson<V1StatefulSet>> = {
-  name: 'StatefulSet',
-  apiVersion: 'apps/v1',
-  resource: 'statefulsets',
-  lacksPods: ({ spec, status }) => (spec?.replicas ?? 1) > (status?.replicas ?? 0),
-};
-
-const daemonSets: WorkloadKind<AsJson<V1DaemonSet>> = {
-  name: 'DaemonSet',
-  apiVersion: 'apps/v1',
-  resource: 'daemonsets',
-  lacksPods: ({ status }) => (status?.desiredNumberScheduled ?? 0) > (status?.currentNumberScheduled ?? 0),
-};
-
-const jobs: WorkloadKind<AsJson<V1Job>> = {
-  name: 'Job',
-  apiVersion: 'batch/v1',
-  resource: 'jobs',
-  lacksPods: ({ spec, status }) =>
-    !spec?.suspend &&
-    !status?.active &&
-    !isFinished(status?.conditions) &&
-    Math.min(spec?.completions ?? 1, spec?.parallelism ?? 1) > 0,
-};
-
-export const WORKLOAD_KINDS = [replicaSets, statefulSets, daemonSets, jobs] as WorkloadKind[];
+function lacksReplicas({ spec, status }: Workload): boolean {
+  return (spec?.replicas ?? 1) > (status?.replicas ?? 0);
+}
 
 const isFinished = (conditions?: Condition[]): boolean =>
   Boolean(findTrue(conditions, 'Complete') ?? findTrue(conditions, 'Failed'));
