@@ -20,7 +20,7 @@ export interface SelfSignedOptions {
 }
 
 /** Time for the API servers to load a bundle before a certificate that needs it is served, or pods arrive (ms). */
-const SETTLE_MS = 2_000;
+const LOADING_MS = 2_000;
 
 /**
  * Makes sure that a valid certificate is in the Secret, that the API server trusts its CA, and that both are in files.
@@ -33,11 +33,11 @@ export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsF
   const secret = await ensureWebhookSecret(client, { namespace, name, ownership }, (current) =>
     renewCertificates(current, { hosts, published, now: now() }),
   );
-  const isNews = await publishCaBundle(client, webhook, bundleOf(secret));
+  const isPublished = await publishCaBundle(client, webhook, bundleOf(secret));
   const files = { certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') };
   const served = await readIfThere(files.certFile);
   // Until then, pods would be refused, or start without a sidecar, so the replica isn't ready.
-  if (isNews || (served !== undefined && served !== secret['tls.crt'])) await sleep(SETTLE_MS);
+  if (isPublished || (served !== undefined && served !== secret['tls.crt'])) await sleep(LOADING_MS);
   await replaceFile(files.keyFile, secret['tls.key']);
   await replaceFile(files.certFile, secret['tls.crt']);
   return files;

@@ -22,7 +22,7 @@ export interface Ownership {
 }
 
 /** The name of the Secret, and its labels if it must be created. */
-export interface SecretPlace {
+export interface SecretMetadata {
   namespace: string;
   name: string;
   ownership: Ownership;
@@ -30,7 +30,7 @@ export interface SecretPlace {
 
 type Stored = AsJson<Pick<V1Secret, 'metadata' | 'data'>>;
 
-const NEEDED = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
+const REQUIRED_KEYS = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
 
 /**
  * Reads the Secret, passes it to `renew`, and writes the result if it differs. Several replicas may do this at the
@@ -38,17 +38,20 @@ const NEEDED = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
  */
 export async function ensureWebhookSecret(
   client: KubernetesClient,
-  place: SecretPlace,
+  metadata: SecretMetadata,
   renew: (current: WebhookSecret | undefined) => WebhookSecret,
 ): Promise<WebhookSecret> {
   for (let attempt = 0; ; attempt += 1) {
-    const stored = await unlessStatus(404, client.getAs<Stored>(corePath('secrets', place.namespace, place.name)));
+    const stored = await unlessStatus(
+      404,
+      client.getAs<Stored>(corePath('secrets', metadata.namespace, metadata.name)),
+    );
     const current = stored && decode(stored);
-    const wanted = renew(current);
-    if (wanted === current) return current;
+    const renewed = renew(current);
+    if (renewed === current) return current;
     try {
-      await write(client, { place, stored }, wanted);
-      return wanted;
+      await write(client, { metadata, stored }, renewed);
+      return renewed;
     } catch (error) {
       if (!isApiError(error, 404, 409) || attempt === 5) throw error;
     }
@@ -56,20 +59,20 @@ export async function ensureWebhookSecret(
 }
 
 function decode({ data = {} }: Stored): WebhookSecret | undefined {
-  const entries = [...NEEDED, 'previous-ca.crt'].flatMap((key) => {
+  const entries = [...REQUIRED_KEYS, 'previous-ca.crt'].flatMap((key) => {
     const text = Buffer.from(data[key] ?? '', 'base64').toString('utf8');
     return text.includes('-----BEGIN ') ? [[key, text]] : [];
   });
   const found = Object.fromEntries(entries) as Partial<WebhookSecret>;
-  return NEEDED.every((key) => found[key]) ? (found as WebhookSecret) : undefined;
+  return REQUIRED_KEYS.every((key) => found[key]) ? (found as WebhookSecret) : undefined;
 }
 
 async function write(
   client: KubernetesClient,
-  { place, stored }: { place: SecretPlace; stored: Stored | undefined },
+  { metadata, stored }: { metadata: SecretMetadata; stored: Stored | undefined },
   content: WebhookSecret,
 ): Promise<void> {
-  const { namespace, name, ownership } = place;
+  const { namespace, name, ownership } = metadata;
   const secret = {
     apiVersion: 'v1',
     kind: 'Secret',
