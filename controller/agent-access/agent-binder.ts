@@ -54,21 +54,21 @@ export class AgentBinder {
     const last = this.#failing;
     const waitMs = last && isDeepStrictEqual(last.tried, tried) ? last.retryAt - performance.now() : 0;
     if (last && waitMs > 0) return { problem: last.problem, retryAfterMs: waitMs };
-    const refusal = await this.#attempt(gatewaySync, binding, log);
-    if (!refusal) {
+    const failed = await this.#attempt(gatewaySync, binding, log);
+    if (!failed) {
       this.#failing = undefined;
       return {};
     }
     const failures = (last?.failures ?? 0) + 1;
     const retryAfterMs = backoffMs(failures, BACKOFF, Math.random());
-    const isReported = !refusal.isTransient || failures >= MIN_FAILURES;
-    const problem = isReported ? refusal.problem : undefined;
+    const isReported = !failed.isTransient || failures >= MIN_FAILURES;
+    const problem = isReported ? failed.problem : undefined;
     this.#failing = { problem, failures, tried, retryAt: performance.now() + retryAfterMs };
     return { problem, retryAfterMs };
   }
 
   /** Returns undefined if the RoleBinding is correct. */
-  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Refusal | undefined> {
+  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<FailedAttempt | undefined> {
     try {
       const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
       return outcome === 'foreign' ? { isTransient: false, problem: foreign(gatewaySync) } : undefined;
@@ -80,7 +80,7 @@ export class AgentBinder {
   }
 }
 
-interface Refusal {
+interface FailedAttempt {
   isTransient: boolean;
   problem: AccessProblem;
 }

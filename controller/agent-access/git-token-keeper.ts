@@ -2,6 +2,7 @@ import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS, GIT_TOKEN_SECRET_TYPE, gitTokenSecretName } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isObserved } from '../../shared/domain/kubernetes/is-observed.ts';
+import { splitKey } from '../../shared/domain/kubernetes/object-name.ts';
 import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -19,7 +20,7 @@ export interface GitTokenKeeperOptions {
   client: KubernetesClient;
   apps: GithubApps;
   limiter: HostLimiter;
-  /** Called for the resources that wait for a token, after the request for it. */
+  /** Called for the resources that need a token, after the request for it. */
   enqueue: (key: ObjectKey) => void;
   /** Time after which a Secret is checked again (ms), because a user can delete it. */
   checkMs?: number;
@@ -27,24 +28,24 @@ export interface GitTokenKeeperOptions {
 }
 
 /**
- * A request for a token with the resources that wait for it, or the time of the next one. Times are milliseconds of a
- * monotonic clock; `failingSince` is undefined after a success.
+ * A request for a token, or the time of the next one. Times are milliseconds of a monotonic clock; `failingSince` is
+ * undefined after a success.
  */
 type Attempt =
-  | { kind: 'running'; failingSince: number | undefined; waiting: Set<ObjectKey>; call: HostCall }
+  | { kind: 'running'; failingSince: number | undefined; call: HostCall }
   | { kind: 'done'; failingSince: number | undefined; retryAt: number };
 
 /** The token of a resource. */
 interface Supplied {
   tokenKey: string;
   request: TokenRequest;
-  handedOver: HandedOver | undefined;
+  stored: StoredToken | undefined;
 }
 
 /** A token that a Secret holds. */
-interface HandedOver {
+interface StoredToken {
   /** Identifies the token, and the resource that it is for. */
-  state: string;
+  id: string;
   secret: SecretVersion;
   /** When it was checked last: milliseconds of a monotonic clock. */
   checkedAt: number;
@@ -91,11 +92,11 @@ export class GitTokenKeeper {
     }
     const supplied = this.#use(key, { namespace, git: spec.git });
     const known = this.#options.apps.known(supplied.request);
-    if (!known) return this.#requestToken(key, supplied);
-    const state = `${uid} ${known.token}`;
-    if (!(await this.#isInPlace(gatewaySync, supplied, state))) {
+    if (!known) return this.#requestToken(supplied);
+    const id = `${uid} ${known.token}`;
+    if (!(await this.#isStored(gatewaySync, supplied, id))) {
       const secret = await writeGitToken(this.#options.client, gatewaySync, known.token);
-      supplied.handedOver = { state, secret, checkedAt: performance.now() };
+      supplied.stored = { id, secret, checkedAt: performance.now() };
     }
     return Math.max(MIN_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
   }
@@ -126,19 +127,18 @@ export class GitTokenKeeper {
   }
 
   /** Checks the Secret, without which no pod of the resource starts. If the check fails, it is repeated the next time. */
-  async #isInPlace({ namespace, name }: ObservedGatewaySync, supplied: Supplied, state: string): Promise<boolean> {
+  async #isStored({ namespace, name }: ObservedGatewaySync, { stored }: Supplied, id: string): Promise<boolean> {
     const { client, checkMs = CHECK_MS } = this.#options;
-    const { handedOver } = supplied;
-    if (handedOver?.state !== state) return false;
-    if (performance.now() - handedOver.checkedAt < checkMs) return true;
+    if (stored?.id !== id) return false;
+    if (performance.now() - stored.checkedAt < checkMs) return true;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
     const found = await client.getAs<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
       ({ metadata }) => metadata,
       (error: unknown) => (isApiError(error, 404) ? undefined : 'unknown'),
     );
     if (found === 'unknown') return true;
-    if (!found || !isSince(handedOver.secret, found)) return false;
-    handedOver.checkedAt = performance.now();
+    if (!found || !isSince(stored.secret, found)) return false;
+    stored.checkedAt = performance.now();
     return true;
   }
 
@@ -147,28 +147,20 @@ export class GitTokenKeeper {
     const before = this.#supplied.get(key);
     if (before?.tokenKey === tokenKey) return before;
     this.forget(key);
-    const supplied = { tokenKey, request, handedOver: undefined };
+    const supplied = { tokenKey, request, stored: undefined };
     this.#supplied.set(key, supplied);
     return supplied;
   }
 
   /** Queues a request for a token, unless one is running. Returns the time to wait (ms) if the last one was too recent. */
-  #requestToken(key: ObjectKey, { tokenKey, request }: Supplied): number | undefined {
+  #requestToken({ tokenKey, request }: Supplied): number | undefined {
     const before = this.#attempts.get(tokenKey);
-    if (before?.kind === 'running') {
-      before.waiting.add(key);
-      return undefined;
-    }
+    if (before?.kind === 'running') return undefined;
     const waitMs = (before?.retryAt ?? 0) - performance.now();
     if (waitMs > 0) return waitMs;
     const { namespace } = request;
     const call = { host: tokenHostOf(request), namespace, run: () => this.#fetch(tokenKey, request) };
-    this.#attempts.set(tokenKey, {
-      kind: 'running',
-      failingSince: before?.failingSince,
-      waiting: new Set([key]),
-      call,
-    });
+    this.#attempts.set(tokenKey, { kind: 'running', failingSince: before?.failingSince, call });
     this.#options.limiter.add(call, false);
     return undefined;
   }
@@ -184,13 +176,14 @@ export class GitTokenKeeper {
     const failingSince = failure && (attempt.failingSince ?? startedAt);
     const waitMs = failure ? backoff(failure, startedAt - (failingSince ?? startedAt)) : MIN_WAIT_MS;
     this.#attempts.set(tokenKey, { kind: 'done', failingSince, retryAt: performance.now() + waitMs });
-    if (failure) this.#options.log.warn({ err: failure, namespace: request.namespace }, 'no token for the agents');
-    else if (!this.#options.apps.known(request))
-      this.#options.log.warn(
-        { namespace: request.namespace },
-        'the token for the agents expires too soon; check the clock',
-      );
-    for (const key of attempt.waiting) this.#options.enqueue(key);
+    const { apps, log, enqueue } = this.#options;
+    for (const [key, supplied] of this.#supplied) {
+      if (supplied.tokenKey !== tokenKey) continue;
+      if (failure) log.warn({ err: failure, ...splitKey(key) }, 'no token for the agents');
+      else if (!apps.known(request))
+        log.warn(splitKey(key), 'the token for the agents expires too soon; check the clock');
+      enqueue(key);
+    }
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type RoleBinding,
 } from '../watch/observed-role-binding.ts';
 
-const WANTED_ROLE = `ClusterRole/${AGENT_CLUSTER_ROLE}`;
+const AGENT_ROLE = `ClusterRole/${AGENT_CLUSTER_ROLE}`;
 const query = { fieldManager: FIELD_MANAGERS.controller };
 
 /** Desired content of a RoleBinding, and the current object. */
@@ -54,38 +54,24 @@ export async function ensureRoleBinding(
   binding: Binding,
 ): Promise<'unchanged' | 'written' | 'foreign'> {
   const { serviceAccounts, keepers, current } = binding;
+  const path = pathOf(gatewaySync);
   if (!current) {
     if (serviceAccounts.length === 0) return 'unchanged';
-    const existing = await createUnlessThere(client, gatewaySync, binding);
-    return existing ? await ensureRoleBinding(client, gatewaySync, { ...binding, current: existing }) : 'written';
+    const desired = roleBindingOf(gatewaySync, binding);
+    const create = client.create(groupPath(RBAC, 'rolebindings', gatewaySync.namespace), desired, { query });
+    if (await unlessStatus(409, create)) return 'written';
+    // The watch delivers only those with our label, and with a delay.
+    const existing = projectRoleBinding(await client.getAs<RoleBinding>(path));
+    return await ensureRoleBinding(client, gatewaySync, { ...binding, current: existing });
   }
   if (!current.isOurs) return serviceAccounts.length === 0 ? 'unchanged' : 'foreign';
   const { ownerUID, podUIDs, roleRef, subjects } = current;
   const isOwned = ownerUID === gatewaySync.uid && keepers.every(({ uid }) => podUIDs.includes(uid));
-  if (isOwned && roleRef === WANTED_ROLE && subjects === fingerprintOf(serviceAccounts)) return 'unchanged';
-  await replace(client, gatewaySync, binding);
-  return 'written';
-}
-
-/** Returns an existing RoleBinding: the watch delivers only those with our label, and with a delay. */
-async function createUnlessThere(
-  client: KubernetesClient,
-  gatewaySync: ObservedGatewaySync,
-  binding: Binding,
-): Promise<ObservedRoleBinding | undefined> {
-  const { namespace } = gatewaySync;
-  const create = client.create(groupPath(RBAC, 'rolebindings', namespace), roleBindingOf(gatewaySync, binding), {
-    query,
-  });
-  if (await unlessStatus(409, create)) return undefined;
-  return projectRoleBinding(await client.getAs<RoleBinding>(pathOf(gatewaySync)));
-}
-
-async function replace(client: KubernetesClient, gatewaySync: ObservedGatewaySync, binding: Binding): Promise<void> {
-  const desired = roleBindingOf(gatewaySync, binding);
-  if (binding.current?.roleRef !== WANTED_ROLE) await unlessStatus(404, client.delete(pathOf(gatewaySync)));
-  const patched = await unlessStatus(404, client.mergePatch(pathOf(gatewaySync), desired, { query }));
-  if (!patched) await client.create(groupPath(RBAC, 'rolebindings', gatewaySync.namespace), desired, { query });
+  if (isOwned && roleRef === AGENT_ROLE && subjects === fingerprintOf(serviceAccounts)) return 'unchanged';
+  if (roleRef !== AGENT_ROLE) await unlessStatus(404, client.delete(path));
+  else if (await unlessStatus(404, client.mergePatch(path, roleBindingOf(gatewaySync, binding), { query })))
+    return 'written';
+  return await ensureRoleBinding(client, gatewaySync, { ...binding, current: undefined });
 }
 
 const pathOf = ({ namespace, name }: ObservedGatewaySync) =>

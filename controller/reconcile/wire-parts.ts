@@ -4,7 +4,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { GitTokenKeeper } from '../agent-access/git-token-keeper.ts';
-import { SecretReader } from '../agent-access/secret-reader.ts';
+import { SecretReader } from '../agent-access/named-secrets.ts';
 import { StatusPoster } from '../commit-status/poster.ts';
 import type { SendStatus } from '../commit-status/send-status.ts';
 import type { ControllerConfig } from '../config.ts';

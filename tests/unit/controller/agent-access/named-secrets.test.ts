@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import { NamedSecrets } from '../../../../controller/agent-access/named-secrets.ts';
-import { SecretReader } from '../../../../controller/agent-access/secret-reader.ts';
+import { NamedSecrets, SecretReader } from '../../../../controller/agent-access/named-secrets.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
 import { gatewaySyncOf } from '../../../support/objects.ts';
