@@ -15,7 +15,7 @@ import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { shorten } from '../../shared/domain/text/shorten.ts';
 import { clip } from '../../shared/domain/text/text.ts';
-import { isApplied, ownerOfField } from './observed-owner.ts';
+import { isApplied, ownersOfField } from './observed-owner.ts';
 
 /** A request for a ref, as in its annotations. */
 export interface RequestAnnotations {
@@ -197,7 +197,7 @@ function ordersOf(
 function authorOf({ annotations, managedFields }: GatewaySync['metadata'], annotation: string): Author {
   return withoutUndefined({
     user: clip(nonEmpty(annotations?.[setByAnnotation(annotation)]), BOUNDS.text),
-    manager: clip(ownerOfAnnotation(managedFields, annotation)?.manager, BOUNDS.text),
+    manager: clip(ownersOf(managedFields, annotation).at(-1)?.manager, BOUNDS.text),
   });
 }
 
@@ -249,7 +249,7 @@ function requestOf(
     ref,
     ...withoutUndefined({ at, by: edited ? MANUAL : by, id, repo: edited ? undefined : named(repo) }),
   };
-  const applied = isApplied(ownerOfAnnotation(managedFields, REQUEST_ANNOTATIONS.requestedRef));
+  const applied = ownersOf(managedFields, REQUEST_ANNOTATIONS.requestedRef).some(isApplied);
   const isSeen = previous && isSameRequest(asked, previous);
   return { ...asked, applied, edited, seenAt: isSeen ? previous.seenAt : now };
 }
@@ -266,7 +266,7 @@ function pushOf(
   if (!push) return undefined;
   const { ref, at, repo } = push;
   const pushed = { ref, ...withoutUndefined({ at, repo: named(repo) }) };
-  const applied = isApplied(ownerOfAnnotation(managedFields, REQUEST_ANNOTATIONS.pushedRef));
+  const applied = ownersOf(managedFields, REQUEST_ANNOTATIONS.pushedRef).some(isApplied);
   const isSeen = previous && isSameRequest(pushed, previous);
   return { ...pushed, applied, seenAt: isSeen ? previous.seenAt : now };
 }
@@ -283,8 +283,8 @@ const named = (repo: string | undefined): string | undefined => (repo === NO_REP
 /** An empty annotation is ignored, because the status couldn't show that it was handled. */
 const nonEmpty = (annotation: string | undefined): string | undefined => annotation || undefined;
 
-const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
-  ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
+const ownersOf = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
+  ownersOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
 
 /** More don't fit into the message of a condition. */
 const MAX_PROBLEMS = 8;

@@ -3,22 +3,9 @@ import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 /** Manager that `kubectl apply` uses without --server-side; its writes are kept in a file, like those of an Apply. */
 const CLIENT_SIDE_APPLY = 'kubectl-client-side-apply';
 
-/** Returns the entry that owns the field at the path (`['f:spec', 'f:git', 'f:ref']`), the latest if several do. */
-export function ownerOfField(
-  entries: ManagedFieldsEntry[] | undefined,
-  path: string[],
-): ManagedFieldsEntry | undefined {
-  let owner: ManagedFieldsEntry | undefined;
-  let latest = Number.NEGATIVE_INFINITY;
-  // One pass: each of ten thousand managers may have applied the field.
-  for (const entry of entries ?? []) {
-    if (entry.subresource || !owns(entry.fieldsV1, path)) continue;
-    const time = timeOf(entry) ?? Number.NEGATIVE_INFINITY;
-    if (owner && time <= latest) continue;
-    owner = entry;
-    latest = time;
-  }
-  return owner;
+/** Returns the entries that own the field at the path (`['f:spec', 'f:git', 'f:ref']`), in the order of the API server. */
+export function ownersOfField(entries: ManagedFieldsEntry[] | undefined, path: string[]): ManagedFieldsEntry[] {
+  return (entries ?? []).filter(({ subresource, fieldsV1 }) => !subresource && owns(fieldsV1, path));
 }
 
 function owns(fields: unknown, path: string[]): boolean {
@@ -30,12 +17,7 @@ function owns(fields: unknown, path: string[]): boolean {
   return true;
 }
 
-/** Whether the field was applied from a manifest, and so is kept in a file somewhere. */
-export function isApplied(entry: ManagedFieldsEntry | undefined): boolean {
-  return entry?.operation === 'Apply' || entry?.manager === CLIENT_SIDE_APPLY;
-}
-
-/** When it was last written (ms since the epoch); whole seconds. */
-function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
-  return entry?.time === undefined ? undefined : Date.parse(entry.time);
+/** Whether the owner applied the field from a manifest, and so keeps it in a file somewhere. */
+export function isApplied({ operation, manager }: ManagedFieldsEntry): boolean {
+  return operation === 'Apply' || manager === CLIENT_SIDE_APPLY;
 }
