@@ -46,13 +46,10 @@ interface Supplied {
 interface StoredToken {
   /** Identifies the token, and the resource that it is for. */
   id: string;
-  secret: SecretVersion;
+  secretUID: string;
   /** When it was checked last: milliseconds of a monotonic clock. */
   checkedAt: number;
 }
-
-/** Identifies a version of a Secret. */
-type SecretVersion = Pick<ObjectMeta, 'uid' | 'resourceVersion'>;
 
 /** The fields of a Secret that are read before its token is removed. */
 interface TokenSecret {
@@ -95,8 +92,8 @@ export class GitTokenKeeper {
     if (!known) return this.#requestToken(supplied);
     const id = `${uid} ${known.token}`;
     if (!(await this.#isStored(gatewaySync, supplied, id))) {
-      const secret = await writeGitToken(this.#options.client, gatewaySync, known.token);
-      supplied.stored = { id, secret, checkedAt: performance.now() };
+      const secretUID = await writeGitToken(this.#options.client, gatewaySync, known.token);
+      supplied.stored = { id, secretUID, checkedAt: performance.now() };
     }
     return Math.max(MIN_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
   }
@@ -137,7 +134,7 @@ export class GitTokenKeeper {
       (error: unknown) => (isApiError(error, 404) ? undefined : 'unknown'),
     );
     if (found === 'unknown') return true;
-    if (!found || !isSince(stored.secret, found)) return false;
+    if (found?.uid !== stored.secretUID) return false;
     stored.checkedAt = performance.now();
     return true;
   }
@@ -187,19 +184,15 @@ export class GitTokenKeeper {
   }
 }
 
-/** Whether a Secret has the version that was written or a later one. An earlier one was restored, with its old token. */
-const isSince = (written: SecretVersion, found: SecretVersion): boolean =>
-  found.uid === written.uid && BigInt(found.resourceVersion) >= BigInt(written.resourceVersion);
-
 /**
- * Writes a token of a GitHub App into a Secret that is deleted with its resource, and returns the version of the Secret.
+ * Writes a token of a GitHub App into a Secret that is deleted with its resource, and returns the UID of the Secret.
  * A Secret of that name with another type isn't ours: the API server refuses to change the type, and so does the policy.
  */
 async function writeGitToken(
   client: KubernetesClient,
   { namespace, name, uid }: ObservedGatewaySync,
   token: string,
-): Promise<SecretVersion> {
+): Promise<string> {
   const secretName = gitTokenSecretName(name);
   const secret = {
     apiVersion: 'v1',
@@ -215,6 +208,5 @@ async function writeGitToken(
   const create = client.create<TokenSecret>(corePath('secrets', namespace), secret, WRITE_OPTIONS);
   const path = corePath('secrets', namespace, secretName);
   const stored = (await unlessStatus(409, create)) ?? (await client.replace<TokenSecret>(path, secret, WRITE_OPTIONS));
-  const { uid: secretUid, resourceVersion } = stored.metadata;
-  return { uid: secretUid, resourceVersion };
+  return stored.metadata.uid;
 }

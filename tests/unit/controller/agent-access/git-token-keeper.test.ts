@@ -110,16 +110,6 @@ suite('the store of GitHub App tokens', () => {
     assert.equal(calls(), 1, 'the token is the same');
   });
 
-  test('writes a token again after a restore of the cluster, but not because of a label', async (t) => {
-    const { supply, secrets, there } = await arrangeToken(t);
-    for (const metadata of there.values()) metadata.resourceVersion = '1000';
-    await supply('a');
-    assert.equal(secrets.length, 1);
-    for (const metadata of there.values()) metadata.resourceVersion = '99';
-    await supply('a');
-    assert.equal(secrets.length, 2);
-  });
-
   test("assumes that a Secret exists while the API server can't tell", async (t) => {
     const { supply, secrets, there, apiServer } = await arrangeToken(t);
     apiServer.isFailing = true;
