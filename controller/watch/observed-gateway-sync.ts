@@ -61,10 +61,7 @@ interface ObservedSync {
   problems?: string[];
 }
 
-type ObservedGit = Pick<
-  GatewaySyncSpec['git'],
-  'repo' | 'ref' | 'semver' | 'tagPrefix' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus' | 'timeout'
->;
+type ObservedGit = Omit<GatewaySyncSpec['git'], 'submodules' | 'timeout'>;
 
 type Header = NonNullable<
   NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
@@ -80,7 +77,7 @@ type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> 
 };
 
 /** The part of a spec that the controller uses, at most 130 kB. */
-export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused' | 'rollout' | 'history'> & {
+export type ObservedSpec = Omit<GatewaySyncSpec, 'git' | 'gateway' | 'sync'> & {
   git: ObservedGit;
   gateway: ObservedGateway;
   sync: ObservedSync;
@@ -161,18 +158,14 @@ const isSameGit = (one: ObservedGit, other: ObservedGit): boolean =>
   (specRef(one) === specRef(other) && one.tagPrefix === other.tagPrefix && isSameRepository(one.repo, other.repo));
 
 /** Reduces a spec to the fields used. */
-export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  const { repo, ref, semver, tagPrefix, auth, caSecretRef, verify, commitStatus, timeout } = git;
-  const { polling, webhook, agent, paused, rollout, history } = rest;
-  const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
+export function projectSpec({ git, gateway, sync, history, ...others }: GatewaySyncSpec): ObservedSpec {
+  const { submodules, timeout, ...source } = git;
   return {
-    polling,
-    webhook,
-    paused,
-    sync: projectSync(sync),
+    ...others,
+    ...(others.rollout && withoutUndefined({ history, revision: syncRevision(sync) })),
+    git: source,
     gateway: projectGateway(gateway),
-    git: { repo, ...withoutUndefined({ ref, semver, tagPrefix, auth, caSecretRef, verify, commitStatus, timeout }) },
-    ...withoutUndefined({ agent, ...rolled }),
+    sync: projectSync(sync),
   };
 }
 
@@ -241,17 +234,17 @@ function requestOf(
   previous: ObservedGatewaySync['request'],
   now: number,
 ): ObservedGatewaySync['request'] {
-  const request = requestIn(annotations);
-  if (!request) return undefined;
-  const { ref, at, by, id, repo } = request;
-  const edited = isEdited(request);
-  const asked = {
+  const recorded = requestIn(annotations);
+  if (!recorded) return undefined;
+  const { ref, at, by, id, repo } = recorded;
+  const edited = isEdited(recorded);
+  const request = {
     ref,
     ...withoutUndefined({ at, by: edited ? MANUAL : by, id, repo: edited ? undefined : named(repo) }),
   };
   const applied = ownersOf(managedFields, REQUEST_ANNOTATIONS.requestedRef).some(isApplied);
-  const isSeen = previous && isSameRequest(asked, previous);
-  return { ...asked, applied, edited, seenAt: isSeen ? previous.seenAt : now };
+  const isSeen = previous && isSameRequest(request, previous);
+  return { ...request, applied, edited, seenAt: isSeen ? previous.seenAt : now };
 }
 
 /** Author of a request of which an annotation was edited. */
