@@ -17,7 +17,7 @@ interface Check {
   /** Missing Secrets and keys, one sentence each. */
   problems: string[];
   /** Consecutive checks that require another one soon: a Secret was missing, a check failed, or pods started. */
-  unsettled: number;
+  repeats: number;
 }
 
 /** Known facts about the Secrets, or the time to wait for them. */
@@ -37,9 +37,9 @@ const MAX_PROBLEMS = 3;
 /** Time that the first check gets before a status is written without it (ms). */
 const PATIENCE_MS = 1_000;
 /** Delay before the next check while a Secret is missing or pods start (ms). */
-const UNSETTLED = { baseMs: 5_000, maxMs: 60_000, jitter: 0 };
+const REPEAT = { baseMs: 5_000, maxMs: 60_000, jitter: 0 };
 /** Age up to which a check without problems is valid otherwise (ms). */
-const SETTLED_MS = 9 * 60_000;
+const FRESH_MS = 9 * 60_000;
 
 export interface NamedSecretsOptions {
   reader: SecretReader;
@@ -106,9 +106,9 @@ export class NamedSecrets {
       log.warn({ err: error }, 'Secrets of the resource not read');
     });
     const problems = found ?? last?.problems ?? [];
-    const isSettled = found?.length === 0 && !isStarting;
-    const unsettled = isSettled ? 0 : (last?.unsettled ?? 0) + 1;
-    return { version, checkedAt: performance.now(), problems, unsettled };
+    const isComplete = found?.length === 0 && !isStarting;
+    const repeats = isComplete ? 0 : (last?.repeats ?? 0) + 1;
+    return { version, checkedAt: performance.now(), problems, repeats };
   }
 
   async #problemsOf(namespace: string, named: NamedSecret[], isNeeded: () => boolean): Promise<string[]> {
@@ -128,8 +128,8 @@ const REASON = 'SecretNotFound';
 /** Another spec can name other Secrets. */
 const versionOf = ({ uid, generation }: ObservedGatewaySync): string => `${uid} ${generation}`;
 
-function lifetimeOf({ unsettled }: Check, isStarting: boolean): number {
-  return unsettled > 0 || isStarting ? backoffMs(unsettled, UNSETTLED, 0) : SETTLED_MS;
+function lifetimeOf({ repeats }: Check, isStarting: boolean): number {
+  return repeats > 0 || isStarting ? backoffMs(repeats, REPEAT, 0) : FRESH_MS;
 }
 
 /** Problem in the status, perhaps from an earlier leader, until newer facts are known. */
@@ -140,8 +140,8 @@ function reportedBefore({ status }: ObservedGatewaySync): SupplyResult {
 }
 
 /** If nothing is missing, the next check can wait until the resource is reconciled anyway. */
-function accessOf({ problems, unsettled }: Check, isStarting: boolean, retryAfterMs: number): SupplyResult {
-  if (unsettled === 0 && !isStarting) return {};
+function accessOf({ problems, repeats }: Check, isStarting: boolean, retryAfterMs: number): SupplyResult {
+  if (repeats === 0 && !isStarting) return {};
   if (problems.length === 0) return { retryAfterMs };
   return { problem: { reason: REASON, message: problems.join('; ') }, retryAfterMs };
 }

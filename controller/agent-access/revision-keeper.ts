@@ -21,8 +21,8 @@ const pathOf = (namespace: string, name?: string): string =>
   groupPath('apps/v1', 'controllerrevisions', namespace, name);
 
 /**
- * Keeps revisions of one resource's `spec.sync` as ControllerRevisions, which the resource owns: agents that are not
- * admitted to a new one continue with the previous one.
+ * Keeps revisions of one resource's `spec.sync` as ControllerRevisions, which the resource owns: agents that
+ * can't have a new one yet continue with the previous one.
  */
 export class RevisionKeeper {
   readonly #client: KubernetesClient;
@@ -109,7 +109,7 @@ export class RevisionKeeper {
     }
   }
 
-  async #ensure(gatewaySync: ObservedGatewaySync, { revision, known, log }: WantedRevision): Promise<Ensured> {
+  async #ensure(gatewaySync: ObservedGatewaySync, { revision, known, log }: RevisionToStore): Promise<Ensured> {
     const { namespace, name, uid } = gatewaySync;
     const path = pathOf(namespace, revisionName(name, revision));
     const found = await this.#find(path);
@@ -167,7 +167,7 @@ interface Kept {
   checkedAt: number;
 }
 
-interface WantedRevision {
+interface RevisionToStore {
   revision: string;
   /** UID of the ControllerRevision that was correct. */
   known: string | undefined;

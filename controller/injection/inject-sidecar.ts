@@ -102,12 +102,12 @@ function choosePosition({ metadata, spec }: AdmittedPod): Choice<{ index: number
 /** Completes a pod that already has the sidecar: a second review, or a copy of an injected pod. */
 function completeMetadata(pod: AdmittedPod, sidecar: Container): Injection {
   const named = pod.metadata.annotations?.[POD_ANNOTATIONS.crName];
-  const variable = (wanted: string) => sidecar.env?.find(({ name }) => name === wanted)?.value;
-  const crName = named ?? variable('CR_NAME');
+  const textOf = (variable: string) => sidecar.env?.find(({ name }) => name === variable)?.value;
+  const crName = named ?? textOf('CR_NAME');
   if (!crName) return { kind: 'unchanged' };
   const patch = metadataPatch(pod, crName);
   if (patch.length === 0) return { kind: 'unchanged' };
-  return { kind: 'patched', patch, crName, profile: variable('PROFILE') ?? 'default', warnings: [] };
+  return { kind: 'patched', patch, crName, profile: textOf('PROFILE') ?? 'default', warnings: [] };
 }
 
 function sidecarOf({ spec }: AdmittedPod): Container | undefined {

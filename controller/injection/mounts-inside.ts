@@ -17,7 +17,7 @@ const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === '
 
 /** Does the same for one container, from the volume's root. Sorted paths put a directory before its content. */
 function mountedIn(mounts: VolumeMount[], volume: string): string[] {
-  const sorted = mounts.map((mount) => ({ ...mount, at: normal(mount.mountPath) })).sort(byPlace);
+  const sorted = mounts.map((mount) => ({ ...mount, at: normal(mount.mountPath) })).sort(byPath);
   const around: { at: string; from: string }[] = [];
   return sorted.flatMap(({ name, at, subPath = '', subPathExpr }) => {
     while (around.length > 0 && !at.startsWith(around.at(-1)?.at ?? '')) around.pop();
@@ -27,7 +27,7 @@ function mountedIn(mounts: VolumeMount[], volume: string): string[] {
   });
 }
 
-const byPlace = (one: { at: string }, other: { at: string }): number =>
+const byPath = (one: { at: string }, other: { at: string }): number =>
   Number(one.at > other.at) - Number(one.at < other.at);
 
 /** Returns a path with a trailing slash and without a leading one; `''` is the root. */

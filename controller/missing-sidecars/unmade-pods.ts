@@ -94,8 +94,8 @@ function lacksReplicas({ spec, status }: Workload): boolean {
 const isFinished = (conditions?: Condition[]): boolean =>
   Boolean(findTrue(conditions, 'Complete') ?? findTrue(conditions, 'Failed'));
 
-function findTrue(conditions: Condition[] = [], wanted: string): Condition | undefined {
-  return conditions.find(({ type, status }) => type === wanted && status === 'True');
+function findTrue(conditions: Condition[] = [], condition: string): Condition | undefined {
+  return conditions.find(({ type, status }) => type === condition && status === 'True');
 }
 
 function describe(kind: string, { metadata, status }: Workload): string {

@@ -137,7 +137,7 @@ function nameGivenTo(sidecar: V1Container, podName: string): string | undefined 
 }
 
 /** The last of several variables with the same name applies. */
-const variableOf = ({ env = [] }: V1Container, wanted: string) => env.findLast(({ name }) => name === wanted);
+const variableOf = ({ env = [] }: V1Container, variable: string) => env.findLast(({ name }) => name === variable);
 
 /** The kubelet replaces `$$` with `$`. */
 const variableText = (sidecar: V1Container, name: string): string | undefined =>

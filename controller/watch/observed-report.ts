@@ -36,9 +36,9 @@ export function projectReport(report: SyncReport, previous?: ObservedReport): Ob
 function usedOf(status: SyncReportStatus): ObservedReportStatus {
   const { preview, ...used } = omit(status, ...UNUSED);
   if (!preview) return used;
-  const { failure, everyCommit, ...rest } = omit(preview, 'paths');
+  const { failure, everyCommit, ...others } = omit(preview, 'paths');
   const texts = { failure: clip(failure, MAX_SHOWN), everyCommit: clip(everyCommit, MAX_SHOWN) };
-  return { ...used, preview: withoutUndefined({ ...rest, ...texts }) };
+  return { ...used, preview: withoutUndefined({ ...others, ...texts }) };
 }
 
 /** Characters of a text that the status of the GatewaySync shows. */
