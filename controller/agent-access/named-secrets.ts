@@ -66,7 +66,7 @@ export class NamedSecrets {
   /** Returns the missing Secrets known so far, and starts a check if one is due. Without permission, none are missing. */
   check(subject: Subject): CheckedSecrets {
     const { gatewaySync, isStarting } = subject;
-    const named = secretsOf({ crName: gatewaySync.name, spec: gatewaySync.spec }).slice(0, MAX_SECRETS);
+    const named = secretsOf(gatewaySync).slice(0, MAX_SECRETS);
     if (named.length === 0) {
       this.#last = undefined;
       this.#running = undefined;

@@ -52,18 +52,17 @@ export class RevisionKeeper {
     if (isKnown && performance.now() - before.checkedAt < FRESH_MS) return { isKept: true };
     try {
       const outcome = await this.#ensure(gatewaySync, { revision, known: isKnown ? before.object : undefined, log });
-      if (outcome.kind === 'changed') return { isKept: false, retryAfterMs: RETRY_MS };
-      if (outcome.kind === 'foreign')
-        return { isKept: false, retryAfterMs: RETRY_MS, problem: foreign(gatewaySync, revision) };
+      if (outcome.kind === 'changed') return notKept();
+      if (outcome.kind === 'foreign') return notKept(foreign(gatewaySync, revision));
       const stable = status.rollout?.stableRevision ?? revision;
       if (!isKnown && stable !== revision && (await this.stored(gatewaySync, [stable])).length === 0)
-        return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
+        return notKept(gone(gatewaySync));
       this.#kept = { uid, revision, object: outcome.object, checkedAt: performance.now() };
       return { isKept: true };
     } catch (error) {
       log.warn({ err: error }, 'revision of spec.sync not stored');
       const message = `the ControllerRevision of spec.sync can't be written: ${describeApiError(error)}`;
-      return { isKept: false, retryAfterMs: RETRY_MS, problem: { reason: 'RevisionNotWritten', message } };
+      return notKept({ reason: 'RevisionNotWritten', message });
     }
   }
 
@@ -185,6 +184,8 @@ const PAGE_SIZE = 250;
 
 /** Period for which a check is valid (ms), because the object can be deleted. */
 const FRESH_MS = 60_000;
+
+const notKept = (problem?: SupplyResult['problem']) => ({ isKept: false, retryAfterMs: RETRY_MS, problem });
 
 const foreign = ({ name }: ObservedGatewaySync, revision: string) => ({
   reason: 'RevisionNotWritten' as const,

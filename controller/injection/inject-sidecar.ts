@@ -10,7 +10,7 @@ import { chooseStateDirectory } from './choose-state-directory.ts';
 import { type Choice, type Denied, denied, listNames } from './denied.ts';
 import { findDataVolume } from './find-data-volume.ts';
 import type { InjectionSettings } from './injection-settings.ts';
-import { type ChosenAgent, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
+import { type ChosenAgent, sidecarContainer, userIdentity } from './sidecar.ts';
 import { type SidecarVolumes, sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
@@ -43,27 +43,27 @@ export function injectSidecar(input: InjectionInput): Injection {
   const choice = chooseGatewaySync(annotations, candidates, { namespace, others });
   if (choice.kind === 'denied') return choice;
   const { gatewaySync, profile } = choice;
-  const { name: crName, spec } = gatewaySync;
-  const image = chooseAgentImage(spec, images);
+  const image = chooseAgentImage(gatewaySync.spec, images);
   if (image.kind === 'denied') return image;
-  return addSidecar(pod, { crName, spec, profile, image: image.image, gitVariables, defaults });
+  return addSidecar(pod, { gatewaySync, profile, image: image.image, gitVariables, defaults });
 }
 
 function addSidecar(pod: AdmittedPod, chosen: ChosenAgent): Injection {
-  const { crName, profile } = chosen;
+  const { gatewaySync, profile } = chosen;
+  const { name: crName, spec } = gatewaySync;
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return data;
-  const ports = chooseAgentPorts(pod, chosen.spec.gateway.port);
+  const ports = chooseAgentPorts(pod, spec.gateway.port);
   if (ports.kind === 'denied') return ports;
   const position = choosePosition(pod);
   if (position.kind === 'denied') return position;
-  const state = chooseStateDirectory(pod, data.mount, chosen.spec.sync.profiles[profile]?.atomic);
+  const state = chooseStateDirectory(pod, data.mount, spec.sync.profiles[profile]?.atomic);
   if (state.kind === 'denied') return state;
   const identity = userIdentity(data.container, pod);
   if (identity.runAsUser === 0 && !chosen.defaults.allowRoot) return denied(rootMessage(data.container.name));
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
-  const volumes = sidecarVolumes(chosen, taken, chosen.defaults.caConfigMap);
+  const volumes = sidecarVolumes(gatewaySync, taken, chosen.defaults.caConfigMap);
   const gatewayName = annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'];
   const directories = { dataMount: data.mount, stateDirectory: state.path };
   const container = sidecarContainer({ ...chosen, ...directories, pod, gatewayName, identity, ports, volumes });
@@ -78,7 +78,7 @@ function addSidecar(pod: AdmittedPod, chosen: ChosenAgent): Injection {
     ],
     warnings: [
       ...(identity.runAsUser === undefined ? [userWarning(data.container.name)] : []),
-      ...processWarnings(pod, chosen.spec),
+      ...processWarnings(pod, spec),
       ...subPathWarnings(pod, data),
     ],
   };
@@ -127,7 +127,7 @@ const userWarning = (container: string) =>
   `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its image; set runAsUser so that both own the same files`;
 
 /** The pod's processes are never shared silently, because a program that must be process 1 would stop working. */
-function processWarnings({ spec: pod }: AdmittedPod, { gateway }: SidecarInput['spec']): string[] {
+function processWarnings({ spec: pod }: AdmittedPod, { gateway }: InjectionCandidate['spec']): string[] {
   const isShared = pod.shareProcessNamespace === true;
   return [
     ...(gateway.signals && !isShared ? [unsharedWarning] : []),

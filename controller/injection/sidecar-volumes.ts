@@ -1,6 +1,7 @@
 import { gitTokenSecretName } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
+import type { InjectionCandidate } from './choose-gateway-sync.ts';
 
 /** Mount paths in the sidecar. */
 export const SIDECAR_PATHS = {
@@ -37,12 +38,6 @@ interface SidecarVolume {
   source: object;
 }
 
-/** The resource that a sidecar follows. */
-export interface NamedSpec {
-  crName: string;
-  spec: Omit<ObservedSpec, 'sync'>;
-}
-
 /** A ConfigMap of the pod's namespace with CAs (PEM) for git servers, and its key. */
 export interface CaConfigMap {
   name: string;
@@ -53,9 +48,13 @@ export interface CaConfigMap {
 export const EXTRA_CAS_FILE = 'ca.crt';
 
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
-export function sidecarVolumes(followed: NamedSpec, taken: string[], caConfigMap?: CaConfigMap): SidecarVolumes {
+export function sidecarVolumes(
+  gatewaySync: InjectionCandidate,
+  taken: string[],
+  caConfigMap?: CaConfigMap,
+): SidecarVolumes {
   const all = new Set(taken);
-  const own = volumesFor(followed, caConfigMap).map((volume) => ({
+  const own = volumesFor(gatewaySync, caConfigMap).map((volume) => ({
     ...volume,
     name: freeName(volume.name, all),
   }));
@@ -68,9 +67,9 @@ export function sidecarVolumes(followed: NamedSpec, taken: string[], caConfigMap
 
 const ON_DISK = { emptyDir: {} };
 
-function volumesFor(followed: NamedSpec, caConfigMap: CaConfigMap | undefined): SidecarVolume[] {
-  const { spec } = followed;
-  const credentials = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];
+function volumesFor(gatewaySync: InjectionCandidate, caConfigMap: CaConfigMap | undefined): SidecarVolume[] {
+  const { spec } = gatewaySync;
+  const credentials = [...credentialSources(gatewaySync).map(({ projection }) => projection), ...headerSources(spec)];
   const verifyKeys = verifyKeysSecret(spec);
   const labels = { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } };
   const volumes: (SidecarVolume | false)[] = [
@@ -105,7 +104,7 @@ const extraCas = ({ name, key }: CaConfigMap) => ({
 });
 
 /** Secrets that the resource names, each as a file that a variable points at. */
-export function credentialSources({ crName, spec: { git, gateway } }: NamedSpec) {
+export function credentialSources({ name: crName, spec: { git, gateway } }: InjectionCandidate) {
   const { token, sshKey, githubApp } = git.auth ?? {};
   const { api } = gateway;
   // The private key of an App stays in the controller, which writes a token for the agents.
@@ -144,10 +143,10 @@ export interface NamedSecret {
 }
 
 /** Lists the Secrets of a resource, except for the one that the controller writes. */
-export function secretsOf(followed: NamedSpec): NamedSecret[] {
-  const { spec, crName } = followed;
+export function secretsOf(gatewaySync: InjectionCandidate): NamedSecret[] {
+  const { name: crName, spec } = gatewaySync;
   const { githubApp } = spec.git.auth ?? {};
-  const mounted = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];
+  const mounted = [...credentialSources(gatewaySync).map(({ projection }) => projection), ...headerSources(spec)];
   const refs = mounted.flatMap(({ secret: { name, items } }) => items.map(({ key }) => ({ name, key })));
   const verifyKeys = verifyKeysSecret(spec);
   const named = groupBySecret([

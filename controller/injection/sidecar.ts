@@ -1,8 +1,8 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import type { AgentPorts } from './choose-agent-ports.ts';
+import type { InjectionCandidate } from './choose-gateway-sync.ts';
 import { dataPathOf } from './choose-state-directory.ts';
 import { mountsInside } from './mounts-inside.ts';
 import {
@@ -11,15 +11,15 @@ import {
   credentialSources,
   EXTRA_CAS_FILE,
   headerSources,
-  type NamedSpec,
   SIDECAR_PATHS,
   type SidecarVolumes,
   verifyKeysSecret,
 } from './sidecar-volumes.ts';
 
 /** What was chosen for the agent of a pod, and the settings of the installation. */
-export interface ChosenAgent extends NamedSpec {
-  spec: ObservedSpec;
+export interface ChosenAgent {
+  /** The resource that the sidecar follows. */
+  gatewaySync: InjectionCandidate;
   profile: string;
   image: string;
   /** Variables for access to git servers: proxies, denied networks. */
@@ -56,11 +56,12 @@ const defaultResources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { m
 
 /** Makes the sidecar as a native one: an init container that keeps running, and ends after the containers. */
 export function sidecarContainer(input: SidecarInput) {
-  const { pod, spec, image, identity, ports, defaults } = input;
+  const { pod, gatewaySync, image, identity, ports, defaults } = input;
+  const { agent } = gatewaySync.spec;
   return withoutUndefined({
     name: AGENT_CONTAINER,
     image,
-    imagePullPolicy: spec.agent?.image?.pullPolicy,
+    imagePullPolicy: agent?.image?.pullPolicy,
     restartPolicy: 'Always',
     env: sidecarEnvironment(input),
     ports: [
@@ -70,7 +71,7 @@ export function sidecarContainer(input: SidecarInput) {
     ...probes,
     readinessProbe: allowedFailures(input) > 0 ? readinessProbe : undefined,
     // A pod with pod-level resources shares them among its containers, whose sum they must exceed.
-    resources: spec.agent?.resources ?? (pod.spec.resources ? {} : (defaults.resources ?? defaultResources)),
+    resources: agent?.resources ?? (pod.spec.resources ? {} : (defaults.resources ?? defaultResources)),
     securityContext: {
       allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] },
@@ -109,7 +110,8 @@ const readinessProbe = {
   failureThreshold: 2,
 };
 
-const allowedFailures = ({ spec, profile }: ChosenAgent): number => spec.sync.profiles[profile]?.maxFailures ?? 0;
+const allowedFailures = ({ gatewaySync, profile }: ChosenAgent): number =>
+  gatewaySync.spec.sync.profiles[profile]?.maxFailures ?? 0;
 
 /** Returns the user of a container; the agent writes files as the same one. */
 export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
@@ -126,13 +128,14 @@ function volumeMountsOf({ dataMount: { name, subPath }, stateDirectory, volumes 
 
 /** Environment variables of the sidecar; docs/reference/configuration.md describes them. */
 function sidecarEnvironment({ pod, dataMount, stateDirectory, ports, ...agent }: SidecarInput) {
-  const { crName, profile, gatewayName, gitVariables, defaults, spec } = agent;
+  const { gatewaySync, profile, gatewayName, gitVariables, defaults } = agent;
+  const { spec } = gatewaySync;
   const mounts = mountsInside(pod, dataMount);
-  const credentials = credentialSources({ crName, spec });
+  const credentials = credentialSources(gatewaySync);
   const values = {
     GATEWAY_NAME: gatewayName,
     POD_LABELS_FILE: `${SIDECAR_PATHS.pod}/labels`,
-    CR_NAME: crName,
+    CR_NAME: gatewaySync.name,
     PROFILE: profile,
     REPO_PATH: SIDECAR_PATHS.repository,
     DATA_PATH: SIDECAR_PATHS.data,

@@ -4,7 +4,7 @@ import { sidecarVolumes } from '../../../../controller/injection/sidecar-volumes
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
-const followed = { crName: 'app', spec: gatewaySpecOf() };
+const followed = { name: 'app', spec: gatewaySpecOf() };
 
 test('a free volume name is found in time proportional to the names in use', () => {
   const taken = (size: number) => [
