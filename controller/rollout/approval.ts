@@ -5,7 +5,7 @@ import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { currentWave } from './admission.ts';
 import { isApprovalOf } from './approved-release.ts';
 import type { Facts } from './facts.ts';
-import type { RolloutState } from './moves.ts';
+import type { Rollout } from './moves.ts';
 import { isPreviewed, lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
@@ -52,13 +52,12 @@ export function showsNoChanges(rollout: RolloutStatus, { previewMs }: RolloutInp
  * even if their gateways have the release by now, and the ones that gateways report at present. If no gateway has reported
  * yet, the approval waits for the first report, but not longer than a preview can take.
  */
-export function withApproval(state: RolloutState, release: Release | undefined, input: RolloutInput): RolloutState {
-  const { rollout, history } = state;
+export function withApproval(rollout: Rollout, release: Release | undefined, input: RolloutInput): Rollout {
   const { handled } = rollout;
   const preview = release && previewOf(release, rollout);
-  if (!preview?.endedAt) return state;
+  if (!preview?.endedAt) return rollout;
   const isApproving = isUnrecorded(preview, rollout);
-  if (preview.digests && !isApproving) return state;
+  if (preview.digests && !isApproving) return rollout;
   const current = digestsOf(preview, rollout, input);
   const { digests = bounded(current) } = preview;
   const ended = { ...rollout, preview: { ...preview, digests } };
@@ -66,11 +65,11 @@ export function withApproval(state: RolloutState, release: Release | undefined, 
   const isSilent = !hasReports && previewsOf(preview, rollout, input.gateways).length === 0;
   const canReport = input.gateways.some(({ supportsPreviews = true }) => supportsPreviews);
   const isEarly = isSilent && canReport && input.now < lastReportAt(preview, input);
-  if (!handled || !isApproving || isEarly) return { history, rollout: ended };
+  if (!handled || !isApproving || isEarly) return ended;
   // Without any report, the user could only approve the commit.
   const isOfAll = isSilent || isEvery(digests);
   const approvedDigests = isOfAll ? [EVERY_CHANGE] : bounded({ ...current, all: [...digests, ...current.all] });
-  return { history, rollout: { ...ended, handled: { ...handled, approvedDigests } } };
+  return { ...ended, handled: { ...handled, approvedDigests } };
 }
 
 /** Whether a release is approved, but not yet which changes of it. */

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isInProgress, parseReleaseName, type ReportedRelease } from '../../shared/domain/rollout/releases.ts';
+import { entryOf, isInProgress, parseReleaseName, type ReportedRelease } from '../../shared/domain/rollout/releases.ts';
 
 /** Takes the place of commits or revisions that no longer fit into `shownReleases`. */
 const ANY = '*';
@@ -38,8 +38,6 @@ export function hasSeveralRevisions(commit: string, rollout: RolloutStatus): boo
   const revisions = shown.flatMap(([name, revision]) => (name === commit || name === ANY ? revision : []));
   return new Set(revisions).size > 1;
 }
-
-const entryOf = ({ commit, revision }: ReportedRelease): string => `${commit} ${revision}`;
 
 /** Returns the releases in the status that a user may have seen. One that stopped can wait again with another revision. */
 function shownIn(rollout: RolloutStatus): ReportedRelease[] {

@@ -65,13 +65,12 @@ export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutIn
 const inProgress = ({ waves, released, wave }: Facts): RolloutGateway[] =>
   waves.slice(0, (wave?.index ?? -1) + 1).flatMap(({ pending }) => pending.filter((gateway) => released.has(gateway)));
 
-/** Updates the times from which deadlines count, and the soak, which an unhealthy gateway interrupts. */
-export function withTimes(facts: Facts): Facts {
-  const { rollout, wave, verified, counted, state } = facts;
+/** Returns the times from which deadlines count, and the soak, which an unhealthy gateway interrupts. */
+export function timesOf(facts: Facts): Partial<RolloutStatus> {
+  const { rollout, wave, verified, counted } = facts;
   const progress = progressOf(facts);
   const isAlone = progress.length === 0 && wave?.awaited.length === 0;
-  const timed = {
-    ...rollout,
+  return {
     // A rollout that completes in this step keeps these.
     verified: verified.size,
     total: counted.length,
@@ -80,7 +79,6 @@ export function withTimes(facts: Facts): Facts {
     // If the last gateway in progress is gone, the wait for another one begins.
     waitsFor: isAlone && rollout.inProgress ? undefined : rollout.waitsFor,
   };
-  return { ...facts, rollout: timed, state: { ...state, rollout: timed } };
 }
 
 type Progress = NonNullable<RolloutStatus['inProgress']>;

@@ -2,14 +2,14 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, isReleasedIn } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
-import type { Move, RolloutState, Wait } from './moves.ts';
+import type { Move, Rollout, Wait } from './moves.ts';
 import { unchangedIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { type Standing, type WaveFacts, waveFacts } from './wave-facts.ts';
 
 /** The standing of all gateways and waves in a rollout, computed once for each move of the machine. */
 export interface Facts extends Standing {
-  state: RolloutState;
+  rollout: Rollout;
   /** Gateways that aren't paused, and that the release changes: only they can verify it. */
   counted: RolloutGateway[];
   /** The waves, in order. */
@@ -26,8 +26,7 @@ export interface Facts extends Standing {
   changesNothing: boolean;
 }
 
-export function factsOf(state: RolloutState, input: RolloutInput): Facts {
-  const { rollout } = state;
+export function factsOf(rollout: Rollout, input: RolloutInput): Facts {
   const { admission } = rollout;
   const members = admission.map((): RolloutGateway[] => []);
   for (const gateway of input.gateways) members[waveOf(gateway.fits, gateway.key, admission)]?.push(gateway);
@@ -39,7 +38,6 @@ export function factsOf(state: RolloutState, input: RolloutInput): Facts {
   const waves = members.map((each, index) => waveFacts(each, index, { rollout, input, ...sets }));
   const wave = waves[currentWave(rollout) ?? -1];
   return {
-    state,
     rollout,
     input,
     ...sets,

@@ -5,43 +5,39 @@ import type { Facts } from './facts.ts';
 import type { Draft, Move } from './moves.ts';
 import { failuresIn, isPreviewed, type PreviewedGateway } from './preview.ts';
 import { previewFailureOf } from './texts.ts';
-import { change, givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
+import { givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
 
 /**
  * Stops a release that can't be delivered to some gateways, before one has it. They may report that after the preview
  * has ended.
  */
-export function cannotBeDelivered({ state, rollout, input }: Facts): Move | undefined {
+export function cannotBeDelivered({ rollout, input }: Facts): Move | undefined {
   if (!isInProgress(rollout) || rollout.admittedAt !== undefined || rollout.nextCommit !== undefined) return undefined;
   const failures = isPreviewed(rollout, rollout, input) ? failuresIn(rollout, input) : [];
-  return failures.length > 0 ? stopBefore(state, failures) : undefined;
+  return failures.length > 0 ? stopBefore(rollout, failures) : undefined;
 }
 
 /** Skipped waves return to the stable release as well. */
-export function stopBefore(state: Draft, failures: readonly PreviewedGateway[]): Move {
-  const { rollout } = state;
+export function stopBefore(rollout: Draft, failures: readonly PreviewedGateway[]): Move {
   const admission = rollout.admission.map((entry) => ({ ...entry, admitted: NO_GATEWAY }));
-  const previewFailure = previewFailureOf(failures);
-  return {
-    to: 'Stopped',
-    state: change(state, { admission, previewFailure, givenUp: givenUpWith(rollout, releaseOf(rollout)) }),
-  };
+  const givenUp = givenUpWith(rollout, releaseOf(rollout));
+  return { to: 'Stopped', rollout: { ...rollout, admission, previewFailure: previewFailureOf(failures), givenUp } };
 }
 
 /** Notes gateways that have failed, and stops or rolls back if they are too many. A newer commit keeps waiting. */
 export function tooManyFailed(facts: Facts): Move | undefined {
-  const { state, rollout, input } = facts;
+  const { rollout, input } = facts;
   if (!isInProgress(rollout)) return undefined;
   const failed = newFailures(facts);
-  if (failed) return { to: rollout.phase, state: change(state, failed) };
+  if (failed) return { to: rollout.phase, rollout: { ...rollout, ...failed } };
   const { maxFailures = 0, onFailure } = input.spec;
   if ((rollout.failures ?? []).length <= maxFailures && !hasWholeWaveFailed(facts)) return undefined;
   const failures = unlessEmpty(rollout.failures?.slice(0, maxFailures + 1));
   if (onFailure !== 'Rollback')
-    return { to: 'Stopped', state: change(state, { failures, givenUp: givenUpWith(rollout, rollout) }) };
+    return { to: 'Stopped', rollout: { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) } };
   const { nextCommit, nextRevision, failureMessage } = rollout;
-  const back = rollBack(state, stableOf(rollout), input);
-  return { to: 'RollingBack', state: change(back, { failures, failureMessage, nextCommit, nextRevision }) };
+  const back = rollBack(rollout, stableOf(rollout), input);
+  return { to: 'RollingBack', rollout: { ...back, failures, failureMessage, nextCommit, nextRevision } };
 }
 
 /** Whether all gateways that count in a wave have failed, whatever the maximum, unless replacements may come. */

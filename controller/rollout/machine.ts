@@ -2,10 +2,10 @@ import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { isInProgress } from '../../shared/domain/rollout/releases.ts';
 import { currentWave, noteGateways } from './admission.ts';
 import { withApproval } from './approval.ts';
-import { withTimes } from './deadlines.ts';
+import { timesOf } from './deadlines.ts';
 import { type Facts, factsOf } from './facts.ts';
 import { cannotBeDelivered, tooManyFailed } from './give-up.ts';
-import type { Move, Next, RolloutState } from './moves.ts';
+import type { Move, Next, Rollout, RolloutState } from './moves.ts';
 import { candidateOf, judgeNewest } from './newest-release.ts';
 import { approvalOrdered, retryOrdered, rollbackOrdered, wavesWereEdited } from './orders.ts';
 import { waitForGate } from './phases/awaiting.ts';
@@ -17,7 +17,7 @@ import { stay } from './phases/stay.ts';
 import { isPreviewed, withPreview } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { settle } from './settle.ts';
-import { change, makeFirst } from './transitions.ts';
+import { makeFirst } from './transitions.ts';
 import { withoutFutureTimes } from './without-future-times.ts';
 
 /**
@@ -54,65 +54,61 @@ const MAX_MOVES = 1_000;
  * has to wait. No gateway gets a release before the result is written.
  */
 export function step(before: RolloutState | undefined, received: RolloutInput): RolloutState | undefined {
-  const known = before ?? firstState(received);
+  const known = before ? { ...before.rollout, history: before.history } : firstRollout(received);
   if (!known) return undefined;
-  const { state: start, input } = withoutFutureTimes(known, received);
-  let state = start;
+  const { rollout: start, input } = withoutFutureTimes(known, received);
+  let rollout = start;
   for (let moves = 0; moves < MAX_MOVES; moves += 1) {
     const ordered =
-      approvalOrdered(state, input) ??
-      retryOrdered(state, input) ??
-      rollbackOrdered(state, input) ??
-      wavesWereEdited(state, input);
+      approvalOrdered(rollout, input) ??
+      retryOrdered(rollout, input) ??
+      rollbackOrdered(rollout, input) ??
+      wavesWereEdited(rollout, input);
     if (ordered) {
-      state = enter(ordered);
+      rollout = enter(ordered, rollout);
       continue;
     }
-    const facts = observe(state, input);
+    const facts = observe(rollout, input);
     const next =
       cannotBeDelivered(facts) ??
       tooManyFailed(facts) ??
       facts.start ??
       newestWaits(facts) ??
       PHASES[facts.rollout.phase].next(facts);
-    if ('wait' in next) return settle(facts, next.wait, start.rollout);
-    state = enter(next);
+    if ('wait' in next) return settle(facts, next.wait, start);
+    rollout = enter(next, facts.rollout);
   }
   throw new Error('a rollout moved without an end');
 }
 
-const enter = ({ to, state: { rollout, history } }: Move): RolloutState => ({
-  history,
-  rollout: { ...rollout, phase: to },
-});
+const enter = ({ to, rollout }: Move, before: Rollout): Rollout => ({ ...(rollout ?? before), phase: to });
 
-function firstState(input: RolloutInput): RolloutState | undefined {
-  const state = makeFirst(input);
-  return state && enter({ to: 'Complete', state });
+function firstRollout(input: RolloutInput): Rollout | undefined {
+  const first = makeFirst(input);
+  return first && { ...first, phase: 'Complete' };
 }
 
 /**
  * Notes what the gateways report, and derives everything by which the phases decide: the preview, then the approval,
  * then the newest release, each of which needs the previous one.
  */
-function observe(state: RolloutState, input: RolloutInput): Facts {
-  const { rollout } = state;
-  const noted = change(state, { admission: noteGateways(rollout.admission, input.gateways, currentWave(rollout)) });
-  const candidate = candidateOf(noted.rollout, input);
+function observe(rollout: Rollout, input: RolloutInput): Facts {
+  const noted = { ...rollout, admission: noteGateways(rollout.admission, input.gateways, currentWave(rollout)) };
+  const candidate = candidateOf(noted, input);
   const newest = judgeNewest(withApproval(withPreview(noted, candidate, input), candidate, input), input);
-  const facts = { ...factsOf(newest.state, input), ...newest };
-  return isInProgress(facts.rollout) ? withTimes(facts) : facts;
+  const facts = { ...factsOf(newest.rollout, input), ...newest };
+  return isInProgress(rollout) ? { ...facts, rollout: { ...facts.rollout, ...timesOf(facts) } } : facts;
 }
 
 /**
  * While a newer release waits, or an agent is too old, no further gateway gets the release in progress. Its preview can
  * still end.
  */
-function newestWaits({ state, rollout, input, newestWait }: Facts): Next | undefined {
+function newestWaits({ rollout, input, newestWait }: Facts): Next | undefined {
   const { phase } = rollout;
   const isPreviewOver = phase === 'Previewing' && isPreviewed(rollout, rollout, input);
   if (!newestWait || !isInProgress(rollout) || isPreviewOver) return undefined;
   // It doesn't wait for an approval, a window, or a soak at present.
   const isMisleading = newestWait.kind === 'outdated' && phase !== 'Previewing' && phase !== 'Progressing';
-  return isMisleading ? { to: 'Progressing', state } : { wait: newestWait };
+  return isMisleading ? { to: 'Progressing' } : { wait: newestWait };
 }

@@ -1,16 +1,16 @@
 import type { HistoryEntry, RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 
-/** State of rollouts that is kept. */
+/** State of rollouts that is kept, as stored in the status. */
 export interface RolloutState {
   rollout: RolloutStatus;
   history: HistoryEntry[];
 }
 
+/** The same state, as the machine changes it. */
+export type Rollout = RolloutStatus & { history: HistoryEntry[] };
+
 /** A state without a phase, which comes from the move. */
-export interface Draft {
-  rollout: Omit<RolloutStatus, 'phase'>;
-  history: HistoryEntry[];
-}
+export type Draft = Omit<Rollout, 'phase'>;
 
 /** Why the machine stays in its phase; `none` if there is nothing more to tell. */
 export type Wait =
@@ -24,7 +24,8 @@ export type Wait =
 /** A move of the machine, after which it decides again. */
 export interface Move<To extends RolloutPhase = RolloutPhase> {
   to: To;
-  state: Draft;
+  /** If omitted, only the phase changes. */
+  rollout?: Draft;
 }
 
 /** A move, or the reason why the machine stays in its phase. */

@@ -1,5 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import {
+  entryOf,
   hasUnfinished,
   isInProgress,
   isSame,
@@ -10,10 +11,10 @@ import {
 import { waitBefore } from './approval.ts';
 import { type Facts, factsOf } from './facts.ts';
 import { stopBefore } from './give-up.ts';
-import type { Move, RolloutState, Wait } from './moves.ts';
+import type { Move, Rollout, Wait } from './moves.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
-import { begin, change, givenUpName, givenUpWith, isNext, returnToStable } from './transitions.ts';
+import { begin, givenUpWith, isNext, returnToStable } from './transitions.ts';
 
 /** Relation of the newest release to the others. */
 type Relation = 'unknown' | 'current' | 'stable' | 'givenUp' | 'moved' | 'newer';
@@ -23,7 +24,7 @@ function relationOf(rollout: RolloutStatus, input: RolloutInput): Relation {
   if (!newest) return 'unknown';
   if (isSame(newest, rollout)) return 'current';
   if (isSame(newest, stableOf(rollout))) return 'stable';
-  if (rollout.givenUp?.includes(givenUpName(newest))) return 'givenUp';
+  if (rollout.givenUp?.includes(entryOf(newest))) return 'givenUp';
   return isOnlyMoved(rollout, newest, input) ? 'moved' : 'newer';
 }
 
@@ -31,40 +32,42 @@ function relationOf(rollout: RolloutStatus, input: RolloutInput): Relation {
  * Starts the newest release as soon as the first wave that it changes can begin. Agents that don't support rollouts
  * block both the newest release and one in progress.
  */
-export function judgeNewest(state: RolloutState, input: RolloutInput): Pick<Facts, 'state' | 'start' | 'newestWait'> {
-  const { rollout } = state;
+export function judgeNewest(rollout: Rollout, input: RolloutInput): Pick<Facts, 'rollout' | 'start' | 'newestWait'> {
   const { newest } = input;
   const pods = input.gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
   const outdated: Wait | undefined = pods.length > 0 ? { kind: 'outdated', pods } : undefined;
   // A release that waits keeps waiting while the newest one is unknown; one in progress continues.
   if (!newest)
-    return { state, newestWait: outdated ?? (rollout.nextCommit === undefined ? undefined : { kind: 'none' }) };
-  const none = { state: withNext(state, undefined), newestWait: outdated };
-  const hold = (wait: Wait, held = state) => ({ state: withNext(held, newest), newestWait: outdated ?? wait });
+    return { rollout, newestWait: outdated ?? (rollout.nextCommit === undefined ? undefined : { kind: 'none' }) };
+  const none = { rollout: withNext(rollout, undefined), newestWait: outdated };
+  const hold = (wait: Wait, held = rollout) => ({ rollout: withNext(held, newest), newestWait: outdated ?? wait });
   switch (relationOf(rollout, input)) {
     case 'unknown':
     case 'current':
       return none;
     case 'stable':
       // The release that all gateways have, or return to, needs no approval.
-      return { state, start: { to: 'Complete', state: returnToStable(state, input) } };
+      return { rollout, start: { to: 'Complete', rollout: returnToStable(rollout, input) } };
     case 'givenUp':
       // An abandoned release isn't newer: the current rollout continues.
       return isInProgress(rollout) ? none : hold({ kind: 'givenUp' });
     case 'moved':
-      return hold({ kind: 'givenUp' }, change(state, { givenUp: givenUpWith(rollout, newest) }));
+      return hold({ kind: 'givenUp' }, { ...rollout, givenUp: givenUpWith(rollout, newest) });
     case 'newer': {
-      const wait = outdated ?? waitToBegin(state, newest, input);
-      return wait ? hold(wait) : { state, start: startOf(state, newest, input) };
+      const wait = outdated ?? waitToBegin(rollout, newest, input);
+      return wait ? hold(wait) : { rollout, start: startOf(newest, rollout, input) };
     }
   }
 }
 
-/** Starts a release. If its preview has shown that it can't be delivered, it stops at once. */
-function startOf(state: RolloutState, release: Release, input: RolloutInput): Move {
-  const begun = begin(state, release, input);
-  const failures = isPreviewed(release, state.rollout, input) ? failuresIn(state.rollout, input) : [];
-  return failures.length > 0 ? stopBefore(begun, failures) : { to: 'Previewing', state: begun };
+/**
+ * Starts a release. If its preview has shown that it can't be delivered, it stops at once, because gateways that leave
+ * an unfinished release have no preview of this one.
+ */
+function startOf(release: Release, rollout: Rollout, input: RolloutInput): Move {
+  const begun = begin(rollout, release, input);
+  const failures = isPreviewed(release, rollout, input) ? failuresIn(rollout, input) : [];
+  return failures.length > 0 ? stopBefore(begun, failures) : { to: 'Previewing', rollout: begun };
 }
 
 /**
@@ -84,8 +87,7 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
  * that it leaves unchanged need no approval or window. A release that can't be delivered begins, and so stops, without
  * waiting for an approval, unless gateways would lose another one.
  */
-function waitToBegin(state: RolloutState, release: Release, input: RolloutInput): Wait | undefined {
-  const { rollout } = state;
+function waitToBegin(rollout: Rollout, release: Release, input: RolloutInput): Wait | undefined {
   const gateOf = (wave: number): Wait | undefined => {
     const kind = waitBefore(wave, release, { rollout, input });
     return kind && { kind };
@@ -95,8 +97,7 @@ function waitToBegin(state: RolloutState, release: Release, input: RolloutInput)
     return isHeld || gateOf(0) ? { kind: 'preview' } : undefined;
   }
   if (!hasUnfinished(rollout) && failuresIn(rollout, input).length > 0) return undefined;
-  const begun = begin(state, release, input);
-  const { changesNothing, waves } = factsOf({ ...begun, rollout: { ...begun.rollout, phase: 'Previewing' } }, input);
+  const { changesNothing, waves } = factsOf({ ...begin(rollout, release, input), phase: 'Previewing' }, input);
   return changesNothing ? undefined : gateOf(waves.findIndex(({ canBeSkipped }) => !canBeSkipped));
 }
 
@@ -111,9 +112,8 @@ const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { is
   commit !== rollout.nextCommit;
 
 /** Notes the release that waits. If it is another one, its wait begins now. */
-function withNext(state: RolloutState, next: Release | undefined): RolloutState {
-  const { rollout } = state;
+function withNext(rollout: Rollout, next: Release | undefined): Rollout {
   const isKnown = next ? isNext(next, rollout) : rollout.nextCommit === undefined;
   const waitsFor = isKnown ? rollout.waitsFor : undefined;
-  return change(state, { nextCommit: next?.commit, nextRevision: next?.revision, waitsFor });
+  return { ...rollout, nextCommit: next?.commit, nextRevision: next?.revision, waitsFor };
 }

@@ -11,9 +11,9 @@ import {
 } from '../../shared/domain/rollout/releases.ts';
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { unreadyBefore } from './judge-gateway.ts';
-import type { RolloutState } from './moves.ts';
+import type { Rollout } from './moves.ts';
 import type { ReportedPreview, RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { change, iso, unlessEmpty } from './transitions.ts';
+import { iso, unlessEmpty } from './transitions.ts';
 
 /** A gateway, and the preview that it reports. */
 export interface PreviewedGateway {
@@ -78,15 +78,14 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
  * Starts, updates, or removes the preview of the release that is next. Once a gateway was admitted, the numbers stay as
  * they are, because gateways that get the release report no preview any longer.
  */
-export function withPreview(state: RolloutState, candidate: Release | undefined, input: RolloutInput): RolloutState {
-  const { rollout } = state;
+export function withPreview(rollout: Rollout, candidate: Release | undefined, input: RolloutInput): Rollout {
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
   if (!candidate || input.previewMs === 0 || isPastPreview(candidate, rollout, known))
-    return change(state, { preview: known && withLateChanges(known, rollout, input) });
+    return { ...rollout, preview: known && withLateChanges(known, rollout, input) };
   const times = known ? undefined : timesOf(candidate, rollout, input);
   const { startedAt, nextPreviewAt } = { ...rollout, ...known, ...times };
   const preview = known || times ? countReports({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
-  return change(state, { preview, nextPreviewAt });
+  return { ...rollout, preview, nextPreviewAt };
 }
 
 /** Adds waves with gateways that report changes after the first admission; they matter for the waves that follow. */

@@ -1,4 +1,4 @@
-import type { Release } from '../../shared/domain/rollout/releases.ts';
+import { entryOf, isSame, type Release } from '../../shared/domain/rollout/releases.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 interface ReportedInput extends Pick<RolloutInput, 'newest' | 'delivered' | 'storedRevisions'> {
@@ -20,17 +20,19 @@ export function reportedRelease(input: ReportedInput): Release | undefined {
     if (commit === undefined) continue;
     const release = revision === undefined ? delivered : { commit, ref: commit, revision };
     if (!release || !readable.includes(release.revision)) continue;
-    const name = `${release.commit} ${release.revision}`;
+    const name = entryOf(release);
     const full = revision === undefined ? HEALTHY + 1 : HEALTHY;
     const weight = !isPaused && (state === 'healthy' || revision === undefined) ? full : 1;
     reported.set(name, { release, votes: (reported.get(name)?.votes ?? 0) + weight });
   }
-  const newestName = `${newest?.commit} ${newest?.revision}`;
-  const [first] = [...reported].sort(
-    ([a, { votes: votesForA }], [b, { votes: votesForB }]) =>
-      votesForB - votesForA || Number(a === newestName) - Number(b === newestName) || (a < b ? -1 : 1),
+  const isNewest = (release: Release) => Number(isSame(release, newest ?? {}));
+  const [first] = [...reported.values()].sort(
+    (a, b) =>
+      b.votes - a.votes ||
+      isNewest(a.release) - isNewest(b.release) ||
+      (entryOf(a.release) < entryOf(b.release) ? -1 : 1),
   );
-  return first?.[1].release;
+  return first?.release;
 }
 
 /** Votes of a healthy gateway; exceeds the number of gateways. One more, without a revision, decides a tie. */

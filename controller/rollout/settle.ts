@@ -14,15 +14,16 @@ import { holdersIn } from './wave-messages.ts';
  * texts. `before` is the previous state.
  */
 export function settle(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
-  const { state, rollout, input } = facts;
+  const { rollout: present, input } = facts;
+  const { history, ...rollout } = present;
   const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
   const waitsFor = waitsForIn(facts, wait);
   const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
   const waitsSince = waitsFor && (waitedSince ?? iso(input.now));
   const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince, shownReleases: shown };
-  const explained = { ...facts, rollout: waiting };
+  const explained = { ...facts, rollout: { ...waiting, history } };
   const texts = { summary: summaryOf(explained), message: messageOf(explained, wait) };
-  return { history: state.history, rollout: withoutUndefined({ ...waiting, ...texts }) };
+  return { history, rollout: withoutUndefined({ ...waiting, ...texts }) };
 }
 
 const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {

@@ -1,10 +1,17 @@
-import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isSame, parseReleaseName, type Release, releaseOf, stableOf } from '../../shared/domain/rollout/releases.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import {
+  entryOf,
+  isSame,
+  parseReleaseName,
+  type Release,
+  releaseOf,
+  stableOf,
+} from '../../shared/domain/rollout/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
 import { ANY_RELEASE } from './approved-release.ts';
-import type { Draft, RolloutState } from './moves.ts';
+import type { Draft, Rollout } from './moves.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
@@ -13,10 +20,6 @@ const stableFields = ({ commit, ref, revision }: Release) => ({
   stableRef: ref,
   stableRevision: revision,
 });
-
-/** Changes fields of the rollout. */
-export const change = <T extends Draft>({ rollout, history }: T, fields: Partial<Omit<RolloutStatus, 'phase'>>): T =>
-  ({ history, rollout: { ...rollout, ...fields } }) as T;
 
 /** Formats a time (ms since the epoch) as in the status (RFC 3339). */
 export const iso = (time: number): string => new Date(time).toISOString();
@@ -32,7 +35,7 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
   const isNamed = parseReleaseName(approved)?.revision !== undefined;
   const release = reportedRelease(input) ?? input.delivered ?? input.newest;
   if (!release) return undefined;
-  const rollout = {
+  return {
     number: firstNumber(input.now),
     ...noCounts,
     ...releaseOf(release),
@@ -48,8 +51,8 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
     }),
     // A status that was lost may have shown any release.
     shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined) ? [ANY_RELEASE] : undefined,
+    history: remembered([], release, { input }),
   };
-  return { rollout, history: remembered([], release, { input }) };
 }
 
 /** Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number. */
@@ -69,10 +72,10 @@ export const unlessEmpty = <T>(list: T[] | undefined): T[] | undefined => (list?
  * second; after a rollback it isn't the newest of the others.
  */
 function remembered(
-  history: HistoryEntry[],
+  history: Rollout['history'],
   release: Release,
   { input: { now, historyLength }, before }: { input: RolloutInput; before?: Release },
-): HistoryEntry[] {
+): Rollout['history'] {
   const others = history.filter((entry) => !isSame(entry, release));
   const isBefore = (entry: Release) => before !== undefined && isSame(entry, before);
   const former = others.filter(isBefore);
@@ -86,7 +89,7 @@ export function inAnyWave(preview: RolloutStatus['preview'], admission: RolloutS
 }
 
 /** Fields with which every rollout starts. Handled orders are kept. */
-function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: RolloutInput, admitted: string) {
+function renewed(rollout: Rollout, { spec, gateways, wavesHash, now }: RolloutInput, admitted: string) {
   const { admission: before } = rollout;
   const admission = makeAdmission(spec, gateways, { admitted, before });
   return {
@@ -99,6 +102,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
     preview: wavesHash === rollout.plan ? rollout.preview : inAnyWave(rollout.preview, admission),
     nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,
+    history: rollout.history,
   };
 }
 
@@ -106,40 +110,32 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
  * Starts a release at the first wave, with no gateways admitted. Its preview comes first, which may be over already.
  * Other abandoned releases stay abandoned.
  */
-export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): Draft {
+export function begin(rollout: Rollout, release: Release, input: RolloutInput): Draft {
   const next = renewed(rollout, input, NO_GATEWAY);
   const [{ wave = '' } = {}] = next.admission;
-  const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== givenUpName(release)));
-  return { history, rollout: { ...next, ...releaseOf(release), wave, givenUp } };
+  const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== entryOf(release)));
+  return { ...next, ...releaseOf(release), wave, givenUp };
 }
 
 /** Completes a newest release that is the stable one: all gateways can have it at once. */
-export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): Draft {
-  const { givenUp } = rollout;
-  return { history, rollout: { ...renewed(rollout, input, ALL), ...stableOf(rollout), givenUp } };
+export function returnToStable(rollout: Rollout, input: RolloutInput): Draft {
+  return { ...renewed(rollout, input, ALL), ...stableOf(rollout), givenUp: rollout.givenUp };
 }
 
 /**
  * Rolls all gateways back to a release of the history, which stays unchanged. The abandoned release is remembered, so
  * that it isn't retried.
  */
-export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): Draft {
+export function rollBack(rollout: Rollout, target: Release, input: RolloutInput): Draft {
   // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   const givenUp = leftFor(target, rollout, input);
-  return {
-    history,
-    rollout: { ...renewed(rollout, input, NO_GATEWAY), ...left, ...stableFields(target), givenUp },
-  };
+  return { ...renewed(rollout, input, NO_GATEWAY), ...left, ...stableFields(target), givenUp };
 }
 
-/** Formats an abandoned release as in the status. */
-export const givenUpName = ({ commit, revision }: Pick<Release, 'commit' | 'revision'>): string =>
-  `${commit} ${revision}`;
-
 /** Returns the latest abandoned releases, including this one. */
-export function givenUpWith(rollout: Draft['rollout'], release: Release): string[] {
-  return latest([givenUpName(release), ...(rollout.givenUp ?? [])], rollout);
+export function givenUpWith(rollout: Draft, release: Release): string[] {
+  return latest([entryOf(release), ...(rollout.givenUp ?? [])], rollout);
 }
 
 /**
@@ -148,7 +144,8 @@ export function givenUpWith(rollout: Draft['rollout'], release: Release): string
  */
 function latest(names: readonly string[], { handled }: Pick<RolloutStatus, 'handled'>): string[] {
   const different = [...new Set(names)];
-  const approved = `${parseReleaseName(handled?.approve ?? '')?.commit} ${handled?.approvedRevision}`;
+  const { commit } = parseReleaseName(handled?.approve ?? '') ?? {};
+  const approved = entryOf({ commit, revision: handled?.approvedRevision });
   const others = different.slice(0, MAX_GIVEN_UP);
   if (!different.includes(approved) || others.includes(approved)) return others;
   return [...others.slice(0, -1), approved];
@@ -159,9 +156,9 @@ function latest(names: readonly string[], { handled }: Pick<RolloutStatus, 'hand
  * past it. The list is short, so the wanted release comes first: it would start by itself if it fell out.
  */
 function leftFor(target: Release, rollout: RolloutStatus, { newest }: RolloutInput): string[] {
-  const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(givenUpName);
-  const others = (rollout.givenUp ?? []).filter((name) => name !== givenUpName(target));
-  const awaited = others.filter((name) => newest !== undefined && name === givenUpName(newest));
+  const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(entryOf);
+  const others = (rollout.givenUp ?? []).filter((name) => name !== entryOf(target));
+  const awaited = others.filter((name) => newest !== undefined && name === entryOf(newest));
   return latest([...left, ...awaited, ...others], rollout);
 }
 
@@ -172,22 +169,19 @@ export const isNext = ({ commit, revision }: Release, { nextCommit, nextRevision
   commit === nextCommit && revision === nextRevision;
 
 /** Completes a rollout: its release becomes the stable one. */
-export function complete({ rollout, history }: RolloutState, input: RolloutInput): Draft {
-  const release = releaseOf(rollout);
-  const { preview, total } = rollout;
+export function complete(rollout: Rollout, input: RolloutInput): Draft {
+  const { preview, total, history } = rollout;
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   return {
-    rollout: {
-      ...rollout,
-      wave: undefined,
-      waveStartedAt: undefined,
-      inProgress: undefined,
-      preview: undefined,
-      // After a preview, 0 makes the next count include the unchanged gateways.
-      total: preview ? 0 : total,
-      ...stableFields(release),
-      admission: noteGateways(all, input.gateways),
-    },
-    history: remembered(history, release, { input, before: stableOf(rollout) }),
+    ...rollout,
+    wave: undefined,
+    waveStartedAt: undefined,
+    inProgress: undefined,
+    preview: undefined,
+    // After a preview, 0 makes the next count include the unchanged gateways.
+    total: preview ? 0 : total,
+    ...stableFields(rollout),
+    admission: noteGateways(all, input.gateways),
+    history: remembered(history, rollout, { input, before: stableOf(rollout) }),
   };
 }

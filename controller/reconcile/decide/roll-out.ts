@@ -1,14 +1,13 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { answersRange } from '../../../shared/domain/git/answers-range.ts';
-import { GIVEN_UP, isInProgress } from '../../../shared/domain/rollout/releases.ts';
+import { entryOf, GIVEN_UP, isInProgress } from '../../../shared/domain/rollout/releases.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
 import { isReleasedIn } from '../../rollout/admission.ts';
 import { step } from '../../rollout/machine.ts';
 import type { RolloutState } from '../../rollout/moves.ts';
 import type { RolloutGateway } from '../../rollout/rollout-input.ts';
 import { givenUpMessage } from '../../rollout/texts.ts';
-import { givenUpName } from '../../rollout/transitions.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
 import { pausesOf, type WantedFiles } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
@@ -110,7 +109,7 @@ function requestOf(
   const isMeant = target.range === undefined ? isRequested : answersRange(lastRequest.ref, target, commit);
   if (!isMeant) return {};
   const isGivenUp = rollout.commit === commit && GIVEN_UP.includes(rollout.phase);
-  const wasGivenUp = rollout.givenUp?.includes(givenUpName({ commit, revision: spec.revision ?? '' }));
+  const wasGivenUp = rollout.givenUp?.includes(entryOf({ commit, revision: spec.revision ?? '' }));
   if (!isGivenUp && !(wasGivenUp && rollout.nextCommit === commit)) return {};
   const isNew = !isSameRequest(before.lastRequest, lastRequest);
   if (!isNew && (wasReached(commit, before) || !wasComing(commit, before.rollout))) return {};

@@ -13,9 +13,9 @@ type Gate = 'approval' | 'window';
 /** Waits for the approval or the window that the next gateways of a rollout need. */
 export function waitForGate(facts: Facts): Next<Awaiting | 'Progressing'> {
   const gate = gateOf(facts);
-  if (!gate) return { to: 'Progressing', state: facts.state };
+  if (!gate) return { to: 'Progressing' };
   const to = PHASE_OF_GATE[gate];
-  return to === facts.rollout.phase ? { wait: { kind: gate } } : { to, state: facts.state };
+  return to === facts.rollout.phase ? { wait: { kind: gate } } : { to };
 }
 
 /**

@@ -3,5 +3,5 @@ import type { Next } from '../moves.ts';
 import { isPreviewed } from '../preview.ts';
 
 /** Waits until the gateways have previewed the release. */
-export const waitForPreviews = ({ state, rollout, input }: Facts): Next<'Progressing'> =>
-  isPreviewed(rollout, rollout, input) ? { to: 'Progressing', state } : { wait: { kind: 'preview' } };
+export const waitForPreviews = ({ rollout, input }: Facts): Next<'Progressing'> =>
+  isPreviewed(rollout, rollout, input) ? { to: 'Progressing' } : { wait: { kind: 'preview' } };

@@ -4,19 +4,19 @@ import { isEmptyForLong } from '../deadlines.ts';
 import type { Facts } from '../facts.ts';
 import type { Move, Next, Wait } from '../moves.ts';
 import { slotsOf } from '../slots.ts';
-import { change, complete, iso } from '../transitions.ts';
+import { complete, iso } from '../transitions.ts';
 import type { WaveFacts } from '../wave-facts.ts';
 import { type Awaiting, gateOf, PHASE_OF_GATE } from './awaiting.ts';
 
 /** Lets gateways have the release, wave by wave, and waits until they are verified. */
 export function releaseAndVerify(facts: Facts): Next<Awaiting | 'Progressing' | 'Soaking' | 'Complete'> {
-  const { state, wave, unhealthyWave, input } = facts;
-  if (facts.changesNothing) return { to: 'Complete', state: complete(state, input) };
+  const { rollout, wave, unhealthyWave, input } = facts;
+  if (facts.changesNothing) return { to: 'Complete', rollout: complete(rollout, input) };
   if (!wave) return { wait: { kind: 'none' } };
   const gate = gateOf(facts);
-  if (gate) return { to: PHASE_OF_GATE[gate], state };
+  if (gate) return { to: PHASE_OF_GATE[gate] };
   if (unhealthyWave && hasLostChanges(unhealthyWave, facts)) return passOver(unhealthyWave, facts);
-  if (!facts.rollout.waveStartedAt) {
+  if (!rollout.waveStartedAt) {
     if (unhealthyWave) return refill(unhealthyWave, facts) ?? { wait: waitFor(unhealthyWave) };
     if (wave.canBeSkipped) return endWave(wave, facts);
   }
@@ -29,9 +29,9 @@ export function releaseAndVerify(facts: Facts): Next<Awaiting | 'Progressing' | 
   );
 }
 
-function soak({ mustSoak }: WaveFacts, { state, rollout, input }: Facts): Move<'Soaking'> | undefined {
+function soak({ mustSoak }: WaveFacts, { rollout, input }: Facts): Move<'Soaking'> | undefined {
   const { soakStartedAt = iso(input.now) } = rollout;
-  return mustSoak ? { to: 'Soaking', state: change(state, { soakStartedAt }) } : undefined;
+  return mustSoak ? { to: 'Soaking', rollout: { ...rollout, soakStartedAt } } : undefined;
 }
 
 /** What a wave waits for: its gateways, or any gateway that can verify the release. */
@@ -41,14 +41,11 @@ const waitFor = ({ index, counted }: WaveFacts): Wait => ({
 });
 
 /** Begins a wave that has gateways which count. As many must be healthy in the end, if they still exist. */
-function beginWave(
-  { index, counted, unready }: WaveFacts,
-  { state, rollout, input }: Facts,
-): Move<'Progressing'> | undefined {
+function beginWave({ index, counted, unready }: WaveFacts, { rollout, input }: Facts): Move<'Progressing'> | undefined {
   if (rollout.waveStartedAt || counted.length === 0) return undefined;
   const gateways = counted.length - unready.length;
   const admission = gateways > 0 ? withEntry(rollout.admission, index, { gateways }) : rollout.admission;
-  return { to: 'Progressing', state: change(state, { admission, waveStartedAt: iso(input.now) }) };
+  return { to: 'Progressing', rollout: { ...rollout, admission, waveStartedAt: iso(input.now) } };
 }
 
 const withEntry = (admission: Admission, index: number, changes: Partial<Admission[number]>): Admission =>
@@ -56,17 +53,17 @@ const withEntry = (admission: Admission, index: number, changes: Partial<Admissi
 
 /** Lets as many gateways have the release as can be in progress. */
 export function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> | undefined {
-  const { state, rollout, input, unhealthyWave } = facts;
+  const { rollout, input, unhealthyWave } = facts;
   const { admitted: before } = rollout.admission[wave.index] ?? {};
   if (unhealthyWave || !input.window.isOpen || before === ALL || wave.counted.length === 0) return undefined;
   const { admitted } = slotsOf(wave, facts);
   if (admitted === before) return undefined;
   const admission = withEntry(rollout.admission, wave.index, { admitted });
-  return { to: 'Progressing', state: change(state, { admission, admittedAt: iso(input.now) }) };
+  return { to: 'Progressing', rollout: { ...rollout, admission, admittedAt: iso(input.now) } };
 }
 
 /** Selects new gateways for a percentage wave that lost all of its gateways. If it had ended, the rollout returns to it. */
-function refill({ index, counted }: WaveFacts, { state, rollout, input }: Facts): Move<'Progressing'> | undefined {
+function refill({ index, counted }: WaveFacts, { rollout, input }: Facts): Move<'Progressing'> | undefined {
   if (counted.length > 0) return undefined;
   const { spec, gateways, now } = input;
   const amount = spec.waves?.[index]?.gateways;
@@ -75,7 +72,7 @@ function refill({ index, counted }: WaveFacts, { state, rollout, input }: Facts)
   if (admission[index]?.members === rollout.admission[index]?.members) return undefined;
   const { wave } = rollout.admission[index] ?? {};
   const { waveStartedAt } = wave === rollout.wave ? rollout : { waveStartedAt: iso(now) };
-  return { to: 'Progressing', state: change(state, { admission, wave, waveStartedAt }) };
+  return { to: 'Progressing', rollout: { ...rollout, admission, wave, waveStartedAt } };
 }
 
 /** Whether a wave that has soaked can end: its gateways are verified, or it has none to wait for. */
@@ -112,23 +109,24 @@ function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
 
 /** Continues with the next wave, or completes the rollout. Gateways that join this wave later get its release. */
 function endWave(wave: WaveFacts, facts: Facts): Move<'Progressing' | 'Complete'> {
-  const { state, input, rollout } = facts;
-  const next = change(state, {
+  const { input, rollout } = facts;
+  const next = {
+    ...rollout,
     admission: ended(wave, facts),
     waveStartedAt: undefined,
     soakStartedAt: undefined,
     waitsFor: undefined,
     wave: rollout.admission[wave.index + 1]?.wave,
-  });
-  return next.rollout.wave === undefined
-    ? { to: 'Complete', state: complete(next, input) }
-    : { to: 'Progressing', state: next };
+  };
+  return next.wave === undefined
+    ? { to: 'Complete', rollout: complete(next, input) }
+    : { to: 'Progressing', rollout: next };
 }
 
 /** Lets an earlier wave go that lost its changed gateways, so that it no longer holds the current one. */
 const passOver = (wave: WaveFacts, facts: Facts): Move<'Progressing'> => ({
   to: 'Progressing',
-  state: change(facts.state, { admission: ended(wave, facts), waitsFor: undefined }),
+  rollout: { ...facts.rollout, admission: ended(wave, facts), waitsFor: undefined },
 });
 
 /** From now on, all members of a wave may have the release. If none was awaited, it requires no verified one. */

@@ -26,6 +26,9 @@ export interface ReportedRelease {
 export const isSame = (a: ReleaseName | ReportedRelease, b: ReleaseName | ReportedRelease): boolean =>
   a.commit === b.commit && a.revision === b.revision;
 
+/** A release in the lists of the status. */
+export const entryOf = ({ commit, revision }: ReportedRelease): string => `${commit} ${revision}`;
+
 /** Phases in which a release is rolled out. */
 const IN_PROGRESS: readonly RolloutPhase[] = [
   'Previewing',

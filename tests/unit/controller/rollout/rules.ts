@@ -117,7 +117,10 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
 /** A gateway that a release leaves unchanged can't verify it. */
 function checkVerified({ state, ...world }: World, gateways: RolloutGateway[], setup: Setup): void {
   if (!state || !isInProgress(state.rollout)) return;
-  const { verified } = factsOf(state, { ...inputOf({ ...world, state }, setup), gateways });
+  const { verified } = factsOf(
+    { ...state.rollout, history: state.history },
+    { ...inputOf({ ...world, state }, setup), gateways },
+  );
   const unchanged = [...verified].filter(({ preview }) => preview?.changesNothing && isSame(preview, state.rollout));
   assert.deepEqual(unchanged, [], 'an unchanged gateway counts as verified');
 }
@@ -158,7 +161,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
   const { state } = world as { state: NonNullable<World['state']> };
-  const facts = factsOf(state, { ...inputOf(world, setup), gateways: really });
+  const facts = factsOf({ ...rollout, history: state.history }, { ...inputOf(world, setup), gateways: really });
   const { verified, released } = facts;
   // A rollout that stopped in this write no longer shows it.
   const isStillUnchanged = ({ preview, report }: RolloutGateway) =>
