@@ -10,15 +10,14 @@ export interface WindowJudgement {
   message: string;
 }
 
-/** A period in which a window is open, or closed, from `from` (inclusive) to `until` (exclusive). */
-interface Span {
+/** Whether a window is open from `from` (inclusive) to `until` (exclusive). An invalid window has a problem. */
+interface Judged {
+  window: RolloutWindow;
   isOpen: boolean;
   from: number;
   until: number;
+  problem?: string | undefined;
 }
-type Judged = Span & { window: RolloutWindow; problem?: string | undefined };
-
-const ALWAYS = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
 
 /**
  * Judges whether `windows` allow changes at `now`: no Deny window can be open and, if there are Allow windows, one of
@@ -39,7 +38,7 @@ export function judgeWindows(windows: RolloutWindow[] | undefined, now: number):
 /** Lists problems of windows that the CRD can't detect, one sentence each, with the path below `spec`. */
 export function windowProblems(windows: RolloutWindow[] | undefined): string[] {
   return (windows ?? []).flatMap((window, index) => {
-    const { problem } = recall(window);
+    const { problem } = judgeWindow(window);
     return problem === undefined ? [] : [`rollout.windows[${index}].${problem}`];
   });
 }
@@ -62,54 +61,34 @@ function notAllowedMessage({ window, until, problem }: Judged): string {
 const formatTime = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z');
 const nameOf = ({ schedule, timeZone }: RolloutWindow) => `${schedule}, ${timeZone ?? 'UTC'}`;
 
-function judgeWindow(window: RolloutWindow, now: number): Judged {
-  const recalled = recall(window);
-  const { problem } = recalled;
-  if (problem !== undefined) return { window, problem, isOpen: window.kind === 'Deny', ...ALWAYS };
-  if (window.schedule === undefined) return { window, isOpen: true, ...ALWAYS };
-  const { span } = recalled;
-  if (span && span.from <= now && now < span.until) return { window, ...span };
-  recalled.span = spanAt(window, now);
-  return { window, ...recalled.span };
+/** By the content of a window; most resources of a cluster have the same few. A parsed expression would take 80 KB. */
+const judgedByWindow = new LruMap<string, Judged>(4_096);
+
+/** Judges a window at a time. Without one, for its problem, any time will do. */
+function judgeWindow(window: RolloutWindow, now?: number): Judged {
+  const key = JSON.stringify(window);
+  const known = judgedByWindow.get(key);
+  if (known && (now === undefined || (known.from <= now && now < known.until))) return known;
+  const judged = judgeAnew(window, now ?? 0);
+  judgedByWindow.set(key, judged);
+  return judged;
 }
 
-/** Cached facts about a window, because a parsed expression takes 80 KB. */
-interface Recalled {
-  problem?: string | undefined;
-  span?: Span;
-}
+/** Range of a duration (ms). */
+const DURATION_MS = { min: 60_000, max: 168 * 3_600_000 };
 
-/** By the content of a window; most resources of a cluster have the same few. */
-const recalledByWindow = new LruMap<string, Recalled>(4_096);
-
-function recall(window: RolloutWindow): Recalled {
-  const key = JSON.stringify([window.schedule, window.duration, window.timeZone]);
-  const recalled = recalledByWindow.get(key) ?? { problem: problemOf(window) };
-  recalledByWindow.set(key, recalled);
-  return recalled;
-}
-
-const durationOf = ({ duration = '' }: RolloutWindow) => Math.round(parseDuration(duration) ?? 0);
-const LONGEST_MS = 168 * 3_600_000;
-
-function problemOf(window: RolloutWindow): string | undefined {
-  const { schedule, duration, timeZone = 'UTC' } = window;
-  if (schedule === undefined) return duration === undefined ? undefined : 'duration: requires a schedule';
-  const milliseconds = durationOf(window);
-  if (milliseconds < 60_000 || milliseconds > LONGEST_MS) return 'duration: must be from 1m to 168h';
+function judgeAnew(window: RolloutWindow, now: number): Judged {
+  const { kind, schedule, duration, timeZone = 'UTC' } = window;
+  const always = { window, isOpen: true, from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
+  const invalid = (problem: string) => ({ ...always, isOpen: kind === 'Deny', problem });
+  if (schedule === undefined) return duration === undefined ? always : invalid('duration: requires a schedule');
+  const durationMs = Math.round(parseDuration(duration ?? '') ?? 0);
+  if (durationMs < DURATION_MS.min || durationMs > DURATION_MS.max) return invalid('duration: must be from 1m to 168h');
   const read = readSchedule(schedule, timeZone);
-  return 'problem' in read ? read.problem : undefined;
-}
-
-/** Requires a window with a schedule and no problem. */
-function spanAt(window: RolloutWindow, now: number): Span {
-  const schedule = readSchedule(window.schedule ?? '', window.timeZone ?? 'UTC');
-  if ('problem' in schedule) return { isOpen: false, ...ALWAYS };
-  const duration = durationOf(window);
-  const opened = schedule.lastAt(now) ?? ALWAYS.from;
-  if (opened + duration <= now) {
-    return { isOpen: false, from: opened + duration, until: schedule.nextAfter(now) ?? ALWAYS.until };
-  }
+  if ('problem' in read) return invalid(read.problem);
+  const opened = read.lastAt(now) ?? Number.NEGATIVE_INFINITY;
+  const closes = opened + durationMs;
   // An overlapping period is found when this one ends.
-  return { isOpen: true, from: opened, until: opened + duration };
+  if (now < closes) return { window, isOpen: true, from: opened, until: closes };
+  return { window, isOpen: false, from: closes, until: read.nextAfter(now) ?? Number.POSITIVE_INFINITY };
 }
