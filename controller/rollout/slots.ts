@@ -1,8 +1,7 @@
 import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { amountOf } from './admission.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, WaveFacts } from './facts.ts';
 import type { RolloutGateway } from './rollout-input.ts';
-import type { WaveFacts } from './wave-facts.ts';
 
 /** Slots of a wave; `maxConcurrent` sets their number. */
 export interface Slots {

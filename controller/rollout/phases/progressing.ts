@@ -1,11 +1,10 @@
 import { ALL } from '../../../shared/domain/rollout/waves.ts';
 import { type Admission, chooseAgain, hadGateways } from '../admission.ts';
 import { isEmptyForLong } from '../deadlines.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, WaveFacts } from '../facts.ts';
 import type { Move, Next, Wait } from '../moves.ts';
 import { slotsOf } from '../slots.ts';
 import { complete, iso } from '../transitions.ts';
-import type { WaveFacts } from '../wave-facts.ts';
 import { type Awaiting, gateOf, PHASE_OF_GATE } from './awaiting.ts';
 
 /** Lets gateways have the release, wave by wave, and waits until they are verified. */
