@@ -1,11 +1,11 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/text/duration.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
 import { currentWave } from './admission.ts';
 import type { Facts } from './facts.ts';
 import { createdAfter, hasCrashed, restartOf } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { shortened } from './texts.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 
 /** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */
@@ -167,7 +167,7 @@ function reasonOf(name: string, failing: readonly RolloutGateway[], { gateways, 
   const { problem } = gateways.find((gateway) => gateway.name === name) ?? {};
   const isLate = !failing.some((gateway) => gateway.name === name);
   const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, problem].filter(Boolean);
-  return shortened(parts.join(': '), BOUNDS.text);
+  return oneLine(parts.join(': '), BOUNDS.text);
 }
 
 /** Whether a wave has waited for gateways that count for the whole deadline. */

@@ -1,17 +1,24 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { GIVEN_UP, hasUnfinished, parseReleaseName, releaseOf } from '../../shared/domain/rollout/releases.ts';
+import {
+  GIVEN_UP,
+  hasUnfinished,
+  isSame,
+  parseReleaseName,
+  releaseOf,
+  stableOf,
+} from '../../shared/domain/rollout/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { formatDuration } from '../../shared/domain/text/duration.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { hasSeveralRevisions } from './approved-release.ts';
+import { hasSeveralRevisions } from './approval.ts';
 import type { Facts } from './facts.ts';
 import { notRolledBack } from './judge-gateway.ts';
 import type { Wait } from './moves.ts';
 import { failuresIn } from './preview.ts';
-import { everyCommitText, previewText, previewWait } from './preview-messages.ts';
-import type { RolloutInput } from './rollout-input.ts';
-import { failureOf, named, shortened } from './texts.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { everyCommitText, failureOf, named, namesOf, previewText, previewWait } from './texts.ts';
 import { absenceText, passedText, progressText } from './wave-messages.ts';
 
 /** Returns the text of the printer column. */
@@ -40,7 +47,7 @@ const short = (commit: string): string => commit.slice(0, 8);
 export function messageOf(facts: Facts, wait: Wait): string | undefined {
   const { rollout } = facts;
   const parts = [waitText(facts, wait), ...everyCommitText(rollout), ...ignoredOrders(rollout)];
-  return shortened(parts.join('; '), BOUNDS.message) || undefined;
+  return oneLine(parts.join('; '), BOUNDS.message) || undefined;
 }
 
 function waitText(facts: Facts, wait: Wait): string {
@@ -71,8 +78,8 @@ function nextText({ rollout, input }: Facts, { kind }: Wait): string {
 
 function phaseText(facts: Facts, wait: Wait): string {
   const { rollout, input, wave: { index = 0 } = {} } = facts;
-  const { phase, wave, commit, stableCommit, failures = [] } = rollout;
-  const why = failures.length > 0 ? ` because ${commit} ${failureOf(rollout)}` : '';
+  const { phase, wave, commit, stableCommit, verified, total } = rollout;
+  const why = rollout.failures?.length ? ` because ${commit} ${failureOf(rollout)}` : '';
   switch (phase) {
     case 'Complete':
       return `commit ${commit} is available to all gateways`;
@@ -81,9 +88,9 @@ function phaseText(facts: Facts, wait: Wait): string {
         return `commit ${commit} can't be delivered: ${rollout.previewFailure}; no gateway gets it until you set sync.io/retry-rollout, or push a new commit. To roll it out anyway, first set spec.rollout.previewFailures: Ignore, and then set sync.io/retry-rollout: ${commit}`;
       return `commit ${commit} ${failureOf(rollout)}${waveText(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
     case 'RollingBack':
-      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
+      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(namesOf(notRolledBack(rollout, input.gateways)))} since ${rollout.startedAt}`;
     case 'RolledBack':
-      return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, input)}`;
+      return `${verified < total ? `${verified} of ${total}` : 'the'} gateways were rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, input)}`;
     case 'Previewing':
       return previewWait(rollout, rollout, input);
     case 'Soaking':
@@ -121,9 +128,9 @@ function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInpu
     return 'is approved, and waits for the first report of a gateway';
   const why = `, because ${isEdited ? 'spec.sync was edited' : changedText(rollout)} after the last one`;
   const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
-  const isSame = approved === `${commit}/${revision}`;
+  const name = `${commit}/${revision}`;
   const now = approved === undefined ? '' : ` (now ${approved})`;
-  return `${waits}; set the annotation sync.io/approve: ${commit}/${revision}${isSame ? ' (remove it first)' : now}`;
+  return `${waits}; set the annotation sync.io/approve: ${name}${approved === name ? ' (remove it first)' : now}`;
 }
 
 const changedText = ({ preview }: RolloutStatus): string =>
@@ -136,19 +143,13 @@ const waveText = ({ wave, admission }: RolloutStatus): string =>
     : ` in wave ${wave}`;
 
 /** Lists paused gateways, which aren't rolled back. */
-function pausedText(
-  { commit, revision, stableCommit, stableRevision }: RolloutStatus,
-  { gateways }: RolloutInput,
-): string {
-  const isStable = commit === stableCommit && revision === stableRevision;
-  const names = gateways.flatMap(({ isPaused, report, name }) =>
-    isPaused && !isStable && report?.commit === commit && report.revision === revision ? name : [],
-  );
-  return names.length > 0 ? `; still on ${short(commit)} because paused or in a dry run: ${named(names)}` : '';
+function pausedText(rollout: RolloutStatus, { gateways }: RolloutInput): string {
+  const isLeft = ({ isPaused, report }: RolloutGateway) => isPaused && isSame(report ?? {}, rollout);
+  const left = isSame(rollout, stableOf(rollout)) ? [] : gateways.filter(isLeft);
+  return left.length > 0
+    ? `; still on ${short(rollout.commit)} because paused or in a dry run: ${named(namesOf(left))}`
+    : '';
 }
-
-const rolledBackText = ({ verified, total }: RolloutStatus): string =>
-  verified < total ? `${verified} of ${total} gateways were` : 'the gateways were';
 
 /** Describes orders that wait because the resource is paused. */
 export function heldOrders(

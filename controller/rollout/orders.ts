@@ -10,8 +10,7 @@ import {
 } from '../../shared/domain/rollout/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, makeAdmission } from './admission.ts';
-import { EVERY_CHANGE, showsNoChanges } from './approval.ts';
-import { approvedRevisionOf } from './approved-release.ts';
+import { approvedRevisionOf, EVERY_CHANGE, showsNoChanges } from './approval.ts';
 import type { Move, Rollout } from './moves.ts';
 import { previewOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';

@@ -1,27 +1,18 @@
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
-import type { Release } from '../../shared/domain/rollout/releases.ts';
+import type { Release, ReleaseName, ReportedRelease } from '../../shared/domain/rollout/releases.ts';
+import type { ObservedPod } from '../watch/observed-pod.ts';
+import type { ObservedReportStatus } from '../watch/observed-report.ts';
+import type { WindowJudgement } from './windows.ts';
 
-/** A gateway in a rollout; times in milliseconds since the epoch. */
-export interface RolloutGateway {
-  /** Name of its pod. */
-  name: string;
+type PodTimes = 'createdAt' | 'notReadySince' | 'readySince' | 'runsSince' | 'crashedAt' | 'restartedAt';
+
+/** A gateway in a rollout, made from its pod. */
+export interface RolloutGateway extends Pick<ObservedPod, 'name' | 'isUnstarted' | PodTimes> {
+  createdAt: number;
   /** See `rolloutKey`. */
   key: string;
   /** Whether its labels match, for each wave. */
   fits: readonly boolean[];
-  createdAt: number;
-  /** Undefined if the pod is ready. */
-  notReadySince: number | undefined;
-  /** Undefined if it isn't ready, or if that is unknown. */
-  readySince?: number | undefined;
-  /** When the last of its containers started; undefined if none runs, or if that is unknown. */
-  runsSince?: number | undefined;
-  /** When one of its containers last exited with an error. */
-  crashedAt?: number | undefined;
-  /** The same, even without an error. */
-  restartedAt?: number | undefined;
-  /** Not all of its containers have run yet (no node, image, or Secret), so it can't be verified. */
-  isUnstarted?: boolean;
   /** Paused or in a dry run: it neither passes nor fails. */
   isPaused: boolean;
   /** Its agent doesn't support rollouts, and follows the newest commit. */
@@ -36,28 +27,20 @@ export interface RolloutGateway {
   preview?: ReportedPreview | undefined;
 }
 
+type AgentPreview = NonNullable<ObservedReportStatus['preview']>;
+
 /** Change that a release would make to a gateway, without applying it. */
-export interface ReportedPreview {
-  commit: string;
-  revision: string;
-  /** Equal for equal changes. */
-  digest: string;
+export interface ReportedPreview extends ReleaseName, Pick<AgentPreview, 'digest' | 'failure' | 'everyCommit'> {
   /** It leaves all files unchanged. */
   changesNothing: boolean;
   /** Number of files that change. */
   files: number;
-  /** Why it can't be delivered. */
-  failure?: string | undefined;
-  /** File that changes with every commit. */
-  everyCommit?: string | undefined;
 }
 
 /** Release on a gateway's disk, and its state. */
-export interface GatewayReport {
+export interface GatewayReport extends ReportedRelease {
   /** Number of the rollout that it belongs to. */
   rollout: number | undefined;
-  commit: string | undefined;
-  revision: string | undefined;
   state: 'healthy' | 'failed' | 'busy';
 }
 
@@ -79,7 +62,7 @@ export interface RolloutInput {
   /** Values of the other order annotations. Each takes effect once, until the annotation is removed or changed. */
   rollback: string | undefined;
   retry: string | undefined;
-  window: { isOpen: boolean; message: string };
+  window: WindowJudgement;
   /** Commits to keep in the history. */
   historyLength: number;
   /** `progressDeadline` (ms). */

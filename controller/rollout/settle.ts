@@ -1,6 +1,6 @@
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { shownReleases } from './approved-release.ts';
+import { shownReleases } from './approval.ts';
 import { lateAt } from './deadlines.ts';
 import { messageOf, summaryOf } from './explain.ts';
 import type { Facts } from './facts.ts';

@@ -1,6 +1,9 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import type { PreviewedGateway } from './preview.ts';
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { ReleaseName } from '../../shared/domain/rollout/releases.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
+import { missingIn, type PreviewedGateway, staleIn } from './preview.ts';
+import type { RolloutInput } from './rollout-input.ts';
 
 /** Describes which gateways failed, and the reason of the first one. */
 export function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
@@ -14,19 +17,16 @@ export function previewFailureOf(failures: readonly PreviewedGateway[]): string 
     .map(([failure, members]) => ({ failure, names: members.map(({ gateway }) => gateway.name) }))
     .sort((a, b) => b.names.length - a.names.length || (a.failure < b.failure ? -1 : 1));
   const others = groups.length > MAX_GROUPS ? [`${groups.length - MAX_GROUPS} other messages`] : [];
-  const texts = groups.slice(0, MAX_GROUPS).map(({ failure, names }) => `${shortened(failure)} (${named(names)})`);
-  return shortened([...texts, ...others].join('; '), BOUNDS.text);
+  const texts = groups
+    .slice(0, MAX_GROUPS)
+    .map(({ failure, names }) => `${oneLine(failure, MAX_PART)} (${named(names)})`);
+  return oneLine([...texts, ...others].join('; '), BOUNDS.text);
 }
 
 /** Maximum number of messages that are listed. */
 const MAX_GROUPS = 3;
-
-/** Makes a text of an agent fit into one line. */
-export const shortened = (text: string, length = 200): string =>
-  text
-    .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, length)
-    .toWellFormed();
+/** Maximum length of an agent's text within a message. */
+const MAX_PART = 200;
 
 /** Describes why a request for a commit failed; the text doesn't become outdated. */
 export function givenUpMessage(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
@@ -35,7 +35,42 @@ export function givenUpMessage(commit: string, rollout: RolloutStatus, { isNew }
   const { failures = [], previewFailure } = rollout.commit === commit ? rollout : {};
   const failed = failures.length > 0 ? failureOf(rollout) : undefined;
   const why = previewFailure === undefined ? failed : `can't be delivered: ${previewFailure}`;
-  return shortened(`commit ${commit} ${why ?? 'was rolled back before all gateways had it'}`, BOUNDS.message);
+  return oneLine(`commit ${commit} ${why ?? 'was rolled back before all gateways had it'}`, BOUNDS.message);
+}
+
+/** Describes the wait for the preview of a release: the one that is rolled out, or the next one. */
+export function previewWait(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): string {
+  const { commit } = release;
+  const { preview, nextPreviewAt } = rollout;
+  if (preview)
+    return `the gateways have been previewing commit ${commit} since ${preview.startedAt}: ${numbersOf(preview, rollout, input)}`;
+  const stale = namesOf(staleIn(release, rollout, input));
+  if (stale.length > 0) return `waiting for ${named(stale)} to start another preview of commit ${commit}`;
+  return `the preview of commit ${commit} begins at ${nextPreviewAt}, because only one begins per minute on average`;
+}
+
+/** Describes the preview of a commit that waits; empty if there is none. */
+export function previewText(rollout: RolloutStatus, input: RolloutInput): string {
+  const { preview, nextCommit } = rollout;
+  return preview && preview.commit === nextCommit ? `; preview: ${numbersOf(preview, rollout, input)}` : '';
+}
+
+function numbersOf(preview: RolloutPreview, rollout: RolloutStatus, { gateways }: RolloutInput): string {
+  const { total, reported, unchanged, failing, files } = preview;
+  const missing = namesOf(missingIn(preview, rollout, gateways));
+  const names = missing.length > 0 ? ` (missing: ${named(missing)})` : '';
+  const failures = failing > 0 ? [`can't be delivered to ${failing}`] : [];
+  const progress = `${reported} of ${total} have reported${names}`;
+  if (reported === 0) return progress;
+  const parts = [`changes ${files} file(s)`, `leaves ${unchanged} gateway(s) unchanged`, ...failures];
+  return `${progress}; it ${LIST.format(parts)}`;
+}
+
+/** Describes why no gateway is unchanged by any commit; empty if that isn't the case. */
+export function everyCommitText({ preview }: RolloutStatus): string[] {
+  const path = preview?.everyCommit;
+  if (path === undefined) return [];
+  return [`every commit changes ${oneLine(path, MAX_PART)}, because its template or patch uses the commit or the ref`];
 }
 
 const LIST = new Intl.ListFormat('en');
@@ -45,3 +80,5 @@ export function named(names: readonly string[]): string {
   const more = names.length > 3 ? [`${names.length - 3} more`] : [];
   return names.length === 0 ? 'no gateway' : LIST.format([...names.toSorted().slice(0, 3), ...more]);
 }
+
+export const namesOf = (gateways: readonly { name: string }[] = []): string[] => gateways.map(({ name }) => name);

@@ -10,7 +10,7 @@ import {
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
-import { ANY_RELEASE } from './approved-release.ts';
+import { ANY_RELEASE } from './approval.ts';
 import type { Draft, Rollout } from './moves.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput } from './rollout-input.ts';

@@ -4,7 +4,7 @@ import { formatDuration } from '../../shared/domain/text/duration.ts';
 import type { Facts } from './facts.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 import { slotsOf } from './slots.ts';
-import { named } from './texts.ts';
+import { named, namesOf } from './texts.ts';
 
 /** Describes which gateways of a wave the rollout waits for. */
 export function progressText(facts: Facts, index: number): string {
@@ -20,8 +20,6 @@ export function progressText(facts: Facts, index: number): string {
     return `waiting for one of ${named(unready)} to be ready in wave ${wave} since ${since}; none was ready before the rollout began, so the rollout can't be verified${endText(members, facts)}`;
   return `waiting for a replacement gateway in wave ${wave} since ${since}; no gateway is left to verify the rollout`;
 }
-
-const namesOf = (gateways: readonly RolloutGateway[] = []): string[] => gateways.map(({ name }) => name);
 
 /** When the first of some gateways began to be in progress. */
 function progressSince(
