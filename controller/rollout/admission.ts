@@ -3,7 +3,6 @@ import { ALL, isWithin, NO_GATEWAY, waveNames, waveOf } from '../../shared/domai
 import type { RolloutGateway } from './rollout-input.ts';
 
 export type Admission = RolloutStatus['admission'];
-type Member = Pick<RolloutGateway, 'fits' | 'key'>;
 
 /** Makes the admission of all waves, each with this `admitted`. Facts about earlier waves are kept by name. */
 export function makeAdmission(
@@ -75,24 +74,17 @@ export function chooseAgain(
   index: number,
   { amount, gateways, isLate }: { amount: unknown; gateways: readonly RolloutGateway[]; isLate: boolean },
 ): Admission {
-  const share = shareOf(choicesIn(admission, index, gateways), amount, { known: admission[index]?.of, isLate });
-  const { members } = share;
+  const entry = admission[index];
+  const share = shareOf(choicesIn(admission, index, gateways), amount, { known: entry?.of, isLate });
   const isOver = admission.slice(index + 1).some(({ admitted }) => admitted !== NO_GATEWAY);
-  const chosen = admission.map((entry, at) => {
-    if (at !== index || isOver || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
-    if (entry.admitted === NO_GATEWAY) return { ...entry, ...share };
-    return {
-      ...entry,
-      ...share,
-      admitted: entry.admitted === ALL ? entry.members : entry.admitted,
-      isChosenAgain: true,
-    };
-  });
-  return withoutEmptied(chosen, admission, gateways);
+  if (!entry || isOver || entry.isChosenAgain || isWithin(share.members, entry.members)) return admission;
+  const admitted = entry.admitted === ALL ? entry.members : entry.admitted;
+  const again = entry.admitted === NO_GATEWAY ? {} : { admitted, isChosenAgain: true };
+  return withoutEmptied(admission.with(index, { ...entry, ...share, ...again }), admission, gateways);
 }
 
 /** Whether a gateway fits a wave and belongs to no earlier one. */
-const couldBelong = ({ fits, key }: Member, index: number, admission: Admission): boolean =>
+const couldBelong = ({ fits, key }: RolloutGateway, index: number, admission: Admission): boolean =>
   (fits[index] ?? index === fits.length) && waveOf(fits, key, admission, index) === index;
 
 /** Gateways from which a wave takes its share. Paused ones are excluded, because they can't be verified. */
@@ -127,6 +119,6 @@ export function amountOf(amount: unknown, total: number): number {
 }
 
 /** Whether a gateway may have the release. */
-export function isReleasedIn({ fits, key }: Member, admission: Admission): boolean {
+export function isReleasedIn({ fits, key }: Pick<RolloutGateway, 'fits' | 'key'>, admission: Admission): boolean {
   return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NO_GATEWAY);
 }

@@ -108,12 +108,12 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
   const { admission } = rollout;
   const hasBegun = isInProgress(rollout) && isSame(release, rollout);
   const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
-  const isInApprovalWave = ({ gateway: { fits, key } }: PreviewedGateway) => {
+  const isInApprovalWave = ({ fits, key }: PreviewedGateway) => {
     const wave = waveOf(fits, key, admission);
     return wave >= current && spec.waves?.[wave]?.approval === true;
   };
   const changed = previewsOf(release, rollout, gateways).filter(({ preview }) => !preview.changesNothing);
-  const active = changed.filter(({ gateway }) => !gateway.isPaused);
+  const active = changed.filter(({ isPaused }) => !isPaused);
   return {
     inApprovalWaves: distinctDigests(active.filter(isInApprovalWave)),
     all: [...distinctDigests(active), ...distinctDigests(changed)],

@@ -6,32 +6,32 @@ import { currentWave } from './admission.ts';
 import type { Facts } from './facts.ts';
 import { createdAfter, hasCrashed, restartOf } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { namesOf } from './texts.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 
 /** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */
 export function newFailures(facts: Facts): Pick<RolloutStatus, 'failures' | 'failureMessage'> | undefined {
   const { rollout, input } = facts;
   const failing = failingIn(facts);
-  const late = lateOnes(facts).filter(({ due }) => due <= input.now);
   const known = rollout.failures ?? [];
-  const names = [...failing, ...late.map(({ gateway }) => gateway)].map(({ name }) => name);
-  const failures = [...new Set([...known, ...names])];
+  const failures = [...new Set([...known, ...namesOf([...failing, ...lateOnes(facts)])])];
   if (failures.length === known.length) return undefined;
   // Nothing else shows the reason of the first one after a rollback.
   const failureMessage = known.length > 0 ? rollout.failureMessage : reasonOf(failures[0] ?? '', failing, input);
   return { failures, failureMessage: failureMessage || undefined };
 }
 
-/** Returns gateways in progress, and when each is late. Replacements that have never run are excluded. */
-function lateOnes(facts: Facts): { gateway: RolloutGateway; due: number }[] {
+/** Returns the gateways in progress that are late, the first one first. Replacements that have never run never are. */
+function lateOnes(facts: Facts): RolloutGateway[] {
   const { rollout, input } = facts;
   if (rollout.admittedAt === undefined) return [];
   const isLater = createdAfter(rollout.startedAt);
-  const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway);
   return inProgress(facts)
-    .filter(isJudged)
+    .filter((gateway) => !gateway.isUnstarted || !isLater(gateway))
     .map((gateway) => ({ gateway, due: dueOf(gateway, rollout, input) }))
-    .sort((a, b) => a.due - b.due);
+    .filter(({ due }) => due <= input.now)
+    .sort((a, b) => a.due - b.due)
+    .map(({ gateway }) => gateway);
 }
 
 /**
@@ -107,8 +107,9 @@ function progressOf(facts: Facts): Progress {
     return entry !== undefined && input.now < disturbedAt(gateway, entry, rollout) + input.deadlineMs;
   };
   const gateways = [...inProgress(facts), ...[...verified].filter(isKept)];
-  const isKnown = ({ name }: RolloutGateway) => entryOf.has(name);
-  return [...gateways.filter(isKnown), ...gateways.filter((gateway) => !isKnown(gateway))]
+  const isKnown = ({ name }: RolloutGateway) => Number(entryOf.has(name));
+  return gateways
+    .sort((a, b) => isKnown(b) - isKnown(a))
     .slice(0, BOUNDS.inProgress)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((gateway) => {
@@ -117,41 +118,39 @@ function progressOf(facts: Facts): Progress {
     });
 }
 
-type AdmissionTimes = Pick<RolloutStatus, 'startedAt' | 'admittedAt'>;
-
 /** When a gateway was admitted at the latest: others can have been admitted after it, but a new one was at its creation. */
-const admissionOf = ({ createdAt }: RolloutGateway, { startedAt, admittedAt = startedAt }: AdmissionTimes): number =>
+const admissionOf = ({ createdAt }: RolloutGateway, { startedAt, admittedAt = startedAt }: RolloutStatus): number =>
   Math.max(Date.parse(admittedAt), createdAt);
 
 /** Since when a gateway for which the list has no room has been in progress, at the latest. */
-const unlistedSince = (gateway: RolloutGateway, rollout: AdmissionTimes): number =>
+const unlistedSince = (gateway: RolloutGateway, rollout: RolloutStatus): number =>
   Math.max(admissionOf(gateway, rollout), gateway.notReadySince ?? 0);
 
 /** Whether a new gateway can't have been verified, whenever the controller saw it first. */
-function hasNeverBeenReady(gateway: RolloutGateway, rollout: AdmissionTimes): boolean {
+function hasNeverBeenReady(gateway: RolloutGateway, rollout: RolloutStatus): boolean {
   const { isUnstarted, notReadySince = Number.POSITIVE_INFINITY, createdAt, runsSince = 0 } = gateway;
   if (isUnstarted) return true;
   return notReadySince <= Math.max(createdAt, runsSince) && restartOf(gateway, rollout) === undefined;
 }
 
 /** Whether a gateway was verified before the time in its entry, which is then not the one of its admission. */
-const wasVerified = ({ since }: Progress[number], gateway: RolloutGateway, rollout: AdmissionTimes): boolean =>
+const wasVerified = ({ since }: Progress[number], gateway: RolloutGateway, rollout: RolloutStatus): boolean =>
   Date.parse(since) > admissionOf(gateway, rollout);
 
 /**
  * Returns when a gateway was last unhealthy for certain: it crashed or, after it was verified once, restarted or became
  * not ready. Many restart once, or aren't ready for a moment, to take a release, which must not count against them.
  */
-function disturbedAt(gateway: RolloutGateway, entry: Progress[number], rollout: AdmissionTimes): number {
+function disturbedAt(gateway: RolloutGateway, entry: Progress[number], rollout: RolloutStatus): number {
   const { crashedAt = 0, readySince = 0 } = gateway;
-  const startedAt = Date.parse(rollout.startedAt);
-  const times = wasVerified(entry, gateway, rollout) ? [restartOf(gateway, rollout) ?? 0, readySince] : [crashedAt];
-  const last = Math.max(...times);
-  return last >= startedAt ? last : Number.NEGATIVE_INFINITY;
+  const last = wasVerified(entry, gateway, rollout)
+    ? Math.max(restartOf(gateway, rollout) ?? 0, readySince)
+    : crashedAt;
+  return last >= Date.parse(rollout.startedAt) ? last : Number.NEGATIVE_INFINITY;
 }
 
 /** Notes when the readiness of a gateway first changed after its admission, unless the cause can be a restart. */
-function withReadiness(entry: Progress[number], gateway: RolloutGateway, rollout: AdmissionTimes): Progress[number] {
+function withReadiness(entry: Progress[number], gateway: RolloutGateway, rollout: RolloutStatus): Progress[number] {
   const changedAt = gateway.notReadySince ?? gateway.readySince ?? 0;
   const isFirst = entry.readinessChangedAt === undefined && changedAt > timeOf(entry.since);
   const isMoved = isFirst && !wasVerified(entry, gateway, rollout) && restartOf(gateway, rollout) === undefined;

@@ -18,7 +18,7 @@ import { notRolledBack } from './judge-gateway.ts';
 import type { Wait } from './moves.ts';
 import { failuresIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { everyCommitText, failureOf, named, namesOf, previewText, previewWait } from './texts.ts';
+import { everyCommitText, failureOf, listed, named, namesOf, previewText, previewWait } from './texts.ts';
 import { absenceText, passedText, progressText } from './wave-messages.ts';
 
 /** Returns the text of the printer column. */
@@ -77,7 +77,7 @@ function nextText({ rollout, input }: Facts, { kind }: Wait): string {
 }
 
 function phaseText(facts: Facts, wait: Wait): string {
-  const { rollout, input, wave: { index = 0 } = {} } = facts;
+  const { rollout, input } = facts;
   const { phase, wave, commit, stableCommit, verified, total } = rollout;
   const why = rollout.failures?.length ? ` because ${commit} ${failureOf(rollout)}` : '';
   switch (phase) {
@@ -100,8 +100,8 @@ function phaseText(facts: Facts, wait: Wait): string {
     case 'AwaitingWindow':
       return `wave ${wave} ${windowWait(rollout, input)}`;
     case 'Progressing':
-      if (wait.kind === 'noGateway') return absenceText(facts, wait.index);
-      return progressText(facts, wait.kind === 'gateways' ? wait.index : index);
+      if (wait.kind === 'noGateway') return absenceText(facts, wait.wave);
+      return wait.kind === 'gateways' ? progressText(facts, wait.wave) : '';
   }
 }
 
@@ -146,9 +146,7 @@ const waveText = ({ wave, admission }: RolloutStatus): string =>
 function pausedText(rollout: RolloutStatus, { gateways }: RolloutInput): string {
   const isLeft = ({ isPaused, report }: RolloutGateway) => isPaused && isSame(report ?? {}, rollout);
   const left = isSame(rollout, stableOf(rollout)) ? [] : gateways.filter(isLeft);
-  return left.length > 0
-    ? `; still on ${short(rollout.commit)} because paused or in a dry run: ${named(namesOf(left))}`
-    : '';
+  return listed(`; still on ${short(rollout.commit)} because paused or in a dry run: `, namesOf(left));
 }
 
 /** Describes orders that wait because the resource is paused. */

@@ -1,7 +1,7 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isOnRelease } from '../../shared/domain/rollout/releases.ts';
-import { isWithin, NO_GATEWAY, waveOf } from '../../shared/domain/rollout/waves.ts';
-import { currentWave, hadGateways, isReleasedIn } from './admission.ts';
+import { isWithin, waveOf } from '../../shared/domain/rollout/waves.ts';
+import { type Admission, currentWave, hadGateways, isReleasedIn } from './admission.ts';
 import { createdAfter, hasRelease, isVerified, isYoung, unreadyBefore } from './judge-gateway.ts';
 import type { Move, Rollout, Wait } from './moves.ts';
 import { previewOf, previewsOf, unchangedIn } from './preview.ts';
@@ -36,6 +36,8 @@ export interface Facts {
 /** The standing of one wave. */
 export interface WaveFacts {
   index: number;
+  /** Its name, and which gateways it admits. */
+  entry: Admission[number];
   /** All of its gateways, including paused ones. */
   members: RolloutGateway[];
   /** Its gateways except for paused ones, and for those that the release leaves unchanged. */
@@ -72,7 +74,9 @@ export function factsOf(rollout: Rollout, input: RolloutInput): Facts {
   const verified = new Set([...released].filter((gateway) => isVerified(gateway, rollout, input)));
   const standing = { rollout, input, unchanged, released, verified };
   const members = Map.groupBy(input.gateways, ({ fits, key }) => waveOf(fits, key, admission));
-  const waves = admission.map((_, index) => waveFacts(members.get(index) ?? [], index, standing));
+  const waves = admission.map((entry, index) =>
+    waveFacts({ entry, index, members: members.get(index) ?? [] }, standing),
+  );
   const wave = waves[currentWave(rollout) ?? -1];
   return {
     ...standing,
@@ -101,14 +105,15 @@ const changesNothing = ({ admittedAt }: RolloutStatus, waves: readonly WaveFacts
   waves.every((wave) => wave.canBeSkipped || (wave.members.length === 0 && !wave.hadGateways));
 
 type Standing = Pick<Facts, 'rollout' | 'input' | 'unchanged' | 'released' | 'verified'>;
+type Wave = Pick<WaveFacts, 'index' | 'entry' | 'members'>;
 
 /** A wave can end while one in this many of its gateways is a replacement that still starts. */
 const MISSING_SHARE = 10;
 
-function waveFacts(members: RolloutGateway[], index: number, standing: Standing): WaveFacts {
+function waveFacts(wave: Wave, standing: Standing): WaveFacts {
   const { rollout, input, unchanged, released } = standing;
-  const { startedAt, soakStartedAt, failures, admission } = rollout;
-  const { gateways: size = 0, admitted = NO_GATEWAY } = admission[index] ?? {};
+  const { startedAt, soakStartedAt, failures } = rollout;
+  const { entry, index, members } = wave;
   const failed = new Set(failures);
   const isVerifiedOne = (gateway: RolloutGateway) => standing.verified.has(gateway);
   const isOpen = (gateway: RolloutGateway) => !isVerifiedOne(gateway) && !failed.has(gateway.name);
@@ -118,11 +123,8 @@ function waveFacts(members: RolloutGateway[], index: number, standing: Standing)
 
   const counted = members.filter((gateway) => !gateway.isPaused && !unchanged.has(gateway));
   const unready = counted.filter(unreadyBefore(startedAt));
-  const awaited = awaitedOf(
-    counted.filter((gateway) => !unready.includes(gateway)),
-    index,
-    standing,
-  );
+  const eligible = counted.filter((gateway) => !unready.includes(gateway));
+  const awaited = awaitedOf(eligible, wave, standing);
   const pending = awaited.filter(isOpen);
   const verified = counted.filter(isVerifiedOne);
   // Gateways that don't block the wave matter as well: if most of them are unhealthy, the others are lucky.
@@ -133,22 +135,21 @@ function waveFacts(members: RolloutGateway[], index: number, standing: Standing)
   const isAllReleased = awaited.every((gateway) => released.has(gateway));
   // A soak that hasn't begun begins now.
   const soakedMs = input.now - (soakStartedAt === undefined ? input.now : Date.parse(soakStartedAt));
-  const mayBeMissing = Math.floor(size / MISSING_SHARE);
+  const mayBeMissing = Math.floor((entry.gateways ?? 0) / MISSING_SHARE);
   return {
-    index,
-    members,
+    ...wave,
     counted,
     unready,
     awaited,
     pending,
     unhealthy,
     verified,
-    isEachReleased: members.every(({ key }) => isWithin(key, admitted)),
+    isEachReleased: members.every(({ key }) => isWithin(key, entry.admitted)),
     isHealthy,
     mustSoak: isHealthy && isAllReleased && soakedMs < (input.soakMs[index] ?? 0),
     isDone: isHealthy && isAllReleased && pending.length <= mayBeMissing && unhealthy.length <= verified.length,
-    hadGateways: hadGateways(admission[index]),
-    canBeSkipped: canBeSkipped(members, index, standing),
+    hadGateways: hadGateways(entry),
+    canBeSkipped: canBeSkipped(wave, standing),
   };
 }
 
@@ -157,10 +158,9 @@ function waveFacts(members: RolloutGateway[], index: number, standing: Standing)
  * unchanged. One that wasn't ready before the preview is left out if it hasn't reported. A gateway that reported a
  * change counts even after it is gone, because its replacement may be about to start.
  */
-function canBeSkipped(members: readonly RolloutGateway[], index: number, { rollout, unchanged }: Standing): boolean {
-  const { wave = '' } = rollout.admission[index] ?? {};
+function canBeSkipped({ entry, members }: Wave, { rollout, unchanged }: Standing): boolean {
   const preview = previewOf(rollout, rollout);
-  if (!preview || preview.changedWaves?.includes(wave)) return false;
+  if (!preview || preview.changedWaves?.includes(entry.wave)) return false;
   const isUnready = unreadyBefore(preview.startedAt);
   const isLeftOut = (gateway: RolloutGateway) =>
     isUnready(gateway) &&
@@ -178,9 +178,9 @@ function canBeSkipped(members: readonly RolloutGateway[], index: number, { rollo
  * replacements, up to the number with which the wave began, the most advanced first. Until one is verified, all count.
  * In a wave that ended while it was empty, none does.
  */
-function awaitedOf(eligible: RolloutGateway[], index: number, { rollout, verified }: Standing): RolloutGateway[] {
-  const { admission, failures = [], startedAt } = rollout;
-  const { gateways: size = 0 } = admission[index] ?? {};
+function awaitedOf(eligible: RolloutGateway[], { entry, index }: Wave, { rollout, verified }: Standing) {
+  const { failures = [], startedAt } = rollout;
+  const { gateways: size = 0 } = entry;
   const hasEndedEmpty = size === 0 && index < (currentWave(rollout) ?? 0);
   if (hasEndedEmpty) return [];
   if (!eligible.some((gateway) => verified.has(gateway))) return eligible;

@@ -43,8 +43,8 @@ export function tooManyFailed(facts: Facts): Move | undefined {
 /** Whether all gateways that count in a wave have failed, whatever the maximum, unless replacements may come. */
 function hasWholeWaveFailed({ rollout, wave, waves, input }: Facts): boolean {
   const begun = waves.slice(0, (wave?.index ?? 0) + Number(rollout.waveStartedAt !== undefined));
-  return begun.some(({ awaited, pending, verified, index }) => {
+  return begun.some(({ awaited, pending, verified, entry }) => {
     if (awaited.length === 0 || pending.length > 0 || verified.length > 0) return false;
-    return awaited.length >= (rollout.admission[index]?.gateways ?? 0) || isEmptyForLong(rollout, input);
+    return awaited.length >= (entry.gateways ?? 0) || isEmptyForLong(rollout, input);
   });
 }

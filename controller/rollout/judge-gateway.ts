@@ -4,11 +4,13 @@ import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /**
  * Whether a gateway reports the release of this rollout and is healthy with it. An older report proves nothing. A pod
- * that isn't ready is unhealthy regardless of its agent's report, and so is one that crashed recently.
+ * that isn't ready is unhealthy regardless of its agent's report, and so is one that crashed, for half of the deadline.
+ * A gateway that crashes again within the deadline therefore fails, because a crash doesn't move its deadline.
  */
 export function isVerified(gateway: RolloutGateway, rollout: RolloutStatus, input: RolloutInput): boolean {
-  const { report, notReadySince } = gateway;
-  if (notReadySince !== undefined || input.now < recoversAt(gateway, rollout, input)) return false;
+  const { report, notReadySince, crashedAt = 0 } = gateway;
+  const isRecovering = hasCrashed(gateway, rollout) && input.now < crashedAt + input.deadlineMs / 2;
+  if (notReadySince !== undefined || isRecovering) return false;
   return hasRelease(gateway, rollout) && report?.state === 'healthy';
 }
 
@@ -16,28 +18,14 @@ export function isVerified(gateway: RolloutGateway, rollout: RolloutStatus, inpu
 export const hasRelease = ({ report }: RolloutGateway, rollout: RolloutStatus): boolean =>
   report?.rollout === rollout.number && isSame(report, rollout);
 
-/**
- * When a gateway that crashed during the rollout can be healthy again (ms since the epoch): after half of the deadline.
- * A gateway that crashes again within the deadline therefore fails, because a crash doesn't move its deadline.
- */
-function recoversAt(
-  gateway: RolloutGateway,
-  rollout: RolloutStatus,
-  { deadlineMs }: Pick<RolloutInput, 'deadlineMs'>,
-): number {
-  return hasCrashed(gateway, rollout) ? (gateway.crashedAt ?? 0) + deadlineMs / 2 : 0;
-}
-
 /** Whether a container exited with an error during the rollout. */
 export const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
 
 /** When a container last exited during the rollout, with or without an error (ms since the epoch); undefined if none did. */
-export function restartOf(
-  { crashedAt, restartedAt }: RolloutGateway,
-  { startedAt }: Pick<RolloutStatus, 'startedAt'>,
-): number | undefined {
-  const last = Math.max(crashedAt ?? 0, restartedAt ?? 0);
+export function restartOf(gateway: RolloutGateway, { startedAt }: RolloutStatus): number | undefined {
+  const { crashedAt = 0, restartedAt = 0 } = gateway;
+  const last = Math.max(crashedAt, restartedAt);
   return last >= Date.parse(startedAt) ? last : undefined;
 }
 

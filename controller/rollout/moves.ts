@@ -1,4 +1,5 @@
 import type { HistoryEntry, RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { WaveFacts } from './facts.ts';
 
 /** State of rollouts that is kept, as stored in the status. */
 export interface RolloutState {
@@ -17,7 +18,7 @@ export type Wait =
   | { kind: 'none' }
   | { kind: 'window' | 'approval' | 'soak' | 'givenUp' | 'preview' }
   /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
-  | { kind: 'gateways' | 'noGateway'; index: number }
+  | { kind: 'gateways' | 'noGateway'; wave: WaveFacts }
   /** Pods whose agents don't support rollouts. */
   | { kind: 'outdated'; pods: string[] };
 

@@ -17,9 +17,7 @@ import type { RolloutInput } from './rollout-input.ts';
 import { begin, givenUpWith, isNext, returnToStable } from './transitions.ts';
 
 /** Relation of the newest release to the others. */
-type Relation = 'unknown' | 'current' | 'stable' | 'givenUp' | 'moved' | 'newer';
-
-function relationOf(rollout: RolloutStatus, input: RolloutInput): Relation {
+function relationOf(rollout: RolloutStatus, input: RolloutInput) {
   const { newest } = input;
   if (!newest) return 'unknown';
   if (isSame(newest, rollout)) return 'current';

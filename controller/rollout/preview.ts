@@ -15,11 +15,8 @@ import type { Rollout } from './moves.ts';
 import type { ReportedPreview, RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 
-/** A gateway, and the preview that it reports. */
-export interface PreviewedGateway {
-  gateway: RolloutGateway;
-  preview: ReportedPreview;
-}
+/** A gateway that reports a preview. */
+export type PreviewedGateway = RolloutGateway & { preview: ReportedPreview };
 
 /** Returns the preview of a release; undefined if the status has that of another one, or none. */
 export const previewOf = (release: ReleaseName, { preview }: RolloutStatus): RolloutPreview | undefined =>
@@ -44,10 +41,10 @@ export function previewsOf(
   gateways: readonly RolloutGateway[],
 ): PreviewedGateway[] {
   const isNamed = previewOf(release, rollout) !== undefined;
-  return gateways.flatMap((gateway) => {
-    const { preview, report } = gateway;
-    if (!preview || !isSame(preview, release) || !isOnRelease(report ?? {}, rollout)) return [];
-    return isNamed || isSame(report ?? {}, release) ? { gateway, preview } : [];
+  return gateways.filter((gateway): gateway is PreviewedGateway => {
+    const { preview, report = {} } = gateway;
+    if (!preview || !isSame(preview, release) || !isOnRelease(report, rollout)) return false;
+    return isNamed || isSame(report, release);
   });
 }
 
@@ -58,7 +55,7 @@ export function previewsOf(
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
   const isCurrent = isInProgress(rollout) || rollout.phase === 'Stopped';
   const previewed = isCurrent ? previewsOf(rollout, rollout, gateways) : [];
-  return new Set(previewed.flatMap(({ gateway, preview }) => (preview.changesNothing ? gateway : [])));
+  return new Set(previewed.filter(({ preview }) => preview.changesNothing));
 }
 
 /**
@@ -70,7 +67,7 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
   if (!current || spec.previewFailures === 'Ignore') return [];
   const isUnready = unreadyBefore(current.startedAt);
   return previewsOf(current, rollout, gateways).filter(
-    ({ gateway, preview }) => preview.failure !== undefined && !gateway.isPaused && !isUnready(gateway),
+    (gateway) => gateway.preview.failure !== undefined && !gateway.isPaused && !isUnready(gateway),
   );
 }
 
@@ -84,7 +81,8 @@ export function withPreview(rollout: Rollout, candidate: Release | undefined, in
     return { ...rollout, preview: known && withLateChanges(known, rollout, input) };
   const times = known ? undefined : timesOf(candidate, rollout, input);
   const { startedAt, nextPreviewAt } = { ...rollout, ...known, ...times };
-  const preview = known || times ? countReports({ ...candidate, ...known, startedAt }, rollout, input) : undefined;
+  const begun = { ...candidate, ...NO_REPORTS, ...known, startedAt };
+  const preview = known || times ? countReports(begun, rollout, input) : undefined;
   return { ...rollout, preview, nextPreviewAt };
 }
 
@@ -102,20 +100,19 @@ function isPastPreview(release: Release, rollout: RolloutStatus, known: RolloutP
   return rollout.admittedAt !== undefined || !isStillPreviewed;
 }
 
-type Begun = Release & Partial<RolloutPreview> & Pick<RolloutPreview, 'startedAt'>;
+const NO_REPORTS = { total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
 
 /** Counts what the gateways report, and notes when the wait is over: all have reported, or enough time has passed. */
-function countReports(begun: Begun, rollout: RolloutStatus, input: RolloutInput): RolloutPreview {
+function countReports(begun: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): RolloutPreview {
   const { gateways, now } = input;
   const { changedWaves, endedAt } = begun;
-  const empty = { ...begun, total: 0, reported: 0, unchanged: 0, failing: 0, files: 0 };
-  const previews = previewsOf(begun, { ...rollout, preview: empty }, gateways);
-  const previewed = previews.filter(({ gateway }) => !gateway.isPaused);
-  const reporting = new Set(previewed.map(({ gateway }) => gateway));
+  const previews = previewsOf(begun, { ...rollout, preview: begun }, gateways);
+  const previewed = previews.filter(({ isPaused }) => !isPaused);
+  const reporting = new Set<RolloutGateway>(previewed);
   const total = reporting.size + awaitedIn(begun, reporting, gateways).length;
   const isOver = reporting.size === total || now >= lastReportAt(begun, input);
   return {
-    ...empty,
+    ...begun,
     endedAt: endedAt ?? (isOver ? iso(now) : undefined),
     total,
     reported: reporting.size,
@@ -145,8 +142,7 @@ function awaitedIn(
 
 /** Returns the gateways whose preview is awaited and hasn't arrived. */
 export function missingIn(preview: RolloutPreview, rollout: RolloutStatus, gateways: readonly RolloutGateway[]) {
-  const reporting = new Set(previewsOf(preview, rollout, gateways).map(({ gateway }) => gateway));
-  return awaitedIn(preview, reporting, gateways);
+  return awaitedIn(preview, new Set(previewsOf(preview, rollout, gateways)), gateways);
 }
 
 /**
@@ -159,10 +155,10 @@ function changedIn(
   before: string[] = [],
 ): string[] | undefined {
   const { admission } = rollout;
-  const isChanged = ({ gateway, preview }: PreviewedGateway) =>
-    !preview.changesNothing && isOn(gateway.report ?? {}, stableOf(rollout));
+  const isChanged = ({ report, preview }: PreviewedGateway) =>
+    !preview.changesNothing && isOn(report ?? {}, stableOf(rollout));
   const changed = previewed.filter(isChanged);
-  const names = changed.flatMap(({ gateway: { fits, key } }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
+  const names = changed.flatMap(({ fits, key }) => admission[waveOf(fits, key, admission)]?.wave ?? []);
   return unlessEmpty([...new Set([...before, ...names])].sort());
 }
 
@@ -171,7 +167,7 @@ function changedIn(
  * the wait replaces the previous one without extending the wait. Otherwise, one preview begins per minute, and the next
  * minute's can begin early: a fix of a commit that its preview has stopped doesn't wait, but a series of commits does.
  */
-function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput): Times | undefined {
+function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput) {
   const { gateways, previewIntervalMs, now } = input;
   const { preview, nextPreviewAt } = rollout;
   const isRunning = preview && !preview.endedAt && now < lastReportAt(preview, input);
@@ -183,11 +179,6 @@ function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput):
     return { startedAt: iso(now), nextPreviewAt };
   if (now < earliestAt) return undefined;
   return { startedAt: iso(now), nextPreviewAt: iso(Math.max(now, earliestAt + previewIntervalMs)) };
-}
-
-interface Times {
-  startedAt: string;
-  nextPreviewAt: string | undefined;
 }
 
 /**

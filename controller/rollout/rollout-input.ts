@@ -1,14 +1,16 @@
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
+import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import type { Release, ReleaseName, ReportedRelease } from '../../shared/domain/rollout/releases.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import type { ObservedReportStatus } from '../watch/observed-report.ts';
 import type { WindowJudgement } from './windows.ts';
 
-type PodTimes = 'createdAt' | 'notReadySince' | 'readySince' | 'runsSince' | 'crashedAt' | 'restartedAt';
-
 /** A gateway in a rollout, made from its pod. */
-export interface RolloutGateway extends Pick<ObservedPod, 'name' | 'isUnstarted' | PodTimes> {
+export interface RolloutGateway
+  extends Pick<ObservedPod, 'name' | 'notReadySince' | 'readySince' | 'runsSince' | 'crashedAt' | 'restartedAt'> {
+  /** In milliseconds since the epoch, like the other times. */
   createdAt: number;
+  /** Not all of its containers have run yet (no node, image, or Secret), so it can't be verified. */
+  isUnstarted?: boolean;
   /** See `rolloutKey`. */
   key: string;
   /** Whether its labels match, for each wave. */
@@ -27,10 +29,8 @@ export interface RolloutGateway extends Pick<ObservedPod, 'name' | 'isUnstarted'
   preview?: ReportedPreview | undefined;
 }
 
-type AgentPreview = NonNullable<ObservedReportStatus['preview']>;
-
 /** Change that a release would make to a gateway, without applying it. */
-export interface ReportedPreview extends ReleaseName, Pick<AgentPreview, 'digest' | 'failure' | 'everyCommit'> {
+export interface ReportedPreview extends ReleaseName, Pick<GatewayPreview, 'digest' | 'failure' | 'everyCommit'> {
   /** It leaves all files unchanged. */
   changesNothing: boolean;
   /** Number of files that change. */

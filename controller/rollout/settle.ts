@@ -42,7 +42,7 @@ function waitsForIn(facts: Facts, wait: Wait): RolloutWait | undefined {
   const isLate = facts.input.now >= (lateAt(facts.rollout, facts.input) ?? Number.POSITIVE_INFINITY);
   if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
   if (wait.kind !== 'gateways') return WAITS[wait.kind];
-  return isLate || !holdersIn(facts, wait.index).areInProgress ? 'Gateways' : undefined;
+  return isLate || !holdersIn(facts, wait.wave).areInProgress ? 'Gateways' : undefined;
 }
 
 /** If all gateways have the release, the counts don't change, so that no status is written when pods are replaced. */

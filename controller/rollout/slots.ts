@@ -1,4 +1,4 @@
-import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
+import { ALL, isWithin } from '../../shared/domain/rollout/waves.ts';
 import { amountOf } from './admission.ts';
 import type { Facts, WaveFacts } from './facts.ts';
 import type { RolloutGateway } from './rollout-input.ts';
@@ -17,10 +17,11 @@ export interface Slots {
  * never get a commit all at once. Paused and unchanged gateways occupy no slot, and get the release when all others
  * have it.
  */
-export function slotsOf({ index, counted, members, awaited }: WaveFacts, { rollout, input, verified }: Facts): Slots {
-  const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
+export function slotsOf({ index, entry, counted, members, awaited }: WaveFacts, facts: Facts): Slots {
+  const { rollout, input, verified } = facts;
+  const { failures = [], startedAt, admittedAt = startedAt } = rollout;
   const { spec, deadlineMs, now } = input;
-  const before = admission[index]?.admitted ?? NO_GATEWAY;
+  const { admitted: before } = entry;
   const sorted = counted.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const isAwaited = new Set(awaited);
   const isOverdue = (gateway: RolloutGateway) => {

@@ -14,7 +14,7 @@ export function failureOf({ failures = [], failureMessage }: RolloutStatus): str
 /** Lists the gateways to which a release can't be delivered, grouped by the message. */
 export function previewFailureOf(failures: readonly PreviewedGateway[]): string {
   const groups = [...Map.groupBy(failures, ({ preview }) => preview.failure ?? '')]
-    .map(([failure, members]) => ({ failure, names: members.map(({ gateway }) => gateway.name) }))
+    .map(([failure, members]) => ({ failure, names: namesOf(members) }))
     .sort((a, b) => b.names.length - a.names.length || (a.failure < b.failure ? -1 : 1));
   const others = groups.length > MAX_GROUPS ? [`${groups.length - MAX_GROUPS} other messages`] : [];
   const texts = groups
@@ -57,10 +57,9 @@ export function previewText(rollout: RolloutStatus, input: RolloutInput): string
 
 function numbersOf(preview: RolloutPreview, rollout: RolloutStatus, { gateways }: RolloutInput): string {
   const { total, reported, unchanged, failing, files } = preview;
-  const missing = namesOf(missingIn(preview, rollout, gateways));
-  const names = missing.length > 0 ? ` (missing: ${named(missing)})` : '';
+  const missing = listed(' (missing: ', namesOf(missingIn(preview, rollout, gateways)), ')');
   const failures = failing > 0 ? [`can't be delivered to ${failing}`] : [];
-  const progress = `${reported} of ${total} have reported${names}`;
+  const progress = `${reported} of ${total} have reported${missing}`;
   if (reported === 0) return progress;
   const parts = [`changes ${files} file(s)`, `leaves ${unchanged} gateway(s) unchanged`, ...failures];
   return `${progress}; it ${LIST.format(parts)}`;
@@ -80,5 +79,9 @@ export function named(names: readonly string[]): string {
   const more = names.length > 3 ? [`${names.length - 3} more`] : [];
   return names.length === 0 ? 'no gateway' : LIST.format([...names.toSorted().slice(0, 3), ...more]);
 }
+
+/** Lists names after an introduction; empty if there are none. */
+export const listed = (introduction: string, names: readonly string[], end = ''): string =>
+  names.length > 0 ? introduction + named(names) + end : '';
 
 export const namesOf = (gateways: readonly { name: string }[] = []): string[] => gateways.map(({ name }) => name);

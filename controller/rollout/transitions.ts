@@ -36,7 +36,8 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
   const release = reportedRelease(input) ?? input.delivered ?? input.newest;
   if (!release) return undefined;
   return {
-    number: firstNumber(input.now),
+    // Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number.
+    number: Math.floor(input.now / 1000) % 1_000_000_000,
     ...noCounts,
     ...releaseOf(release),
     ...stableFields(release),
@@ -54,9 +55,6 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
     history: remembered([], release, { input }),
   };
 }
-
-/** Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number. */
-const firstNumber = (now: number): number => Math.floor(now / 1000) % 1_000_000_000;
 
 /** Returns the handled orders; undefined if there are none. */
 export function handledOf(orders: NonNullable<RolloutStatus['handled']>): RolloutStatus['handled'] {
@@ -76,11 +74,9 @@ function remembered(
   release: Release,
   { input: { now, historyLength }, before }: { input: RolloutInput; before?: Release },
 ): Rollout['history'] {
-  const others = history.filter((entry) => !isSame(entry, release));
-  const isBefore = (entry: Release) => before !== undefined && isSame(entry, before);
-  const former = others.filter(isBefore);
-  const rest = others.filter((entry) => !isBefore(entry));
-  return [{ ...releaseOf(release), time: iso(now) }, ...former, ...rest].slice(0, historyLength);
+  const isBefore = (entry: Release) => Number(before !== undefined && isSame(entry, before));
+  const others = history.filter((entry) => !isSame(entry, release)).sort((a, b) => isBefore(b) - isBefore(a));
+  return [{ ...releaseOf(release), time: iso(now) }, ...others].slice(0, historyLength);
 }
 
 /** Returns a preview for edited waves: a gateway that reported a change and is gone can belong to any of them. */

@@ -1,6 +1,5 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { FIRST_AGENT_WITH_PREVIEWS, FIRST_AGENT_WITH_ROLLOUTS } from '../../../shared/api/names.ts';
-import type { RolloutSpec } from '../../../shared/api/rollout.ts';
 import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
 import { isAtLeast } from '../../../shared/domain/git/version.ts';
 import type { Release } from '../../../shared/domain/rollout/releases.ts';
@@ -9,10 +8,10 @@ import { fittingWaves, planOf, rolloutKey } from '../../../shared/domain/rollout
 import { parseDuration } from '../../../shared/domain/text/duration.ts';
 import { isDigest } from '../../../shared/domain/text/is-digest.ts';
 import { isSameVersion } from '../../intent/newest-in-range.ts';
-import type { GatewayReport, ReportedPreview, RolloutGateway, RolloutInput } from '../../rollout/rollout-input.ts';
+import type { GatewayReport, ReportedPreview, RolloutInput } from '../../rollout/rollout-input.ts';
 import { judgeWindows } from '../../rollout/windows.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
-import type { ObservedReport, ObservedReportStatus } from '../../watch/observed-report.ts';
+import type { ObservedReportStatus } from '../../watch/observed-report.ts';
 import type { RolloutObservation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
@@ -47,8 +46,8 @@ export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): Ro
     spec: rollout,
     wavesHash: planOf(waves),
     gateways: livePods.map((pod) => ({
-      ...gatewayOf(pod, waves),
-      ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
+      ...gatewayOf(pod, reportedBy(pod, reportOf(pod)?.status, { verifies: spec.gateway.verifies === true, number })),
+      fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
       isPaused: Boolean(pauseOf(pod.profile)),
     })),
     newest: releaseOf(sync, revision),
@@ -87,34 +86,20 @@ function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision:
     : { commit: lastSyncCommit, ref: lastSyncRef ?? lastSyncCommit, revision };
 }
 
-/** Identifies a gateway in the waves. */
-function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
-  return {
-    name: pod.name,
-    key: rolloutKey(pod.gatewayName, pod.name),
-    fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
-    createdAt: pod.createdAt ?? 0,
-    notReadySince: pod.notReadySince,
-    readySince: pod.readySince,
-    crashedAt: pod.crashedAt,
-    restartedAt: pod.restartedAt,
-    runsSince: pod.runsSince,
-  };
-}
-
-/** Whether a gateway has not started, unless it waits for its agent. */
-function shownBy(pod: ObservedPod, reported: ReturnType<typeof reportedBy>) {
+function gatewayOf(pod: ObservedPod, reported: ReturnType<typeof reportedBy>) {
+  const { name, createdAt = 0, notReadySince, readySince, crashedAt, restartedAt, runsSince } = pod;
+  const times = { createdAt, notReadySince, readySince, crashedAt, restartedAt, runsSince };
   const waitsForAgent = pod.hasAgentRun === true && reported.report?.state !== 'healthy';
-  return { ...reported, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
+  const isUnstarted = pod.isUnstarted === true && !waitsForAgent;
+  return { name, key: rolloutKey(pod.gatewayName, name), ...times, ...reported, isUnstarted };
 }
 
 /** What the agent reports. */
 function reportedBy(
   { waiting }: ObservedPod,
-  report: ObservedReport | undefined,
+  status: ObservedReportStatus | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
-): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated' | 'supportsPreviews' | 'preview'> {
-  const status = report?.status;
+) {
   const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, problem, isOutdated: false };
   const { rollout, agentVersion, commit = '', revision = '' } = status;

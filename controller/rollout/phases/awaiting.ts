@@ -2,13 +2,10 @@ import { waitBefore } from '../approval.ts';
 import type { Facts } from '../facts.ts';
 import type { Next } from '../moves.ts';
 
-/** Phases in which the next gateways wait for an approval or a window. */
-export type Awaiting = 'AwaitingApproval' | 'AwaitingWindow';
-
-/** The phase in which a rollout waits for each of them. */
-export const PHASE_OF_GATE: Record<Gate, Awaiting> = { approval: 'AwaitingApproval', window: 'AwaitingWindow' };
-
-type Gate = 'approval' | 'window';
+/** The phases in which the next gateways wait for an approval or a window. */
+export const PHASE_OF_GATE = { approval: 'AwaitingApproval', window: 'AwaitingWindow' } as const;
+type Gate = keyof typeof PHASE_OF_GATE;
+export type Awaiting = (typeof PHASE_OF_GATE)[Gate];
 
 /** Waits for the approval or the window that the next gateways of a rollout need. */
 export function waitForGate(facts: Facts): Next<Awaiting | 'Progressing'> {

@@ -34,42 +34,37 @@ function soak({ mustSoak }: WaveFacts, { rollout, input }: Facts): Move<'Soaking
 }
 
 /** What a wave waits for: its gateways, or any gateway that can verify the release. */
-const waitFor = ({ index, counted }: WaveFacts): Wait => ({
-  kind: counted.length > 0 ? 'gateways' : 'noGateway',
-  index,
-});
+const waitFor = (wave: WaveFacts): Wait => ({ kind: wave.counted.length > 0 ? 'gateways' : 'noGateway', wave });
 
 /** Begins a wave that has gateways which count. As many must be healthy in the end, if they still exist. */
-function beginWave({ index, counted, unready }: WaveFacts, { rollout, input }: Facts): Move<'Progressing'> | undefined {
+function beginWave(wave: WaveFacts, { rollout, input }: Facts): Move<'Progressing'> | undefined {
+  const { index, entry, counted, unready } = wave;
   if (rollout.waveStartedAt || counted.length === 0) return undefined;
   const gateways = counted.length - unready.length;
-  const admission = gateways > 0 ? withEntry(rollout.admission, index, { gateways }) : rollout.admission;
+  const admission = gateways > 0 ? rollout.admission.with(index, { ...entry, gateways }) : rollout.admission;
   return { to: 'Progressing', rollout: { ...rollout, admission, waveStartedAt: iso(input.now) } };
 }
-
-const withEntry = (admission: Admission, index: number, changes: Partial<Admission[number]>): Admission =>
-  admission.map((entry, at) => (at === index ? { ...entry, ...changes } : entry));
 
 /** Lets as many gateways have the release as can be in progress. */
 export function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> | undefined {
   const { rollout, input, unhealthyWave } = facts;
-  const { admitted: before } = rollout.admission[wave.index] ?? {};
+  const { admitted: before } = wave.entry;
   if (unhealthyWave || !input.window.isOpen || before === ALL || wave.counted.length === 0) return undefined;
   const { admitted } = slotsOf(wave, facts);
   if (admitted === before) return undefined;
-  const admission = withEntry(rollout.admission, wave.index, { admitted });
+  const admission = rollout.admission.with(wave.index, { ...wave.entry, admitted });
   return { to: 'Progressing', rollout: { ...rollout, admission, admittedAt: iso(input.now) } };
 }
 
 /** Selects new gateways for a percentage wave that lost all of its gateways. If it had ended, the rollout returns to it. */
-function refill({ index, counted }: WaveFacts, { rollout, input }: Facts): Move<'Progressing'> | undefined {
+function refill({ index, entry, counted }: WaveFacts, { rollout, input }: Facts): Move<'Progressing'> | undefined {
   if (counted.length > 0) return undefined;
   const { spec, gateways, now } = input;
   const amount = spec.waves?.[index]?.gateways;
   const isLate = isEmptyForLong(rollout, input);
   const admission = chooseAgain(rollout.admission, index, { amount, gateways, isLate });
-  if (admission[index]?.members === rollout.admission[index]?.members) return undefined;
-  const { wave } = rollout.admission[index] ?? {};
+  if (admission[index]?.members === entry.members) return undefined;
+  const { wave } = entry;
   const { waveStartedAt } = wave === rollout.wave ? rollout : { waveStartedAt: iso(now) };
   return { to: 'Progressing', rollout: { ...rollout, admission, wave, waveStartedAt } };
 }
@@ -102,7 +97,7 @@ function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
     const isLast = !admission.slice(wave.index + 1).some(hadGateways);
     return isLast && verified.size > 0 && isEmptyForLong(rollout, input);
   }
-  const isAwaited = admission[wave.index]?.gateways === 0 && input.now < Date.parse(startedAt) + input.deadlineMs;
+  const isAwaited = wave.entry.gateways === 0 && input.now < Date.parse(startedAt) + input.deadlineMs;
   return !isAwaited && (counted.length + unchanged.size > 0 || !admission.some(hadGateways));
 }
 
@@ -129,13 +124,12 @@ const passOver = (wave: WaveFacts, facts: Facts): Move<'Progressing'> => ({
 });
 
 /** From now on, all members of a wave may have the release. If none was awaited, it requires no verified one. */
-function ended({ index, awaited, members }: WaveFacts, { rollout, unchanged }: Facts): Admission {
+function ended({ index, entry, awaited, members }: WaveFacts, { rollout, unchanged }: Facts): Admission {
+  const { admission } = rollout;
   const isUnchanged = members.some((gateway) => unchanged.has(gateway));
-  return rollout.admission.map((entry, at) => {
-    if (at !== index) return entry;
-    const { gateways, ...others } = entry;
-    const isLast = at === rollout.admission.length - 1;
-    if (awaited.length > 0 || (isLast && !isUnchanged && gateways)) return { ...entry, admitted: ALL };
-    return { ...others, admitted: ALL, ...(isUnchanged && { isUnchanged }) };
-  });
+  const isLast = index === admission.length - 1;
+  const { gateways, ...others } = entry;
+  if (awaited.length > 0 || (isLast && !isUnchanged && gateways))
+    return admission.with(index, { ...entry, admitted: ALL });
+  return admission.with(index, { ...others, admitted: ALL, ...(isUnchanged && { isUnchanged }) });
 }
