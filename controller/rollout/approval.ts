@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
 import {
+  ANY,
   entryOf,
   isInProgress,
   isSame,
@@ -123,11 +124,6 @@ function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spe
 const distinctDigests = (previewed: readonly PreviewedGateway[]): string[] =>
   [...new Set(previewed.map(({ preview }) => preview.digest.slice(0, DIGEST_LENGTH)))].sort();
 
-/** Takes the place of commits or revisions that no longer fit into `shownReleases`. */
-const ANY = '*';
-/** Any commit can have been shown with any revision. */
-export const ANY_RELEASE = `${ANY} ${ANY}`;
-
 /** Returns the releases in the status that a user can approve. */
 function waitingIn(rollout: RolloutStatus): ReportedRelease[] {
   const { nextCommit, nextRevision, commit, revision } = rollout;
@@ -136,7 +132,7 @@ function waitingIn(rollout: RolloutStatus): ReportedRelease[] {
 }
 
 /** Whether the approval is of this commit and revision. */
-export const isApprovalOf = ({ handled }: RolloutStatus, { commit, revision }: ReportedRelease): boolean =>
+const isApprovalOf = ({ handled }: RolloutStatus, { commit, revision }: ReportedRelease): boolean =>
   parseReleaseName(handled?.approve ?? '')?.commit === commit && handled?.approvedRevision === revision;
 
 /**
@@ -190,6 +186,6 @@ function hasTakenEffect(before: RolloutStatus, after: RolloutStatus): boolean {
 function boundedReleases(entries: string[]): string[] {
   const max = BOUNDS.shownReleases;
   if (entries.length <= max) return entries;
-  const revisions = new Set(entries.slice(max - 1).map((entry) => entry.split(' ')[1]));
-  return [...entries.slice(0, max - 1), revisions.size === 1 ? `${ANY} ${[...revisions][0]}` : ANY_RELEASE];
+  const [revision, ...others] = new Set(entries.slice(max - 1).map((entry) => entry.split(' ')[1]));
+  return [...entries.slice(0, max - 1), entryOf({ commit: ANY, revision: others.length > 0 ? ANY : revision })];
 }

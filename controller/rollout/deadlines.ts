@@ -1,28 +1,13 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { formatDuration } from '../../shared/domain/text/duration.ts';
-import { oneLine } from '../../shared/domain/text/text.ts';
 import { currentWave } from './admission.ts';
 import type { Facts } from './facts.ts';
 import { createdAfter, hasCrashed, restartOf } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import { namesOf } from './texts.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 
-/** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */
-export function newFailures(facts: Facts): Pick<RolloutStatus, 'failures' | 'failureMessage'> | undefined {
-  const { rollout, input } = facts;
-  const failing = failingIn(facts);
-  const known = rollout.failures ?? [];
-  const failures = [...new Set([...known, ...namesOf([...failing, ...lateOnes(facts)])])];
-  if (failures.length === known.length) return undefined;
-  // Nothing else shows the reason of the first one after a rollback.
-  const failureMessage = known.length > 0 ? rollout.failureMessage : reasonOf(failures[0] ?? '', failing, input);
-  return { failures, failureMessage: failureMessage || undefined };
-}
-
 /** Returns the gateways in progress that are late, the first one first. Replacements that have never run never are. */
-function lateOnes(facts: Facts): RolloutGateway[] {
+export function lateOnes(facts: Facts): RolloutGateway[] {
   const { rollout, input } = facts;
   if (rollout.admittedAt === undefined) return [];
   const isLater = createdAfter(rollout.startedAt);
@@ -155,18 +140,6 @@ function withReadiness(entry: Progress[number], gateway: RolloutGateway, rollout
   const isFirst = entry.readinessChangedAt === undefined && changedAt > timeOf(entry.since);
   const isMoved = isFirst && !wasVerified(entry, gateway, rollout) && restartOf(gateway, rollout) === undefined;
   return isMoved ? { ...entry, readinessChangedAt: iso(changedAt) } : entry;
-}
-
-/** Gateways with the release that report a failure. */
-const failingIn = ({ released, rollout }: Facts): RolloutGateway[] =>
-  [...released].filter(({ report }) => report?.rollout === rollout.number && report.state === 'failed');
-
-/** Returns the reason of a failure in one line; empty if unknown. */
-function reasonOf(name: string, failing: readonly RolloutGateway[], { gateways, deadlineMs }: RolloutInput): string {
-  const { problem } = gateways.find((gateway) => gateway.name === name) ?? {};
-  const isLate = !failing.some((gateway) => gateway.name === name);
-  const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, problem].filter(Boolean);
-  return oneLine(parts.join(': '), BOUNDS.text);
 }
 
 /** Whether a wave has waited for gateways that count for the whole deadline. */

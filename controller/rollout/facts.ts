@@ -1,9 +1,9 @@
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isOnRelease } from '../../shared/domain/rollout/releases.ts';
 import { isWithin, waveOf } from '../../shared/domain/rollout/waves.ts';
 import { type Admission, currentWave, hadGateways, isReleasedIn } from './admission.ts';
 import { createdAfter, hasRelease, isVerified, isYoung, unreadyBefore } from './judge-gateway.ts';
-import type { Move, Rollout, Wait } from './moves.ts';
+import type { Move, Rollout } from './moves.ts';
 import { previewOf, previewsOf, unchangedIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
@@ -62,9 +62,23 @@ export interface WaveFacts {
   isDone: boolean;
   /** It has, or has had, gateways, so it needs a verified one. */
   hadGateways: boolean;
+  /** The release leaves at least one of its gateways unchanged. */
+  hasUnchanged: boolean;
   /** All of its gateways have reported that the release leaves them unchanged. */
   canBeSkipped: boolean;
 }
+
+/** Why the machine stays in its phase; `none` if there is nothing more to tell. */
+export type Wait =
+  | { kind: 'none' }
+  | { kind: 'window' | 'approval' | 'soak' | 'givenUp' | 'preview' }
+  /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
+  | { kind: 'gateways' | 'noGateway'; wave: WaveFacts }
+  /** Pods whose agents don't support rollouts. */
+  | { kind: 'outdated'; pods: string[] };
+
+/** A move, or the reason why the machine stays in its phase. */
+export type Next<To extends RolloutPhase = RolloutPhase> = Move<To> | { wait: Wait };
 
 export function factsOf(rollout: Rollout, input: RolloutInput): Facts {
   const { admission } = rollout;
@@ -121,6 +135,7 @@ function waveFacts(wave: Wave, standing: Standing): WaveFacts {
   const isStarting = (gateway: RolloutGateway) =>
     isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
 
+  const hasUnchanged = members.some((gateway) => unchanged.has(gateway));
   const counted = members.filter((gateway) => !gateway.isPaused && !unchanged.has(gateway));
   const unready = counted.filter(unreadyBefore(startedAt));
   const eligible = counted.filter((gateway) => !unready.includes(gateway));
@@ -149,7 +164,8 @@ function waveFacts(wave: Wave, standing: Standing): WaveFacts {
     mustSoak: isHealthy && isAllReleased && soakedMs < (input.soakMs[index] ?? 0),
     isDone: isHealthy && isAllReleased && pending.length <= mayBeMissing && unhealthy.length <= verified.length,
     hadGateways: hadGateways(entry),
-    canBeSkipped: canBeSkipped(wave, standing),
+    hasUnchanged,
+    canBeSkipped: hasUnchanged && canBeSkipped(wave, standing),
   };
 }
 
@@ -167,10 +183,7 @@ function canBeSkipped({ entry, members }: Wave, { rollout, unchanged }: Standing
     // One that has a replaced release can't have reported yet.
     isOnRelease(gateway.report ?? {}, rollout) &&
     previewsOf(rollout, rollout, [gateway]).length === 0;
-  return (
-    members.some((gateway) => unchanged.has(gateway)) &&
-    members.every((gateway) => unchanged.has(gateway) || isLeftOut(gateway))
-  );
+  return members.every((gateway) => unchanged.has(gateway) || isLeftOut(gateway));
 }
 
 /**

@@ -1,10 +1,15 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress, releaseOf, stableOf } from '../../shared/domain/rollout/releases.ts';
 import { NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
-import { isEmptyForLong, newFailures } from './deadlines.ts';
+import { formatDuration } from '../../shared/domain/text/duration.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
+import { isEmptyForLong, lateOnes } from './deadlines.ts';
 import type { Facts } from './facts.ts';
 import type { Draft, Move } from './moves.ts';
 import { failuresIn, isPreviewed, type PreviewedGateway } from './preview.ts';
-import { previewFailureOf } from './texts.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { namesOf, previewFailureOf } from './texts.ts';
 import { givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
 
 /**
@@ -38,6 +43,30 @@ export function tooManyFailed(facts: Facts): Move | undefined {
   const { nextCommit, nextRevision, failureMessage } = rollout;
   const back = rollBack(rollout, stableOf(rollout), input);
   return { to: 'RollingBack', rollout: { ...back, failures, failureMessage, nextCommit, nextRevision } };
+}
+
+/** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */
+function newFailures(facts: Facts): Pick<RolloutStatus, 'failures' | 'failureMessage'> | undefined {
+  const { rollout, input } = facts;
+  const failing = failingIn(facts);
+  const known = rollout.failures ?? [];
+  const failures = [...new Set([...known, ...namesOf([...failing, ...lateOnes(facts)])])];
+  if (failures.length === known.length) return undefined;
+  // Nothing else shows the reason of the first one after a rollback.
+  const failureMessage = known.length > 0 ? rollout.failureMessage : reasonOf(failures[0] ?? '', failing, input);
+  return { failures, failureMessage: failureMessage || undefined };
+}
+
+/** Gateways with the release that report a failure. */
+const failingIn = ({ released, rollout }: Facts): RolloutGateway[] =>
+  [...released].filter(({ report }) => report?.rollout === rollout.number && report.state === 'failed');
+
+/** Returns the reason of a failure in one line; empty if unknown. */
+function reasonOf(name: string, failing: readonly RolloutGateway[], { gateways, deadlineMs }: RolloutInput): string {
+  const { problem } = gateways.find((gateway) => gateway.name === name) ?? {};
+  const isLate = !failing.some((gateway) => gateway.name === name);
+  const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, problem].filter(Boolean);
+  return oneLine(parts.join(': '), BOUNDS.text);
 }
 
 /** Whether all gateways that count in a wave have failed, whatever the maximum, unless replacements may come. */

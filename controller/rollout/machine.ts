@@ -3,10 +3,11 @@ import { isInProgress } from '../../shared/domain/rollout/releases.ts';
 import { currentWave, noteGateways } from './admission.ts';
 import { withApproval } from './approval.ts';
 import { timesOf } from './deadlines.ts';
-import { type Facts, factsOf } from './facts.ts';
+import { type Facts, factsOf, type Next } from './facts.ts';
 import { cannotBeDelivered, tooManyFailed } from './give-up.ts';
-import type { Move, Next, Rollout, RolloutState } from './moves.ts';
+import type { Move, Rollout, RolloutState } from './moves.ts';
 import { candidateOf, judgeNewest } from './newest-release.ts';
+import { noteWait } from './note-wait.ts';
 import { approvalOrdered, retryOrdered, rollbackOrdered, wavesWereEdited } from './orders.ts';
 import { waitForGate } from './phases/awaiting.ts';
 import { waitForPreviews } from './phases/previewing.ts';
@@ -16,7 +17,6 @@ import { waitForSoak } from './phases/soaking.ts';
 import { stay } from './phases/stay.ts';
 import { isPreviewed, withPreview } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
-import { settle } from './settle.ts';
 import { makeFirst } from './transitions.ts';
 import { withoutFutureTimes } from './without-future-times.ts';
 
@@ -75,7 +75,7 @@ export function step(before: RolloutState | undefined, received: RolloutInput): 
       facts.start ??
       newestWaits(facts) ??
       PHASES[facts.rollout.phase].next(facts);
-    if ('wait' in next) return settle(facts, next.wait, start);
+    if ('wait' in next) return noteWait(facts, next.wait, start);
     rollout = enter(next, facts.rollout);
   }
   throw new Error('a rollout moved without an end');

@@ -9,9 +9,9 @@ import {
   stableOf,
 } from '../../shared/domain/rollout/releases.ts';
 import { waitBefore } from './approval.ts';
-import { type Facts, factsOf } from './facts.ts';
+import { type Facts, factsOf, type Wait } from './facts.ts';
 import { stopBefore } from './give-up.ts';
-import type { Move, Rollout, Wait } from './moves.ts';
+import type { Move, Rollout } from './moves.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { begin, givenUpWith, isNext, returnToStable } from './transitions.ts';

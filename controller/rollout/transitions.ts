@@ -1,5 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import {
+  ANY,
   entryOf,
   isSame,
   parseReleaseName,
@@ -10,7 +11,6 @@ import {
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
-import { ANY_RELEASE } from './approval.ts';
 import type { Draft, Rollout } from './moves.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput } from './rollout-input.ts';
@@ -51,7 +51,9 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
       ignored: isNamed || input.approved === undefined ? undefined : ['approve'],
     }),
     // A status that was lost may have shown any release.
-    shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined) ? [ANY_RELEASE] : undefined,
+    shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined)
+      ? [entryOf({ commit: ANY, revision: ANY })]
+      : undefined,
     history: remembered([], release, { input }),
   };
 }
@@ -149,7 +151,7 @@ function latest(names: readonly string[], { handled }: Pick<RolloutStatus, 'hand
 
 /**
  * Returns the releases that all gateways leave: the one that was rolled out, and the stable one if the rollback goes
- * past it. The list is short, so the wanted release comes first: it would start by itself if it fell out.
+ * past it. The list is short, so the newest release comes first: it would start by itself if it fell out.
  */
 function leftFor(target: Release, rollout: RolloutStatus, { newest }: RolloutInput): string[] {
   const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(entryOf);

@@ -43,8 +43,8 @@ export function holdersIn(facts: Facts, wave: WaveFacts): { areInProgress: boole
 }
 
 /** Describes the end of a wave with unchanged gateways. */
-const endText = ({ members }: WaveFacts, { unchanged, input }: Facts): string =>
-  members.some((gateway) => unchanged.has(gateway)) ? `. The wave ends after ${formatDuration(input.deadlineMs)}` : '';
+const endText = ({ hasUnchanged }: WaveFacts, { input }: Facts): string =>
+  hasUnchanged ? `. The wave ends after ${formatDuration(input.deadlineMs)}` : '';
 
 /** Describes the wait for a gateway in a wave without one that counts. */
 export function absenceText(facts: Facts, absent: WaveFacts): string {

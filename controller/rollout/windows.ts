@@ -69,7 +69,7 @@ function judgeWindow(window: RolloutWindow, now?: number): Judged {
   const key = JSON.stringify(window);
   const known = judgedByWindow.get(key);
   if (known && (now === undefined || (known.from <= now && now < known.until))) return known;
-  const judged = judgeAnew(window, now ?? 0);
+  const judged = judgeAt(window, now ?? 0);
   judgedByWindow.set(key, judged);
   return judged;
 }
@@ -77,7 +77,7 @@ function judgeWindow(window: RolloutWindow, now?: number): Judged {
 /** Range of a duration (ms). */
 const DURATION_MS = { min: 60_000, max: 168 * 3_600_000 };
 
-function judgeAnew(window: RolloutWindow, now: number): Judged {
+function judgeAt(window: RolloutWindow, now: number): Judged {
   const { kind, schedule, duration, timeZone = 'UTC' } = window;
   const always = { window, isOpen: true, from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
   const invalid = (problem: string) => ({ ...always, isOpen: kind === 'Deny', problem });

@@ -1,6 +1,5 @@
 import { waitBefore } from '../approval.ts';
-import type { Facts } from '../facts.ts';
-import type { Next } from '../moves.ts';
+import type { Facts, Next } from '../facts.ts';
 
 /** The phases in which the next gateways wait for an approval or a window. */
 export const PHASE_OF_GATE = { approval: 'AwaitingApproval', window: 'AwaitingWindow' } as const;

@@ -1,5 +1,4 @@
-import type { Facts } from '../facts.ts';
-import type { Next } from '../moves.ts';
+import type { Facts, Next } from '../facts.ts';
 import { isPreviewed } from '../preview.ts';
 
 /** Waits until the gateways have previewed the release. */

@@ -1,8 +1,8 @@
 import { ALL } from '../../../shared/domain/rollout/waves.ts';
 import { type Admission, chooseAgain, hadGateways } from '../admission.ts';
 import { isEmptyForLong } from '../deadlines.ts';
-import type { Facts, WaveFacts } from '../facts.ts';
-import type { Move, Next, Wait } from '../moves.ts';
+import type { Facts, Next, Wait, WaveFacts } from '../facts.ts';
+import type { Move } from '../moves.ts';
 import { slotsOf } from '../slots.ts';
 import { complete, iso } from '../transitions.ts';
 import { type Awaiting, gateOf, PHASE_OF_GATE } from './awaiting.ts';
@@ -79,8 +79,8 @@ function isOver(wave: WaveFacts, facts: Facts): boolean {
  * Whether a wave has unchanged gateways, and for the whole deadline no other one that it can wait for. Those that the
  * release changed are gone, paused, weren't ready before, or are no longer changed.
  */
-const hasLostChanges = ({ awaited, members }: WaveFacts, { rollout, input, unchanged }: Facts): boolean =>
-  awaited.length === 0 && members.some((gateway) => unchanged.has(gateway)) && isEmptyForLong(rollout, input);
+const hasLostChanges = ({ awaited, hasUnchanged }: WaveFacts, { rollout, input }: Facts): boolean =>
+  awaited.length === 0 && hasUnchanged && isEmptyForLong(rollout, input);
 
 /**
  * Whether a wave without gateways to wait for can end. One that never had any can, unless it is new and they may be
@@ -124,12 +124,10 @@ const passOver = (wave: WaveFacts, facts: Facts): Move<'Progressing'> => ({
 });
 
 /** From now on, all members of a wave may have the release. If none was awaited, it requires no verified one. */
-function ended({ index, entry, awaited, members }: WaveFacts, { rollout, unchanged }: Facts): Admission {
-  const { admission } = rollout;
-  const isUnchanged = members.some((gateway) => unchanged.has(gateway));
+function ended({ index, entry, awaited, hasUnchanged }: WaveFacts, { rollout: { admission } }: Facts): Admission {
   const isLast = index === admission.length - 1;
   const { gateways, ...others } = entry;
-  if (awaited.length > 0 || (isLast && !isUnchanged && gateways))
+  if (awaited.length > 0 || (isLast && !hasUnchanged && gateways))
     return admission.with(index, { ...entry, admitted: ALL });
-  return admission.with(index, { ...others, admitted: ALL, ...(isUnchanged && { isUnchanged }) });
+  return admission.with(index, { ...others, admitted: ALL, ...(hasUnchanged && { isUnchanged: true }) });
 }

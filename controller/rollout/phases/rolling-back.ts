@@ -1,6 +1,5 @@
-import type { Facts } from '../facts.ts';
+import type { Facts, Next } from '../facts.ts';
 import { notRolledBack } from '../judge-gateway.ts';
-import type { Next } from '../moves.ts';
 import { stay } from './stay.ts';
 
 /** Waits until all gateways are back on the stable release, or the deadline has passed. */

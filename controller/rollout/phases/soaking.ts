@@ -1,5 +1,4 @@
-import type { Facts } from '../facts.ts';
-import type { Next } from '../moves.ts';
+import type { Facts, Next } from '../facts.ts';
 import { releaseMore } from './progressing.ts';
 
 /** Waits until a verified wave has soaked. Gateways that appear in the meantime get the release. */

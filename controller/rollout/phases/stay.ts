@@ -1,5 +1,4 @@
-import type { Facts } from '../facts.ts';
-import type { Next } from '../moves.ts';
+import type { Facts, Next } from '../facts.ts';
 
 /** Waits for a newer release. If there is one, it waits for something itself. */
 export const stay = ({ rollout, newestWait }: Facts): Next<never> => ({

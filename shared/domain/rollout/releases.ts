@@ -26,6 +26,9 @@ export interface ReportedRelease {
 export const isSame = (a: ReleaseName | ReportedRelease, b: ReleaseName | ReportedRelease): boolean =>
   a.commit === b.commit && a.revision === b.revision;
 
+/** Stands for older commits or revisions in the lists of the status. */
+export const ANY = '*';
+
 /** A release in the lists of the status. */
 export const entryOf = ({ commit, revision }: ReportedRelease): string => `${commit} ${revision}`;
 

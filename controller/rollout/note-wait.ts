@@ -3,9 +3,9 @@ import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { shownReleases } from './approval.ts';
 import { lateAt } from './deadlines.ts';
 import { messageOf, summaryOf } from './explain.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, Wait } from './facts.ts';
 import { isRolledBack } from './judge-gateway.ts';
-import type { RolloutState, Wait } from './moves.ts';
+import type { RolloutState } from './moves.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 import { holdersIn } from './wave-messages.ts';
 
@@ -13,7 +13,7 @@ import { holdersIn } from './wave-messages.ts';
  * Notes what a rollout waits for and since when, by which later steps decide (see `isEmptyForLong`), its counts, and its
  * texts. `before` is the previous state.
  */
-export function settle(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
+export function noteWait(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
   const { rollout: present, input } = facts;
   const { history, ...rollout } = present;
   const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
