@@ -15,7 +15,7 @@ const modules = {
   receiver:
     'main → run-receiver → app · connection-limiter → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → run-controller → controller → reconcile → commit-status → agent-access → polling → injection · missing-sidecars → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
+    'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
     'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
@@ -25,6 +25,7 @@ const modules = {
 const pure = [
   '^receiver/sources/',
   '^controller/intent/',
+  '^controller/polling/(query-result|version-tags)\\.ts$',
   '^controller/rollout/',
   '^controller/commit-status/(desired-status|destination|judge-answer|next-post|servers)\\.ts$',
   '^controller/reconcile/(decide/|status/merge-patch\\.ts$|events/(status-transitions|announcement)\\.ts$)',

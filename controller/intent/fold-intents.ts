@@ -1,8 +1,9 @@
+import type { AdvertisedRefs } from '../polling/query-result.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Target, Wish } from './intents.ts';
 import { type Judgement, judgePush, judgeRequest, type RefPolicy } from './judge-event.ts';
 import { type Outcomes, outcomesOf } from './outcomes.ts';
-import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
+import { resolveRef } from './resolve-ref.ts';
 
 /** The ref to follow after a query, and the outcomes of the request and the push. */
 export type Fold = Outcomes & { winner: Wish };

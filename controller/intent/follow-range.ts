@@ -1,14 +1,18 @@
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import {
+  describeRange,
+  newestInRange,
+  newestUnreadable,
+  readRange,
+  readVersionTag,
+  TAGS,
+} from '../polling/version-tags.ts';
 import { describeFlaw } from './describe-flaw.ts';
 import type { Followed, Settled } from './followed.ts';
 import { keptTag } from './kept-tag.ts';
 import { slowedWords } from './many-tags.ts';
-import { newestInRange, readRange, readVersionTag, TAGS } from './newest-in-range.ts';
 import type { RangeContext } from './range-context.ts';
 import { rangeOutcomes } from './range-outcomes.ts';
-import { tagCountKey } from './resolve-ref.ts';
-import { describeRange } from './tag-range.ts';
-import { newestUnreadable } from './unreadable-tags.ts';
 
 /**
  * Follows the newest tag in the range. It never goes back to an older tag while the range and the repository stay the
@@ -22,7 +26,8 @@ export function followRange(context: Omit<RangeContext, 'range'>): Settled {
   return { followed, problem: noMatchingTag(inRange), ...rangeOutcomes(inRange, followed) };
 }
 
-function chooseTag({ gatewaySync, intents, text, prefix, range, refs }: RangeContext): Followed | undefined {
+function chooseTag({ gatewaySync, intents, text, prefix, range, found }: RangeContext): Followed | undefined {
+  const { refs } = found;
   const newest = newestInRange(refs.keys(), prefix, range);
   const name = keptTag(gatewaySync);
   const kept = name === undefined ? undefined : readVersionTag(name, prefix);
@@ -35,7 +40,7 @@ function chooseTag({ gatewaySync, intents, text, prefix, range, refs }: RangeCon
   const target = withoutUndefined({ ref: tag.name, range: text, tagPrefix, source: 'Spec' as const });
   const winner = { target, at: intents.edit.at };
   const resolved = { commit, qualifiedRef: `${TAGS}${tag.name}`, ambiguous: false };
-  return { winner, resolved, isDeleted: !isNewer && !isKeptThere, refs };
+  return { winner, resolved, isDeleted: !isNewer && !isKeptThere, found };
 }
 
 function invalidRange(text: string): Settled['problem'] {
@@ -46,13 +51,13 @@ function invalidRange(text: string): Settled['problem'] {
 }
 
 function noMatchingTag(context: RangeContext): Settled['problem'] {
-  const { gatewaySync, prefix, refs } = context;
+  const { gatewaySync, prefix, found } = context;
   const field = prefix === '' ? 'spec.git.semver' : 'spec.git.semver or spec.git.tagPrefix';
-  const remedy = `push a tag, or change ${field}${slowedWords(gatewaySync.spec, refs)}`;
+  const remedy = `push a tag, or change ${field}${slowedWords(gatewaySync.spec, found)}`;
   const failure = `no tag is in ${describeRange(context)}: the repository has`;
-  const count = Number(refs.get(tagCountKey(prefix)) ?? 0);
+  const count = found.tags?.counts.get(prefix) ?? 0;
   const tags = `${count || 'no'} ${count === 1 ? 'tag' : 'tags'}${prefix === '' ? '' : ` with the prefix ${prefix}`}`;
-  const newest = newestInRange(refs.keys(), prefix);
+  const newest = newestInRange(found.refs.keys(), prefix);
   if (newest)
     return {
       reason: 'NoMatchingTag',
@@ -63,7 +68,7 @@ function noMatchingTag(context: RangeContext): Settled['problem'] {
   return { reason: 'NoVersionTag', message };
 }
 
-function exampleIn({ refs, prefix }: RangeContext): string {
-  const tag = newestUnreadable(refs.keys(), prefix);
+function exampleIn({ found, prefix }: RangeContext): string {
+  const tag = newestUnreadable(found.refs.keys(), prefix);
   return tag ? ` (${tag.name} isn't one, because ${describeFlaw(tag.name, prefix)})` : '';
 }

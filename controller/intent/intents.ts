@@ -5,6 +5,7 @@ import { isAcceptedRepository } from '../../shared/domain/git/delivered-reposito
 import { isSameRepository } from '../../shared/domain/git/repository.ts';
 import { isObservedRef, specRef, specRefField } from '../../shared/domain/git/spec-ref.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { rangeKey, readVersionTag, TAGS, type TagRange } from '../polling/version-tags.ts';
 import {
   isSameRequest,
   type ObservedGatewaySync,
@@ -14,10 +15,8 @@ import {
 } from '../watch/observed-gateway-sync.ts';
 import { type FindGatewaySync, type Hub, hubOf } from './hub.ts';
 import { keptTag } from './kept-tag.ts';
-import { readVersionTag, TAGS } from './newest-in-range.ts';
 import { refPrefixes } from './resolve-ref.ts';
 import { LAST_TIME, readStatedTime } from './stated-time.ts';
-import { rangeKey, type TagRange } from './tag-range.ts';
 
 export type Target = NonNullable<GatewaySyncStatus['target']>;
 

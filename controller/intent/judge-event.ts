@@ -1,10 +1,11 @@
 import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import type { AdvertisedRefs } from '../polling/query-result.ts';
+import { TAGS } from '../polling/version-tags.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';
-import { TAGS } from './newest-in-range.ts';
-import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
+import { noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** Judgement of one request or push, without comparing it with others. */
 export type Judgement =

@@ -1,33 +1,14 @@
 import type { Reason } from '../../shared/api/reasons.ts';
 import { hashAdvice } from '../../shared/domain/git/check-ref-name.ts';
-import { type TerminalError, TransientError } from '../../shared/errors.ts';
+import { TransientError } from '../../shared/errors.ts';
+import type { FoundRefs, PendingQuery, QueryResult } from '../polling/query-result.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { foldIntents } from './fold-intents.ts';
 import { followRange } from './follow-range.ts';
 import type { Followed, Settled } from './followed.ts';
 import { type Intents, isMentioned, pinnedHashes, type Target } from './intents.ts';
 import { type Echo, pendingEcho } from './outcomes.ts';
-import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
-
-/** The result of the last query; an error comes with the refs of the last success, if there was one. */
-export type QueryResult =
-  | { kind: 'refs'; refs: AdvertisedRefs }
-  | {
-      kind: 'error';
-      error: TransientError | TerminalError;
-      lastGood: AdvertisedRefs | undefined;
-      /** Time until a useful retry (ms). */
-      retryAfterMs: number;
-    };
-
-/** A query is queued or in progress. */
-export interface PendingQuery {
-  kind: 'querying';
-  /** Time for which this resource has waited (ms). */
-  forMs: number;
-  /** Time until the query can be queued (ms), if the resource has caused too many. */
-  retryAfterMs?: number | undefined;
-}
+import { noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** Result of resolving which commit to follow. */
 export type Resolution =
@@ -74,15 +55,15 @@ export function resolve(
     return { ...query, isNews, echo: isNews ? pendingEcho(intents, querying) : {} };
   }
   if (query.kind === 'error') return failureOf(gatewaySync, intents, { query, now });
-  const refs = new Map([...query.refs, ...pinnedHashes(intents)]);
-  const { followed, problem, echo, requeryInMs } = settle(gatewaySync, intents, refs, now);
+  const { followed, problem, echo, requeryInMs } = settle(gatewaySync, intents, query, now);
   if (followed) return { kind: 'resolved', followed, echo, requeryInMs };
   const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
   return { kind: 'failed', ...problem, ...failure, echo, requeryInMs };
 }
 
-function settle(gatewaySync: ObservedGatewaySync, intents: Intents, refs: AdvertisedRefs, now: number): Settled {
-  if (intents.range) return followRange({ gatewaySync, intents, ...intents.range, refs, now });
+function settle(gatewaySync: ObservedGatewaySync, intents: Intents, found: FoundRefs, now: number): Settled {
+  if (intents.range) return followRange({ gatewaySync, intents, ...intents.range, found, now });
+  const refs = new Map([...found.refs, ...pinnedHashes(intents)]);
   const { winner, echo, requeryInMs } = foldIntents(gatewaySync, intents, refs, now);
   const resolved = resolveRef(winner.target.ref, refs);
   return {
@@ -103,9 +84,9 @@ function failureOf(
   const { reason, message } = error;
   const transient = error instanceof TransientError;
   const before = { ...intents, request: undefined, push: undefined };
-  const refs = new Map([...(transient && lastGood ? lastGood : []), ...pinnedHashes(intents)]);
+  const found = transient && lastGood ? lastGood : { refs: new Map() };
   const hasAnswered = intents.range === undefined || (transient && lastGood !== undefined);
-  const settled = hasAnswered ? settle(gatewaySync, before, refs, now) : undefined;
+  const settled = hasAnswered ? settle(gatewaySync, before, found, now) : undefined;
   const known = settled?.followed;
   const failure = { transient, retryAfterMs, requeryInMs: undefined, isJudged: known !== undefined, known };
   return {

@@ -1,16 +1,5 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
-
-/**
- * Refs that a server advertised, by full name; annotated tags are peeled to their commits. A commit that is known to
- * exist is included under its hash, and a range that was too large to choose a tag for under its key.
- */
-export type AdvertisedRefs = ReadonlyMap<string, string>;
-
-/** Key of the total number of tags in the result of a range query, which keeps only the tags that ranges need. */
-export const TAG_COUNT = 'refs/tags/';
-
-/** Key of the number of tags with a prefix; not a valid name of a ref. */
-export const tagCountKey = (prefix: string): string => (prefix === '' ? TAG_COUNT : `${TAG_COUNT} ${prefix}`);
+import type { AdvertisedRefs } from '../polling/query-result.ts';
 
 export interface ResolvedRef {
   commit: string;

@@ -1,10 +1,9 @@
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
+import { describeRange, readVersionTag, TAGS, tagName, type VersionTag } from '../polling/version-tags.ts';
 import { describeFlaw } from './describe-flaw.ts';
 import type { Followed } from './followed.ts';
-import { readVersionTag, TAGS, tagName, type VersionTag } from './newest-in-range.ts';
 import type { Ending } from './outcomes.ts';
 import type { RangeContext } from './range-context.ts';
-import { describeRange } from './tag-range.ts';
 
 type IgnoredReason = NonNullable<Ending['reason']>;
 

@@ -1,6 +1,6 @@
 import { TransientError } from '../../shared/errors.ts';
 import { type Credentials, reported } from '../../shared/io/git/refusals.ts';
-import { describeRange, readRangeKey } from '../intent/tag-range.ts';
+import { describeRange, readRangeKey } from './version-tags.ts';
 
 // Transient errors of a git server. All are retried, and the server's messages aren't passed on.
 

@@ -1,10 +1,10 @@
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { notGitError } from '../../shared/io/git/refusals.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { credentialsOf, type GitHttp, type GitHttpAnswer, type GitHttpOptions } from './git-http.ts';
 import { brokenAnswer, reportedError } from './host-errors.ts';
 import { DELIMITER, FLUSH, MalformedPackets, type Packet, packet, readPackets } from './pkt-line.ts';
+import type { FoundRefs } from './query-result.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const AGENT = packet('agent=git/2-stoker-operator\n');
@@ -15,7 +15,7 @@ const SPACE = 32;
 export interface Endpoint {
   url: URL;
   /** The refs of the query, if the server has protocol version 0 and sends all refs at once. */
-  refs: AdvertisedRefs | undefined;
+  found: FoundRefs | undefined;
   objectFormat: string;
 }
 
@@ -46,8 +46,8 @@ export async function discover(
   }
   if (answer.contentType !== ADVERTISEMENT && !advertisement.hasBegun) throw notGitError(credentials);
   if (!advertisement.isComplete) throw brokenAnswer();
-  const { objectFormat, isVersion2, refs } = advertisement;
-  return { url, objectFormat, refs: isVersion2 ? undefined : refs };
+  const { objectFormat, isVersion2, found } = advertisement;
+  return { url, objectFormat, found: isVersion2 ? undefined : found };
 }
 
 /** Fetches the refs of the query, with peeled tags; https://git-scm.com/docs/protocol-v2#_ls_refs. */
@@ -56,7 +56,7 @@ export async function lsRefs(
   endpoint: Endpoint,
   query: RefQuery,
   options: GitHttpOptions,
-): Promise<AdvertisedRefs> {
+): Promise<FoundRefs> {
   const body = commandOf('ls-refs', endpoint, [
     'peel\n',
     ...prefixesToSend(query).map((prefix) => `ref-prefix ${prefix}\n`),
@@ -74,7 +74,7 @@ export async function lsRefs(
   }
   // Without the final flush, a response that was cut off between two lines would look complete, and so would an empty one.
   if (!isComplete) throw brokenAnswer();
-  return wanted.refs;
+  return wanted.found;
 }
 
 /** Whether the server serves a commit: requests the smallest pack with it, and reads only the beginning of the response. */
@@ -125,8 +125,8 @@ class Advertisement {
     this.#wanted = wanted;
   }
 
-  get refs(): AdvertisedRefs {
-    return this.#wanted.refs;
+  get found(): FoundRefs {
+    return this.#wanted.found;
   }
 
   read(line: Buffer | string): void {

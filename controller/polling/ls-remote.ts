@@ -4,9 +4,9 @@ import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitLimits } from '../../shared/io/git/git.ts';
 import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environment.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { reportedError, tooManyRefsForGit } from './host-errors.ts';
 import { CALL_TIMEOUT_MS } from './host-limiter.ts';
+import type { FoundRefs } from './query-result.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const MIB = 1024 * 1024;
@@ -32,7 +32,7 @@ export interface RemoteAccess {
 }
 
 /** Fetches the refs of a query with the git binary, over ssh and git://. */
-export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery): Promise<AdvertisedRefs> {
+export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery): Promise<FoundRefs> {
   const patterns = prefixesToSend(query).flatMap((prefix) =>
     prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`],
   );
@@ -52,7 +52,7 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
     const [oid, name] = line.split('\t');
     if (oid && name) wanted.add(name.replace(/\^\{\}$/, ''), oid);
   }
-  return wanted.refs;
+  return wanted.found;
 }
 
 /** Whether the server serves a commit: fetches it without its trees and files into a temporary repository. */

@@ -1,9 +1,18 @@
 import type { Range } from 'semver';
 import type { Pacer } from '../../shared/io/pacer.ts';
-import { isAfter, readRange, readVersionTag, TAGS, tagName, type VersionTag } from '../intent/newest-in-range.ts';
-import { TAG_COUNT, tagCountKey } from '../intent/resolve-ref.ts';
-import { readRangeKey } from '../intent/tag-range.ts';
-import { looksNewer, readUnreadableTag, type UnreadableTag } from '../intent/unreadable-tags.ts';
+import type { FoundRefs, ListedTags } from './query-result.ts';
+import {
+  isAfter,
+  looksNewer,
+  readRange,
+  readRangeKey,
+  readUnreadableTag,
+  readVersionTag,
+  TAGS,
+  tagName,
+  type UnreadableTag,
+  type VersionTag,
+} from './version-tags.ts';
 
 /**
  * Maximum steps in one query: reading a tag, and comparing it with another one, a prefix, or a part of a range. They take
@@ -109,16 +118,16 @@ export class NewestTags {
     }
   }
 
-  /** The chosen tags by their full names, the numbers of tags, and the keys of the ranges that were skipped. */
-  get refs(): Map<string, string> {
-    const refs = new Map([[TAG_COUNT, String(this.#tags)]]);
-    for (const key of this.#skipped) refs.set(key, '');
+  /** The chosen tags, the numbers of tags, and the ranges that were skipped. */
+  get found(): FoundRefs & { tags: ListedTags } {
+    const refs = new Map<string, string>();
+    const counts = new Map([['', this.#tags]]);
     for (const { prefix, tags, ranges, unreadable } of this.#groups) {
-      if (prefix !== '') refs.set(tagCountKey(prefix), String(tags));
+      counts.set(prefix, tags);
       for (const { tag, commit } of ranges) if (tag && commit) refs.set(`${TAGS}${tag.name}`, commit);
       if (unreadable) refs.set(`${TAGS}${unreadable.tag.name}`, unreadable.commit);
     }
-    return refs;
+    return { refs, tags: { counts, skipped: new Set(this.#skipped) } };
   }
 
   #count(part: { steps: number }, steps: number): void {

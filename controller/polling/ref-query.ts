@@ -1,9 +1,8 @@
 import type { Pacer } from '../../shared/io/pacer.ts';
-import { TAGS } from '../intent/newest-in-range.ts';
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
-import { readRangeKey } from '../intent/tag-range.ts';
 import { answerTooLarge } from './host-errors.ts';
 import { NewestTags } from './newest-tags.ts';
+import type { FoundRefs } from './query-result.ts';
+import { readRangeKey, TAGS } from './version-tags.ts';
 
 /** A query of a repository. */
 export interface RefQuery {
@@ -65,8 +64,10 @@ export class WantedRefs {
   }
 
   /** The refs kept so far. */
-  get refs(): AdvertisedRefs {
-    return this.#newestTags ? new Map([...this.#kept, ...this.#newestTags.refs]) : this.#kept;
+  get found(): FoundRefs {
+    if (!this.#newestTags) return { refs: this.#kept };
+    const { refs, tags } = this.#newestTags.found;
+    return { refs: new Map([...this.#kept, ...refs]), tags };
   }
 
   /** Adds a ref. The last commit for a name applies, which is the peeled one of a tag. Throws if there are too many. */

@@ -1,7 +1,7 @@
 import { parseRepository, repositoryKey } from '../../shared/domain/git/repository.ts';
 import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
-import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
+import type { FoundRefs, PendingQuery, QueryResult } from './query-result.ts';
 import { ALL_PREFIXES } from './ref-query.ts';
 import type { RepositorySource } from './repository-client.ts';
 import { type Interest, SharedQuery, type SharedQueryOptions } from './shared-query.ts';
@@ -161,13 +161,13 @@ const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositoryS
 
 /** One result of several: nothing is known before all have arrived, and an error of one is an error of all. */
 function combine(parts: (QueryResult | PendingQuery)[]): QueryResult | PendingQuery {
-  const refs = new Map<string, string>();
+  let known: FoundRefs | undefined;
   let failed: (QueryResult & { kind: 'error' }) | undefined;
   for (const part of parts) {
     if (part.kind === 'querying') return part;
     if (part.kind === 'error') failed ??= part;
-    for (const [name, commit] of (part.kind === 'refs' ? part.refs : part.lastGood) ?? []) refs.set(name, commit);
+    const found = part.kind === 'refs' ? part : part.lastGood;
+    if (found) known = { refs: new Map([...(known?.refs ?? []), ...found.refs]), tags: known?.tags ?? found.tags };
   }
-  if (!failed) return { kind: 'refs', refs };
-  return { ...failed, lastGood: refs.size > 0 ? refs : undefined };
+  return failed ? { ...failed, lastGood: known } : { kind: 'refs', ...(known ?? { refs: new Map() }) };
 }

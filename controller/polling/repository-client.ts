@@ -21,12 +21,12 @@ import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
 import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
 import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions, Turn } from './git-http.ts';
 import { type GithubApps, githubAppDisabled } from './github-app.ts';
 import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
+import type { FoundRefs } from './query-result.ts';
 import { readSecret } from './read-secret.ts';
 import { hasRefs, type RefQuery } from './ref-query.ts';
 
@@ -74,7 +74,7 @@ export class RepositoryClient {
    * Returns the refs of a query, and its commit under its own hash if that exists. The signal ends everything, from the
    * lookup of the host to the last byte. Each request waits for its turn.
    */
-  async query(query: RefQuery, signal: AbortSignal, turn?: Turn): Promise<AdvertisedRefs> {
+  async query(query: RefQuery, signal: AbortSignal, turn?: Turn): Promise<FoundRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl(this.#source.git.repo);
     const isHttp = repository.transport === 'http';
@@ -88,7 +88,7 @@ export class RepositoryClient {
     }
   }
 
-  async #byHttp(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<AdvertisedRefs> {
+  async #byHttp(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<FoundRefs> {
     const { url } = repository;
     const { namespace, git } = this.#source;
     const { http, client, githubApps } = this.#tools;
@@ -105,10 +105,10 @@ export class RepositoryClient {
     try {
       const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
       // A server with protocol version 0 sends all its refs with its capabilities, and can't be queried for a commit.
-      if (endpoint.refs) return await withCommit(endpoint.refs, query, async () => false);
+      if (endpoint.found) return await withCommit(endpoint.found, query, async () => false);
       this.#endpoint = endpoint;
-      const refs = hasRefs(query) ? await lsRefs(http, endpoint, query, options) : new Map();
-      return await withCommit(refs, query, (commit) => servesCommit(http, endpoint, commit, options));
+      const found = hasRefs(query) ? await lsRefs(http, endpoint, query, options) : { refs: new Map() };
+      return await withCommit(found, query, (commit) => servesCommit(http, endpoint, commit, options));
     } catch (error) {
       this.#endpoint = undefined;
       // A token can become invalid before it expires, for example when the permissions of the App change.
@@ -126,7 +126,7 @@ export class RepositoryClient {
     return await githubApps.token(this.#source);
   }
 
-  async #byGit(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<AdvertisedRefs> {
+  async #byGit(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<FoundRefs> {
     const { guard, scratch, keys } = this.#tools;
     const { transport } = repository;
     const targets = await beforeAbort(signal, targetsOf(repository, guard));
@@ -142,11 +142,11 @@ export class RepositoryClient {
     });
   }
 
-  async #runGit(query: RefQuery, remote: RemoteAccess, turn: Turn = async () => {}): Promise<AdvertisedRefs> {
+  async #runGit(query: RefQuery, remote: RemoteAccess, turn: Turn = async () => {}): Promise<FoundRefs> {
     const { git } = this.#tools;
     const inTurn = <T>(run: () => Promise<T>): Promise<T> => turn().then(run);
-    const refs = hasRefs(query) ? await inTurn(() => lsRemote(git, remote, query)) : new Map();
-    return await withCommit(refs, query, (commit) => inTurn(() => fetchesCommit(git, remote, commit)));
+    const found = hasRefs(query) ? await inTurn(() => lsRemote(git, remote, query)) : { refs: new Map() };
+    return await withCommit(found, query, (commit) => inTurn(() => fetchesCommit(git, remote, commit)));
   }
 
   async #sshFiles(): Promise<{ key: string; knownHosts?: string }> {
@@ -163,13 +163,13 @@ export class RepositoryClient {
 
 /** Adds the commit of a query under its own hash if a ref points at it, or else if the server serves it. */
 async function withCommit(
-  refs: AdvertisedRefs,
+  { refs, tags }: FoundRefs,
   { commit }: RefQuery,
   isServed: (commit: string) => Promise<boolean>,
-): Promise<AdvertisedRefs> {
-  if (commit === undefined) return refs;
+): Promise<FoundRefs> {
+  if (commit === undefined) return { refs, tags };
   const exists = [...refs.values()].includes(commit) || (await isServed(commit));
-  return exists ? new Map([...refs, [commit, commit]]) : refs;
+  return { refs: exists ? new Map([...refs, [commit, commit]]) : refs, tags };
 }
 
 type Target = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;

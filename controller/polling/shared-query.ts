@@ -2,13 +2,18 @@ import type { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { earliest, timerMs } from '../../shared/domain/text/duration.ts';
 import { isTyped } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import { hasManyTags, MANY_TAGS } from '../intent/many-tags.ts';
-import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
-import { type AdvertisedRefs, TAG_COUNT } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
 import type { Turn } from './git-http.ts';
 import { tooManyComparisons } from './host-errors.ts';
 import { CALL_TIMEOUT_MS, type HostCall, type HostLimiter } from './host-limiter.ts';
+import {
+  type AdvertisedRefs,
+  type FoundRefs,
+  MANY_TAGS,
+  type PendingQuery,
+  type QueryResult,
+  tagTotal,
+} from './query-result.ts';
 import type { RepositoryClient } from './repository-client.ts';
 import { type ListBudget, TagLists } from './tag-lists.ts';
 
@@ -183,18 +188,18 @@ export class SharedQuery implements HostCall {
     this.#schedulePoll();
   }
 
-  async #resultOf({ prefixes, ranges }: Asked, startedAt: number, answer: Promise<AdvertisedRefs>): Promise<Result> {
+  async #resultOf({ prefixes, ranges }: Asked, startedAt: number, answer: Promise<FoundRefs>): Promise<Result> {
     const covered = new Set([...prefixes, ...ranges]);
     const lists = this.#lists;
     try {
-      const known = { refs: await answer, covered };
+      const known = { ...(await answer), covered };
       if (!lists) return { kind: 'refs', ...known, startedAt };
       return { kind: 'refs', ...(ranges.length > 0 ? lists.keep(known) : lists.add(known)), startedAt };
     } catch (thrown) {
       const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
       const before = this.#result;
       const failingSince = before?.kind === 'error' ? before.failingSince : startedAt;
-      const lastGood = before?.kind === 'error' ? before.lastGood : before?.refs;
+      const lastGood = before?.kind === 'error' ? before.lastGood : before;
       const lastCovered = before?.kind === 'error' ? before.lastCovered : before?.covered;
       const retryAfterMs = backoff(error, startedAt - failingSince);
       return { kind: 'error', error, lastGood, lastCovered, retryAfterMs, failingSince, startedAt, covered };
@@ -206,7 +211,7 @@ export class SharedQuery implements HostCall {
     if (range !== undefined) return forRange(result, { prefixes, range });
     if (this.#options.commit !== undefined) return result;
     if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
-    return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
+    return { ...result, lastGood: result.lastGood && { refs: onlyRefs(result.lastGood.refs, prefixes) } };
   }
 
   /** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
@@ -253,7 +258,7 @@ export class SharedQuery implements HostCall {
     let waitMs = Number.POSITIVE_INFINITY;
     for (const { intervalMs } of this.#subscribers.values()) waitMs = Math.min(waitMs, intervalMs ?? waitMs);
     if (waitMs === Number.POSITIVE_INFINITY) return undefined;
-    if (hasManyTags(refsOf(result))) waitMs = Math.max(waitMs, MANY_TAGS.intervalMs);
+    if (tagTotal(foundIn(result)) > MANY_TAGS.tags) waitMs = Math.max(waitMs, MANY_TAGS.intervalMs);
     const { startedAt } = this.#lists ?? result;
     const due = Math.max(startedAt + waitMs * (0.95 + Math.random() * 0.1), retryAt(result));
     return Math.max(0, due - performance.now());
@@ -268,12 +273,12 @@ const retryAt = (result: Result): number => (result.kind === 'error' ? result.st
  * because it is too large.
  */
 function forRange(result: Result, wanted: { prefixes: readonly string[]; range: string }): QueryResult {
-  const refs = refsOf(result);
-  const isSkipped = refs?.has(wanted.range) === true;
+  const found = foundIn(result);
+  const isSkipped = found?.tags?.skipped.has(wanted.range) === true;
   if (result.kind === 'error')
     return isSkipped || !hasAll(result.lastCovered, wanted) ? { ...result, lastGood: undefined } : result;
   if (!isSkipped) return result;
-  const error = tooManyComparisons(wanted.range, Number(refs.get(TAG_COUNT)));
+  const error = tooManyComparisons(wanted.range, tagTotal(found));
   return { kind: 'error', error, lastGood: undefined, retryAfterMs: MANY_TAGS.intervalMs };
 }
 
@@ -288,10 +293,10 @@ export function isNews(before: QueryResult | undefined, after: QueryResult, pref
   return prefixes.some((name) => before.refs.get(name) !== after.refs.get(name));
 }
 
-const refsOf = (result: QueryResult | undefined): AdvertisedRefs | undefined =>
-  result?.kind === 'error' ? result.lastGood : result?.refs;
+const foundIn = (result: QueryResult | undefined): FoundRefs | undefined =>
+  result?.kind === 'error' ? result.lastGood : result;
 
-const tagsIn = (result: QueryResult | undefined): Iterable<string> => refsOf(result)?.keys() ?? [];
+const tagsIn = (result: QueryResult | undefined): Iterable<string> => foundIn(result)?.refs.keys() ?? [];
 
 function onlyRefs(refs: AdvertisedRefs, names: readonly string[]): AdvertisedRefs {
   const own = new Map<string, string>();

@@ -1,4 +1,4 @@
-import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import type { FoundRefs } from './query-result.ts';
 
 /** Limits how often the tags of a repository are listed. */
 export interface ListBudget {
@@ -9,8 +9,7 @@ export interface ListBudget {
 }
 
 /** Refs, and the names and ranges that they are complete for. */
-interface Known {
-  refs: AdvertisedRefs;
+interface Known extends FoundRefs {
   covered: ReadonlySet<string>;
 }
 
@@ -94,22 +93,22 @@ export class TagLists {
   }
 
   /** Keeps the list that has just succeeded. */
-  keep({ refs, covered }: Known): Known {
+  keep({ covered, ...found }: Known): Known {
     // A tag that was chosen needs no query of its own once it is followed.
-    const known = { refs, covered: new Set([...covered, ...refs.keys()]) };
+    const known = { ...found, covered: new Set([...covered, ...found.refs.keys()]) };
     this.#last = { ...known, startedAt: this.#startedAt };
     return known;
   }
 
   /** Adds named refs to the last list. One of its tags that no longer exists may have replaced another one there. */
   add({ refs: found, covered: names }: Known): Known {
-    const { refs: listed = new Map(), covered = new Set<string>() } = this.#last ?? {};
+    const { refs: listed = new Map(), tags, covered = new Set<string>() } = this.#last ?? {};
     const refs = new Map(listed);
     for (const name of names) {
       const commit = found.get(name);
       if (commit !== undefined) refs.set(name, commit);
       else if (refs.delete(name)) this.refresh();
     }
-    return { refs, covered: new Set([...covered, ...names]) };
+    return { refs, tags, covered: new Set([...covered, ...names]) };
   }
 }

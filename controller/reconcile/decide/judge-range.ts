@@ -1,19 +1,23 @@
 import { describeFlaw } from '../../intent/describe-flaw.ts';
 import type { Followed } from '../../intent/followed.ts';
 import { slowedWords } from '../../intent/many-tags.ts';
-import { readRange, readVersionTag } from '../../intent/newest-in-range.ts';
-import { describeRange } from '../../intent/tag-range.ts';
-import { looksLikeUpdate, newestUnreadable } from '../../intent/unreadable-tags.ts';
+import {
+  describeRange,
+  looksLikeUpdate,
+  newestUnreadable,
+  readRange,
+  readVersionTag,
+} from '../../polling/version-tags.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { Verdict } from './merge-conditions.ts';
 
 /** Judges the tag that is followed for `spec.git.semver`. */
 export function judgeRange(followed: Followed, { spec }: Pick<ObservedGatewaySync, 'spec'>): Verdict {
-  const { isDeleted, refs } = followed;
+  const { isDeleted, found } = followed;
   const { ref, range: text = '', tagPrefix: prefix = '' } = followed.winner.target;
   const { commit } = followed.resolved;
   const range = describeRange({ text, prefix });
-  const notes = `${missedWords(followed)}${slowedWords(spec, refs)}`;
+  const notes = `${missedWords(followed)}${slowedWords(spec, found)}`;
   if (!isDeleted)
     return { status: 'True', reason: 'Resolved', message: `${ref}, the newest tag in ${range}, is ${commit}${notes}` };
   return {
@@ -24,9 +28,9 @@ export function judgeRange(followed: Followed, { spec }: Pick<ObservedGatewaySyn
 }
 
 /** The end of a message if the repository has a tag that looks newer than the followed one, but isn't a version. */
-function missedWords({ refs = new Map(), winner: { target } }: Followed): string {
+function missedWords({ found, winner: { target } }: Followed): string {
   const { ref, range: text = '', tagPrefix: prefix = '' } = target;
-  const tag = newestUnreadable(refs.keys(), prefix);
+  const tag = newestUnreadable(found?.refs.keys() ?? [], prefix);
   const range = readRange(text);
   if (!tag || !range || !looksLikeUpdate(tag, readVersionTag(ref, prefix), range)) return '';
   return `; the tag ${tag.name} isn't followed, because ${describeFlaw(tag.name, prefix)}`;

@@ -1,6 +1,6 @@
 import type { PostState } from '../../commit-status/next-post.ts';
 import type { Intents } from '../../intent/intents.ts';
-import type { PendingQuery, QueryResult } from '../../intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../../polling/query-result.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
 import type { ObservedReport } from '../../watch/observed-report.ts';

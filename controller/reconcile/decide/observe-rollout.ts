@@ -7,7 +7,7 @@ import { isRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { parseDuration } from '../../../shared/domain/text/duration.ts';
 import { isDigest } from '../../../shared/domain/text/is-digest.ts';
-import { isSameVersion } from '../../intent/newest-in-range.ts';
+import { isSameVersion } from '../../polling/version-tags.ts';
 import type { GatewayReport, ReportedPreview, RolloutInput } from '../../rollout/rollout-input.ts';
 import { judgeWindows } from '../../rollout/windows.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';

@@ -35,7 +35,7 @@ async function lead(t: TestContext) {
       connect: ({ git }) => ({
         query: async () => {
           queries.push(git.repo);
-          return new Map([['refs/heads/main', COMMIT]]);
+          return { refs: new Map([['refs/heads/main', COMMIT]]) };
         },
       }),
       githubApps: undefined,

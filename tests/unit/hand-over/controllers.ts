@@ -1,6 +1,5 @@
 import { eventOf, neededRefs, readIntents } from '../../../controller/intent/intents.ts';
-import type { PendingQuery, QueryResult } from '../../../controller/intent/resolution.ts';
-import type { AdvertisedRefs } from '../../../controller/intent/resolve-ref.ts';
+import type { FoundRefs, PendingQuery, QueryResult } from '../../../controller/polling/query-result.ts';
 import { WantedRefs } from '../../../controller/polling/ref-query.ts';
 import { isEqual, mergePatchOf } from '../../../controller/reconcile/status/merge-patch.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
@@ -98,21 +97,21 @@ export function ask(world: World, index: number): World {
   const down = new TransientError('the host cannot be reached', { code: 'git.unreachable', reason: 'GitUnreachable' });
   const value: QueryResult = isDown
     ? { kind: 'error', error: down, lastGood, retryAfterMs: 1000 }
-    : { kind: 'refs', refs: refsFor(question, refs) };
+    : { kind: 'refs', ...refsFor(question, refs) };
   return withController(world, index, {
     ...controller,
     isAwake: true,
     answer: { question, value, shown: shownBy(world) },
-    lastGood: value.kind === 'refs' ? value.refs : lastGood,
+    lastGood: value.kind === 'refs' ? value : lastGood,
   });
 }
 
 /** With a range, the query keeps only the tags that are needed. */
-function refsFor({ prefixes, range }: Question, refs: World['host']['refs']): AdvertisedRefs {
-  if (range === undefined) return new Map(Object.entries(refs));
+function refsFor({ prefixes, range }: Question, refs: World['host']['refs']): FoundRefs {
+  if (range === undefined) return { refs: new Map(Object.entries(refs)) };
   const wanted = new WantedRefs({ prefixes, ranges: [range] });
   for (const [name, commit] of Object.entries(refs)) wanted.add(name, commit);
-  return wanted.refs;
+  return wanted.found;
 }
 
 /** Starts a reconcile: observes the cached resource, or a later version, and queries the git server. */

@@ -117,7 +117,7 @@ function makeKey(world: World): string {
         controller.reports.map((report) => report?.status && textOf(report.status)),
         controller.decided && textOf(controller.decided),
         ...[controller.question, controller.answer?.question, controller.answer?.shown],
-        controller.lastGood && [...controller.lastGood],
+        controller.lastGood && [...controller.lastGood.refs],
         controller.turn && [
           observedId(controller.turn.seen),
           controller.turn.answer === 'querying' || controller.turn.answer?.kind,

@@ -1,7 +1,7 @@
 import type { Applied } from '../../../agent/plan/manifest.ts';
 import type { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { Intent, Verdict } from '../../../agent/resource/judge-resource.ts';
-import type { QueryResult } from '../../../controller/intent/resolution.ts';
+import type { FoundRefs, QueryResult } from '../../../controller/polling/query-result.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import type { Annotations, Part } from '../../../receiver/annotations/annotations-of.ts';
@@ -54,7 +54,7 @@ export interface Controller {
   question: Question | undefined;
   /** With the refs that the git server returned. */
   answer: { question: Question; value: QueryResult; shown: string } | undefined;
-  lastGood: ReadonlyMap<string, string> | undefined;
+  lastGood: FoundRefs | undefined;
   /** Number of repeated queries for a missing ref, and the time of the next one. */
   looks: number;
   nextQueryAt: number | undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { QueryResult } from '../../../../controller/intent/resolution.ts';
+import type { QueryResult } from '../../../../controller/polling/query-result.ts';
 import type { GatewaySyncStatus, RequestOutcome } from '../../../../shared/api/gateway-sync-status.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { fc, runs } from '../../../support/property.ts';

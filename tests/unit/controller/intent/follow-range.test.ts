@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
+import type { FoundRefs } from '../../../../controller/polling/query-result.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { type Asked, at, refs as branches, decideFor, resourceOf, second } from '../support/requested-resource.ts';
 
 const commitOf = (tag: string) => Buffer.from(tag).toString('hex').padEnd(40, '0').slice(0, 40);
 
-function tagsOf(tags: readonly string[], count = tags.length): AdvertisedRefs {
-  return new Map([['refs/tags/', String(count)], ...tags.map((tag) => [`refs/tags/${tag}`, commitOf(tag)] as const)]);
+function tagsOf(tags: readonly string[], count = tags.length): FoundRefs {
+  const refs = new Map(tags.map((tag) => [`refs/tags/${tag}`, commitOf(tag)]));
+  return { refs, tags: { counts: new Map([['', count]]), skipped: new Set() } };
 }
 
-function reconcile(asked: Asked, refs: AdvertisedRefs, now?: number) {
+function reconcile(asked: Asked, found: FoundRefs, now?: number) {
   const { status, ...rest } = decideFor(resourceOf({ semver: '~1.4', ...asked }), {
-    query: { kind: 'refs', refs },
+    query: { kind: 'refs', ...found },
     ...(now !== undefined && { now }),
   });
   return { ...rest, status, resolved: status.conditions?.find(({ type }) => type === 'RefResolved') };
@@ -105,8 +106,7 @@ suite('spec.git.semver', () => {
   });
 
   test('reports a prefix that no tag has', () => {
-    const none = new Map([...tagsOf(['v1.4.1']), ['refs/tags/ site-', '0']]);
-    const { resolved } = reconcile({ tagPrefix: 'site-' }, none);
+    const { resolved } = reconcile({ tagPrefix: 'site-' }, tagsOf(['v1.4.1']));
     assert.equal(resolved?.reason, 'NoMatchingTag');
     assert.match(resolved?.message ?? '', /the repository has no tags with the prefix site-;/);
   });
@@ -141,8 +141,8 @@ suite('spec.git.semver', () => {
 
   test('follows a tag that is moved, with an event that names both commits', () => {
     const status = following(['v1.4.1']);
-    const refs = new Map([...tagsOf(['v1.4.1']), ['refs/tags/v1.4.1', 'b'.repeat(40)]]);
-    const moved = reconcile({ status }, refs);
+    const refs = new Map([['refs/tags/v1.4.1', 'b'.repeat(40)]]);
+    const moved = reconcile({ status }, { refs });
     assert.equal(moved.status.lastSyncCommit, 'b'.repeat(40));
     const { type, message = '' } = moved.transitions.find(({ reason }) => reason === 'TagMoved') ?? {};
     assert.equal(type, 'Warning');
@@ -154,8 +154,8 @@ suite('spec.git.semver', () => {
     const edited = { semver: '~1.4 <1.4.2' };
     const back = reconcile({ ...edited, status }, tagsOf(['v1.4.1', 'v1.4.2'])).status;
     assert.equal(back.target?.ref, 'v1.4.1');
-    const moved = new Map([...tagsOf(['v1.4.1', 'v1.4.2']), ['refs/tags/v1.4.2', 'b'.repeat(40)]]);
-    assert.equal(reconcile({ ...edited, status: back }, moved).status.lastSyncCommit, commitOf('v1.4.1'));
+    const moved = new Map([...tagsOf(['v1.4.1']).refs, ['refs/tags/v1.4.2', 'b'.repeat(40)]]);
+    assert.equal(reconcile({ ...edited, status: back }, { refs: moved }).status.lastSyncCommit, commitOf('v1.4.1'));
   });
 
   test('keeps the tag while the git server is unavailable', () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
-import type { QueryResult } from '../../../../controller/intent/resolution.ts';
-import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
+import type { FoundRefs, QueryResult } from '../../../../controller/polling/query-result.ts';
 import { WantedRefs } from '../../../../controller/polling/ref-query.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { TransientError } from '../../../../shared/errors.ts';
@@ -32,18 +31,18 @@ interface World {
   range: string;
   status: GatewaySyncStatus;
   request: Asked['request'];
-  lastGood: AdvertisedRefs | undefined;
+  lastGood: FoundRefs | undefined;
 }
 
 const resourceIn = ({ range, status, request }: World) =>
   resourceOf({ semver: range, status, ...(request && { request }) });
 
 /** Queries the repository for what the resource needs, as a poll does. */
-function query(world: World): AdvertisedRefs {
+function query(world: World): FoundRefs {
   const { prefixes, range } = neededRefs(readIntents(resourceIn(world)));
   const wanted = new WantedRefs({ prefixes, ranges: [range ?? ''] });
   for (const [name, commit] of world.tags) wanted.add(`refs/tags/${name}`, commit);
-  return wanted.refs;
+  return wanted.found;
 }
 
 function reconcile(world: World, result: QueryResult, now: number): GatewaySyncStatus {
@@ -65,15 +64,14 @@ test('a range is never left, never goes back, and always converges, whatever hap
         const lastGood = each.remembers ? world.lastGood : undefined;
         world.status = reconcile(world, { kind: 'error', error, lastGood, retryAfterMs: 1 }, now);
       } else {
-        const refs = query(world);
-        world.lastGood = refs;
-        world.status = reconcile(world, { kind: 'refs', refs }, now);
+        world.lastGood = query(world);
+        world.status = reconcile(world, { kind: 'refs', ...world.lastGood }, now);
       }
       checkRangeStep(before, world.status);
       const { range } = world.status.target ?? {};
       if (range !== before.target?.range) assert.equal(range, world.range);
     }
-    const rest = (now: number) => reconcile(world, { kind: 'refs', refs: query(world) }, now);
+    const rest = (now: number) => reconcile(world, { kind: 'refs', ...query(world) }, now);
     world.status = rest(10_000);
     checkRangeRest(world);
     assert.notEqual(world.status.lastRequest?.outcome, 'Pending');

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
 import { nextQueryInMs } from '../../../../controller/intent/next-query.ts';
-import {
-  type PendingQuery,
-  type QueryResult,
-  type Resolution,
-  resolve,
-} from '../../../../controller/intent/resolution.ts';
+import { type Resolution, resolve } from '../../../../controller/intent/resolution.ts';
 import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
+import type { PendingQuery, QueryResult } from '../../../../controller/polling/query-result.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../../../shared/domain/text/objects.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
@@ -232,7 +228,7 @@ suite('the followed commit', () => {
     const answer = (cause: typeof error | typeof denied, lastGood?: typeof refs): QueryResult => ({
       kind: 'error',
       error: cause,
-      lastGood,
+      lastGood: lastGood && { refs: lastGood },
       retryAfterMs: 5_000,
     });
     const failure = { kind: 'failed', retryAfterMs: 5_000, requeryInMs: undefined };

@@ -51,7 +51,7 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     const failed = await untilAnswered('evil/7', { repo, commit: fabricated(7), event: 'request' });
     assert.ok(failed.kind === 'error');
     assert.equal(failed.error.code, 'git.timeout');
-    assert.equal(failed.lastGood?.get('refs/heads/main'), tip, 'its refs stay known');
+    assert.equal(failed.lastGood?.refs.get('refs/heads/main'), tip, 'its refs stay known');
   });
 
   test('are looked up once per request, however often the refs are polled', slow, async (t) => {

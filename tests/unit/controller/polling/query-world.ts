@@ -35,7 +35,7 @@ export const sshAuth = { sshKey: { secretRef: { name: 'ssh', key: 'key' }, insec
 /** A client whose queries have a time limit (ms). */
 export function queryClient(tools: QueryTools, source: RepositorySource, timeoutMs = 20_000) {
   const client = new RepositoryClient(tools, source);
-  return { query: (query: RefQuery) => client.query(query, AbortSignal.timeout(timeoutMs)) };
+  return { query: (query: RefQuery) => client.query(query, AbortSignal.timeout(timeoutMs)).then(({ refs }) => refs) };
 }
 
 /** A client for one repository. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { QueryResult } from '../../../../controller/intent/resolution.ts';
-import { rangeKey } from '../../../../controller/intent/tag-range.ts';
+import type { QueryResult } from '../../../../controller/polling/query-result.ts';
 import { prefixesToSend, WantedRefs } from '../../../../controller/polling/ref-query.ts';
 import { isNews } from '../../../../controller/polling/shared-query.ts';
+import { rangeKey } from '../../../../controller/polling/version-tags.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 
 const A = 'a'.repeat(40);
@@ -71,9 +71,9 @@ suite('the refs of a response', () => {
       [`${long}x`, A],
     ] as const)
       wanted.add(name, commit);
-    assert.deepEqual([...wanted.refs.keys()], ['refs/heads/main', 'refs/tags/v1', long]);
+    assert.deepEqual([...wanted.found.refs.keys()], ['refs/heads/main', 'refs/tags/v1', long]);
     wanted.add('refs/heads/main', A);
-    assert.equal(wanted.refs.get('refs/heads/main'), A, 'a tag comes before the commit that it is peeled to');
+    assert.equal(wanted.found.refs.get('refs/heads/main'), A, 'a tag comes before the commit that it is peeled to');
   });
 
   test('are too many if 10,001 point at the commit', () => {

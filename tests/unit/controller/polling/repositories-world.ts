@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
-import type { QueryResult } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
 import { gitLimitsOf, HostLimiter, type HostLimits } from '../../../../controller/polling/host-limiter.ts';
+import type { QueryResult } from '../../../../controller/polling/query-result.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
 import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';

@@ -1,5 +1,5 @@
 import { readIntents } from '../../../../controller/intent/intents.ts';
-import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
+import type { AdvertisedRefs } from '../../../../controller/polling/query-result.ts';
 import { type Decision, decide } from '../../../../controller/reconcile/decide/decide.ts';
 import type { Observation } from '../../../../controller/reconcile/decide/observation.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { PendingQuery, QueryResult } from '../../../../../controller/intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../../../../../controller/polling/query-result.ts';
 import type { Observation } from '../../../../../controller/reconcile/decide/observation.ts';
 import type { ObservedGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../../shared/api/gateway-sync-status.ts';
@@ -52,8 +52,8 @@ const decideFor = (
   at: number = now,
 ) => decideLater(gatewaySync, { query, now: at, ...rest });
 
-const lastGood = new Map([['refs/heads/main', commit]]);
-const refs: QueryResult = { kind: 'refs', refs: lastGood };
+const lastGood = { refs: new Map([['refs/heads/main', commit]]) };
+const refs: QueryResult = { kind: 'refs', ...lastGood };
 const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
 /** A request that waits. */
 const asked = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00.000Z', applied: false, seenAt: now };

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import semver from 'semver';
-import { newestInRange, readRange } from '../../../../controller/intent/newest-in-range.ts';
-import { rangeKey } from '../../../../controller/intent/tag-range.ts';
 import { NewestTags } from '../../../../controller/polling/newest-tags.ts';
+import { newestInRange, rangeKey, readRange } from '../../../../controller/polling/version-tags.ts';
 import { slow } from '../../../support/depth.ts';
 
 const releases = ['v1.3.9', 'v1.4.0', 'v1.4.10', 'v1.4.9', 'v1.5.0-rc.1', 'v1.5.0', 'v2.0.0', 'v3.0.0-rc.1'];
@@ -79,8 +78,9 @@ suite('tags that stream by', () => {
     for (const [n, tag] of releases.entries()) tags.add(`refs/tags/${tag}`, String(n));
     for (const tag of strange) tags.add(`refs/tags/${tag}`, 'x');
     tags.add('refs/heads/v1.4.99', 'x');
-    assert.deepEqual(Object.fromEntries(tags.refs), {
-      'refs/tags/': '16',
+    const { refs, tags: listed } = tags.found;
+    assert.deepEqual(listed, { counts: new Map([['', 16]]), skipped: new Set() });
+    assert.deepEqual(Object.fromEntries(refs), {
       'refs/tags/v3.0.0-rc.1': '7',
       'refs/tags/v1.4.10': '2',
       'refs/tags/v1.4.99999999999999999999': 'x',
@@ -91,9 +91,9 @@ suite('tags that stream by', () => {
     const tags = new NewestTags([rangeKey({ text: '~1.4', prefix: '' }), rangeKey({ text: '*', prefix: 'site-' })]);
     for (const [n, tag] of ['v1.4.1', 'site-v1.9.0', 'site-1.10.0', 'sited', 'site-v02.0.0', 'app-v9.0.0'].entries())
       tags.add(`refs/tags/${tag}`, String(n));
-    assert.deepEqual(Object.fromEntries(tags.refs), {
-      'refs/tags/': '6',
-      'refs/tags/ site-': '3',
+    const { refs, tags: listed } = tags.found;
+    assert.deepEqual(Object.fromEntries(listed.counts), { '': 6, 'site-': 3 });
+    assert.deepEqual(Object.fromEntries(refs), {
       'refs/tags/site-1.10.0': '2',
       'refs/tags/site-v02.0.0': '4',
       'refs/tags/site-v1.9.0': '1',
@@ -105,7 +105,8 @@ suite('tags that stream by', () => {
     const tags = new NewestTags(['*']);
     tags.add('refs/tags/v1.0.0', 'object');
     tags.add('refs/tags/v1.0.0', 'commit');
-    assert.deepEqual(Object.fromEntries(tags.refs), { 'refs/tags/': '1', 'refs/tags/v1.0.0': 'commit' });
+    assert.equal(tags.found.tags.counts.get(''), 1);
+    assert.deepEqual(Object.fromEntries(tags.found.refs), { 'refs/tags/v1.0.0': 'commit' });
   });
 
   const streamOf = (ranges: string[], count: number) => {
@@ -114,33 +115,30 @@ suite('tags that stream by', () => {
       tags.add(`refs/tags/v1.${Math.floor(n / 1_000)}.${n % 1_000}`, 'object');
       tags.add(`refs/tags/v1.${Math.floor(n / 1_000)}.${n % 1_000}`, 'commit');
     }
-    return tags.refs;
+    return tags.found;
   };
 
   test('are too many for a range with very many parts, but not for the others', slow, () => {
     const heavy = Array.from({ length: 42 }, () => '9').join('||');
-    assert.deepEqual([...streamOf([heavy, '~1.1'], 15_000).keys()].sort(), [
-      'refs/tags/',
+    assert.deepEqual([...streamOf([heavy, '~1.1'], 15_000).refs.keys()].sort(), [
       'refs/tags/v1.1.999',
       'refs/tags/v1.14.999',
     ]);
-    const refs = streamOf([heavy, '~1.1'], 30_000);
-    assert.deepEqual(
-      [refs.has(heavy), refs.has('~1.1'), refs.get('refs/tags/v1.1.999'), refs.get('refs/tags/')],
-      [true, false, 'commit', '30000'],
-    );
+    const { refs, tags } = streamOf([heavy, '~1.1'], 30_000);
+    assert.deepEqual([[...tags.skipped], tags.counts.get('')], [[heavy], 30_000]);
+    assert.equal(refs.get('refs/tags/v1.1.999'), 'commit');
     const many = Array.from({ length: 100 }, (_, n) => heavy.replace('9', `9.${n}`));
-    assert.ok(streamOf([...many, '~1.1'], 5_000).has('refs/tags/v1.1.999'));
+    assert.ok(streamOf([...many, '~1.1'], 5_000).refs.has('refs/tags/v1.1.999'));
   });
 
   test('are compared once for texts of the same range, which have the same result', slow, () => {
     const heavy = Array.from({ length: 20 }, () => '9').join('||');
     const texts = Array.from({ length: 4 }, (_, n) => `${heavy}${' '.repeat(n)}`);
-    const refs = streamOf([...texts, '~1.1', '~1.1.0', '1.1.x'], 25_000);
-    assert.deepEqual([...refs.keys()], ['refs/tags/', 'refs/tags/v1.24.999', 'refs/tags/v1.1.999']);
-    const all = streamOf([...texts, '~1.1'], 60_000);
+    const { refs } = streamOf([...texts, '~1.1', '~1.1.0', '1.1.x'], 25_000);
+    assert.deepEqual([...refs.keys()], ['refs/tags/v1.24.999', 'refs/tags/v1.1.999']);
+    const { skipped } = streamOf([...texts, '~1.1'], 60_000).tags;
     assert.deepEqual(
-      texts.filter((text) => !all.has(text)),
+      texts.filter((text) => !skipped.has(text)),
       [],
       'a range that is skipped is skipped with all its texts',
     );
@@ -148,14 +146,14 @@ suite('tags that stream by', () => {
 
   test('are too many for more ranges than a query compares, but not for the first ones', () => {
     const ranges = Array.from({ length: 5_000 }, (_, n) => `>=1.${n} <1.${n + 1}`);
-    const refs = streamOf(ranges, 2_000);
+    const { refs, tags } = streamOf(ranges, 2_000);
     assert.ok(refs.has('refs/tags/v1.1.999'));
-    assert.deepEqual([refs.has(ranges[1] ?? ''), refs.has(ranges.at(-1) ?? '')], [false, true]);
+    assert.deepEqual([tags.skipped.has(ranges[1] ?? ''), tags.skipped.has(ranges.at(-1) ?? '')], [false, true]);
   });
 
   test('are not too many for ten ranges', slow, () => {
     const ranges = Array.from({ length: 10 }, (_, n) => `>=1.${n} <1.${n + 1}`);
-    const refs = streamOf(ranges, 50_000);
+    const { refs } = streamOf(ranges, 50_000);
     assert.deepEqual(
       ranges.filter((_, n) => !refs.has(`refs/tags/v1.${n}.999`)),
       [],
