@@ -1,56 +1,51 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { REFRESHED_BY } from '../../shared/api/names.ts';
-import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/git/repository.ts';
-import { isObservedRef, specRef, specRefField } from '../../shared/domain/git/spec-ref.ts';
+import { isObservedRef, isSameRange, specRef, specRefField } from '../../shared/domain/git/spec-ref.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { rangeKey, readVersionTag, TAGS, type TagRange } from '../polling/version-tags.ts';
+import type { TagRange } from '../polling/version-tags.ts';
 import {
   isSameRequest,
   type ObservedGatewaySync,
   type Origin,
-  type PushAnnotations,
   type RequestAnnotations,
 } from '../watch/observed-gateway-sync.ts';
 import { type FindGatewaySync, type Hub, hubOf } from './hub.ts';
-import { keptTag } from './kept-tag.ts';
-import { refPrefixes } from './resolve-ref.ts';
-import { LAST_TIME, readStatedTime } from './stated-time.ts';
 
-export type Target = NonNullable<GatewaySyncStatus['target']>;
+export type FollowedRef = NonNullable<GatewaySyncStatus['target']>;
 
 /** A ref that is to be followed, and when that was requested (ms since the epoch). */
-export interface Wish {
-  target: Target;
+export interface Intent {
+  target: FollowedRef;
   at: number;
 }
 
 /** A request or a push that isn't done yet. */
-export type Open<TAnnotations> = TAnnotations & {
+export interface OpenIntent extends RequestAnnotations {
   /** When it was made (ms since the epoch). */
   madeAt: number;
   /** Why it is ignored, if that can be decided without the repository. */
   ignored: string | undefined;
-};
+}
 
-/** All wishes of a resource; `foldIntents` selects one. */
+/** All intents of a resource; `resolve` selects one. */
 export interface Intents {
   /** `spec.git`, as the owner of the resource wrote it. */
-  edit: Wish & { field: 'spec.git.ref' | 'spec.git.semver' | 'spec.git.repo' };
+  edit: Intent & { field: 'spec.git.ref' | 'spec.git.semver' | 'spec.git.repo' };
   /** `spec.git.semver` with `spec.git.tagPrefix`, and the tag that is followed for them. */
   range: (TagRange & { keptTag: string | undefined }) | undefined;
   /** Result of an earlier request or push. */
-  kept: Wish | undefined;
+  kept: Intent | undefined;
   /** The resource whose requests count; undefined without `spec.webhook.from`. */
   hub: Hub | undefined;
-  request: Open<RequestAnnotations> | undefined;
-  push: Open<PushAnnotations> | undefined;
+  request: OpenIntent | undefined;
+  push: OpenIntent | undefined;
   /** The last push, if it was applied and nothing superseded it. */
-  donePush: Pick<Open<PushAnnotations>, 'ref' | 'madeAt'> | undefined;
+  donePush: Pick<OpenIntent, 'ref' | 'madeAt'> | undefined;
 }
 
-/** Reads the wishes of a resource. Their outcomes are in the status, so a restart neither repeats nor forgets one. */
+/** Reads the intents of a resource. Their outcomes are in the status, so a restart neither repeats nor forgets one. */
 export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewaySync = () => undefined): Intents {
   const { status, push } = gatewaySync;
   const { lastPush } = status;
@@ -106,7 +101,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
  */
 function editOf({ generation, spec, status, editSeenAt = NEVER }: ObservedGatewaySync): Intents['edit'] {
   const keptEditAt = readStatedTime(status.observedRefTime ?? '');
-  const target: Target = { ref: specRef(spec.git), source: 'Spec' };
+  const target: FollowedRef = { ref: specRef(spec.git), source: 'Spec' };
   const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : specRefField(spec.git);
   const isSameRef = isObservedRef(status, spec.git);
   if (isUnseen(status)) {
@@ -118,6 +113,13 @@ function editOf({ generation, spec, status, editSeenAt = NEVER }: ObservedGatewa
   if (isSame || status.observedGeneration === generation) return { target, field, at: keptEditAt ?? NEVER };
   // An edit follows everything that was done without it.
   return { target, field, at: Math.min(Math.max(keptAt(status) + 1, editSeenAt), LAST_TIME) };
+}
+
+/** The tag that the status names for this range and repository. */
+function keptTag({ spec, status }: ObservedGatewaySync): string | undefined {
+  const { target } = status;
+  const isKept = spec.git.semver !== undefined && target && isSameRange(target, spec.git);
+  return isKept && !isOtherRepository({ spec, status }) ? target.ref : undefined;
 }
 
 /** A tag or a branch requested in one repository has no meaning in another. */
@@ -144,11 +146,11 @@ function isOtherRepository({ spec, status }: Pick<ObservedGatewaySync, 'spec' | 
 const applied = 'the annotation was applied from a manifest; remove it there, and set spec.git.ref instead';
 const stale = 'the annotation is older than this resource, which was restored or cloned with it';
 
-function open<TAnnotations extends RequestAnnotations>(
+function open(
   gatewaySync: ObservedGatewaySync,
-  asked: TAnnotations & Origin,
+  asked: RequestAnnotations & Origin,
   echo: EchoedRequest | undefined,
-): Open<TAnnotations> {
+): OpenIntent {
   const madeAt = madeAtOf(asked, echo);
   return { ...asked, madeAt, ignored: whyIgnored(gatewaySync, { ...asked, madeAt }) };
 }
@@ -209,46 +211,19 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
   return JSON.stringify([request?.id, request?.ref, request?.at, request?.by, push?.ref, push?.at, change]);
 }
 
-/** Refs to query the git server for, by full name, the newest tag in the range with this key, and a requested hash that isn't known to exist. */
-export interface NeededRefs {
-  prefixes: string[];
-  range?: string;
-  /** With a range: the request and the push name versions, so no other tag is needed for them. */
-  isNamed?: boolean;
-  commit: string | undefined;
-}
+/** RFC 3339. */
+const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 
-export function neededRefs({ edit, kept, request, push, range }: Intents): NeededRefs {
-  if (range) {
-    const named = [request?.ref, push?.ref].filter((ref) => ref !== undefined);
-    const tags = named.map((ref) => versionRefs(ref, range.prefix));
-    const kept = range.keptTag === undefined ? [] : [`${TAGS}${range.keptTag}`];
-    const isNamed = named.length > 0 && tags.every((refs) => refs.length > 0);
-    return { prefixes: [...new Set([...kept, ...tags.flat()])], range: rangeKey(range), isNamed, commit: undefined };
-  }
-  const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
-  const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];
-  const isUnknownHash = request && isCommitHash(request.ref) && !pinnedHashes({ edit, kept }).has(request.ref);
-  return {
-    prefixes: [...new Set(names.flatMap(refPrefixes))],
-    commit: isUnknownHash ? request.ref : undefined,
-  };
-}
+const FIRST = Date.parse('0001-01-01T00:00:00Z');
 
-/** The full names of a tag that is a version, with and without `v` if it is given in short; empty for other refs. */
-function versionRefs(ref: string, prefix: string): string[] {
-  const version = readVersionTag(ref, prefix)?.name.slice(prefix.length);
-  if (version === undefined) return [];
-  if (ref.startsWith(TAGS)) return [ref];
-  const refs = refPrefixes(version).filter((name) => name.startsWith(TAGS));
-  return refs.map((name) => `${TAGS}${prefix}${name.slice(TAGS.length)}`);
-}
+/** The last time that the API server stores (ms since the epoch). */
+export const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Full hashes that need no query: the one in the spec, which the agents fetch and report on, and one that was found
- * when it was requested.
+ * Reads a time stated by a user (ms since the epoch). Undefined for an invalid one, or one outside the years 1 to 9999
+ * (an offset can cause that), because the API server would refuse the whole status.
  */
-export function pinnedHashes({ edit, kept }: Pick<Intents, 'edit' | 'kept'>): Map<string, string> {
-  const hashes = [edit.target.ref, kept?.target.ref ?? ''].filter(isCommitHash);
-  return new Map(hashes.map((hash) => [hash, hash]));
+export function readStatedTime(text: string): number | undefined {
+  const time = STAMP.test(text) ? Date.parse(text) : Number.NaN;
+  return time >= FIRST && time <= LAST_TIME ? time : undefined;
 }

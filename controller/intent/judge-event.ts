@@ -1,18 +1,18 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import { compileGlob } from '../../shared/domain/files/glob.ts';
 import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { AdvertisedRefs } from '../polling/query-result.ts';
 import { TAGS } from '../polling/version-tags.ts';
-import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
-import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
-import type { Open, Wish } from './intents.ts';
+import type { Intent, OpenIntent } from './intents.ts';
+import type { Outcome } from './resolution.ts';
 import { noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** Judgement of one request or push, without comparing it with others. */
 export type Judgement =
-  | { kind: 'accepted'; wish: Wish }
-  /** A push to the ref in spec.git.ref: it is queried again, and nothing else changes. */
-  | { kind: 'sync' }
-  | { kind: 'refused'; outcome: 'Ignored' | 'Failed'; message: string }
+  | { kind: 'accepted'; intent: Intent }
+  /** It is refused, or it is a push to the ref that is followed anyway, which is only queried again. */
+  | { kind: 'final'; outcome: Outcome }
   /** It seems to be allowed, but the repository doesn't show it. */
   | { kind: 'missing'; message: string; advice?: string | undefined };
 
@@ -29,10 +29,10 @@ export interface RefPolicy {
 }
 
 /** Judges a request. Without `allowedRefs`, it can name any tag, and the refs that are followed anyway. */
-export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
+export function judgeRequest(request: OpenIntent, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, id, madeAt } = request;
   if (request.ignored) return ignored(request.ignored);
-  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'not a valid git ref' };
+  if (!isValidRefName(ref)) return invalidRef;
   const names = namesOf(ref, refs);
   const [first] = names;
   if (first === undefined)
@@ -45,23 +45,23 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
   if (isAllowed === 'undecided') return ignored(tooManyRefs);
   if (isAllowed === 'no') return ignored(notAllowed(first));
   const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
-  return { kind: 'accepted', wish: { target, at: madeAt } };
+  return { kind: 'accepted', intent: { target, at: madeAt } };
 }
 
 /** Judges a push: it triggers a sync, and its branch is followed only if `allowedRefs` matches. */
-export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
+export function judgePush(push: OpenIntent, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, madeAt } = push;
   if (push.ignored) return ignored(push.ignored);
   if (!competes(push, policy)) {
-    if (ref === policy.specRef || ref === policy.keptRef) return { kind: 'sync' };
+    if (ref === policy.specRef || ref === policy.keptRef) return { kind: 'final', outcome: { outcome: 'Applied' } };
     return ignored("this branch isn't followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs");
   }
-  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'not a valid git ref' };
+  if (!isValidRefName(ref)) return invalidRef;
   if (!resolveRef(ref, refs)) return { kind: 'missing', message: 'the repository has no such branch' };
-  return { kind: 'accepted', wish: { target: { ref, source: 'Push' }, at: madeAt } };
+  return { kind: 'accepted', intent: { target: { ref, source: 'Push' }, at: madeAt } };
 }
 
-type Pushed = Pick<Open<PushAnnotations>, 'ref' | 'madeAt'>;
+type Pushed = Pick<OpenIntent, 'ref' | 'madeAt'>;
 
 /** Whether a push requests that its branch is followed. */
 export function competes(push: Pushed, policy: RefPolicy): boolean {
@@ -73,9 +73,9 @@ function isTracked({ ref, madeAt }: Pushed, { specRef, editedAt }: RefPolicy): b
   return ref === specRef && madeAt >= editedAt;
 }
 
-function ignored(message: string): Judgement {
-  return { kind: 'refused', outcome: 'Ignored', message };
-}
+const ignored = (message: string): Judgement => ({ kind: 'final', outcome: { outcome: 'Ignored', message } });
+
+const invalidRef: Judgement = { kind: 'final', outcome: { outcome: 'Failed', message: 'not a valid git ref' } };
 
 /** A glob of question marks matches commits, and no name of another length. */
 const notAllowed = (name: string): string =>
@@ -107,3 +107,35 @@ function mayFollow(asked: string, names: string[], { allowedRefs, specRef, keptR
   if (allowedRefs.length > 0) return matchAllowedRefs(allowedRefs, [asked, ...names]);
   return names.some((name) => name.startsWith(TAGS)) ? 'yes' : 'no';
 }
+
+/** Maximum length of a full ref name whose short name can be followed (characters). */
+const MAX_NAME = BOUNDS.ref + 'refs/heads/'.length;
+/**
+ * Limit for characters of globs times characters of names: about 60 ms at worst. It allows four names of the maximum
+ * length with the longest globs, or a thousand ordinary names with ten ordinary globs.
+ */
+const MAX_STEPS = 8 * BOUNDS.allowedRefs * MAX_NAME;
+
+/**
+ * Matches refs, by full or short name, with globs. The globs come from a tenant and the names from a server, so their
+ * product is limited: `undecided` if there are too many names for these globs.
+ */
+function matchAllowedRefs(globs: readonly string[], names: Iterable<string>): 'yes' | 'no' | 'undecided' {
+  const tests = globs.map(compileGlob);
+  const charactersOfGlobs = globs.reduce((sum, glob) => sum + glob.length, 0);
+  let steps = 0;
+  for (const name of names) {
+    if (!isFollowable(name)) continue;
+    if (steps >= MAX_STEPS) return 'undecided';
+    for (const spelling of new Set([name, shortNameOf(name)])) {
+      steps += charactersOfGlobs * spelling.length;
+      if (tests.some((isMatch) => isMatch(spelling))) return 'yes';
+    }
+  }
+  return 'no';
+}
+
+/** Whether a name that a server returned is short enough for a ref. */
+const isFollowable = (name: string): boolean => name.length <= MAX_NAME;
+
+const shortNameOf = (name: string): string => name.replace(/^refs\/(?:heads|tags)\//, '');

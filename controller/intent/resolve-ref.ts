@@ -1,5 +1,7 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import type { AdvertisedRefs } from '../polling/query-result.ts';
+import { rangeKey, readVersionTag, TAGS } from '../polling/version-tags.ts';
+import type { Intents } from './intents.ts';
 
 export interface ResolvedRef {
   commit: string;
@@ -64,4 +66,48 @@ export function refPrefixes(name: string): string[] {
   if (isCommitHash(name)) return [];
   if (name === 'HEAD') return [name];
   return isFullName(name) ? [name].filter(isBelowNamespace) : shortNames(name).flatMap(fullNames);
+}
+
+/** Refs to query the git server for, by full name, the newest tag in the range with this key, and a requested hash that isn't known to exist. */
+export interface NeededRefs {
+  prefixes: string[];
+  range?: string;
+  /** With a range: the request and the push name versions, so no other tag is needed for them. */
+  isNamed?: boolean;
+  commit: string | undefined;
+}
+
+export function neededRefs({ edit, kept, request, push, range }: Intents): NeededRefs {
+  if (range) {
+    const named = [request?.ref, push?.ref].filter((ref) => ref !== undefined);
+    const tags = named.map((ref) => versionRefs(ref, range.prefix));
+    const kept = range.keptTag === undefined ? [] : [`${TAGS}${range.keptTag}`];
+    const isNamed = named.length > 0 && tags.every((refs) => refs.length > 0);
+    return { prefixes: [...new Set([...kept, ...tags.flat()])], range: rangeKey(range), isNamed, commit: undefined };
+  }
+  const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
+  const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];
+  const isUnknownHash = request && isCommitHash(request.ref) && !pinnedHashes({ edit, kept }).has(request.ref);
+  return {
+    prefixes: [...new Set(names.flatMap(refPrefixes))],
+    commit: isUnknownHash ? request.ref : undefined,
+  };
+}
+
+/** The full names of a tag that is a version, with and without `v` if it is given in short; empty for other refs. */
+function versionRefs(ref: string, prefix: string): string[] {
+  const version = readVersionTag(ref, prefix)?.name.slice(prefix.length);
+  if (version === undefined) return [];
+  if (ref.startsWith(TAGS)) return [ref];
+  const refs = refPrefixes(version).filter((name) => name.startsWith(TAGS));
+  return refs.map((name) => `${TAGS}${prefix}${name.slice(TAGS.length)}`);
+}
+
+/**
+ * Full hashes that need no query: the one in the spec, which the agents fetch and report on, and one that was found
+ * when it was requested.
+ */
+export function pinnedHashes({ edit, kept }: Pick<Intents, 'edit' | 'kept'>): Map<string, string> {
+  const hashes = [edit.target.ref, kept?.target.ref ?? ''].filter(isCommitHash);
+  return new Map(hashes.map((hash) => [hash, hash]));
 }

@@ -28,7 +28,7 @@ export interface RequestAnnotations {
 }
 
 /** A push to a branch, as in its annotations. */
-export interface PushAnnotations {
+interface PushAnnotations {
   ref: string;
   at?: string;
   /** The repository that the delivery was about; absent if it named none. */

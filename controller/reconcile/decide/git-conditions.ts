@@ -1,7 +1,6 @@
 import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
 import { parseRepository } from '../../../shared/domain/git/repository.ts';
 import type { Facts } from './condition-facts.ts';
-import { judgeRange } from './judge-range.ts';
 import {
   asFalse,
   asTrue,
@@ -22,8 +21,8 @@ export function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict | 
   const { status, generation } = gatewaySync;
   if (resolution.kind === 'querying') return carriedOver(gatewaySync, 'RefResolved') ?? resolving;
   if (resolution.kind === 'resolved') {
-    const { winner, resolved } = resolution.followed;
-    if (gatewaySync.spec.git.semver !== undefined) return judgeRange(resolution.followed, gatewaySync);
+    const { winner, resolved, chosen } = resolution.followed;
+    if (chosen) return asTrue(chosen.reason, chosen.message);
     const { target } = winner;
     if (target.source === 'Spec' && isCommitHash(target.ref)) return pinnedCommit;
     const message = `${target.ref} is ${resolved.commit}`;

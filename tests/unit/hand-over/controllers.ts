@@ -1,4 +1,5 @@
-import { eventOf, neededRefs, readIntents } from '../../../controller/intent/intents.ts';
+import { eventOf, readIntents } from '../../../controller/intent/intents.ts';
+import { neededRefs } from '../../../controller/intent/resolve-ref.ts';
 import type { FoundRefs, PendingQuery, QueryResult } from '../../../controller/polling/query-result.ts';
 import { WantedRefs } from '../../../controller/polling/ref-query.ts';
 import { isEqual, mergePatchOf } from '../../../controller/reconcile/status/merge-patch.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
+import { readIntents } from '../../../../controller/intent/intents.ts';
+import { neededRefs } from '../../../../controller/intent/resolve-ref.ts';
 import type { FoundRefs, QueryResult } from '../../../../controller/polling/query-result.ts';
 import { WantedRefs } from '../../../../controller/polling/ref-query.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
-import { nextQueryInMs } from '../../../../controller/intent/next-query.ts';
-import { type Resolution, resolve } from '../../../../controller/intent/resolution.ts';
-import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
+import { LAST_TIME, readIntents, readStatedTime } from '../../../../controller/intent/intents.ts';
+import type { Resolution } from '../../../../controller/intent/resolution.ts';
+import { nextQueryInMs } from '../../../../controller/intent/resolution.ts';
+import { resolve } from '../../../../controller/intent/resolve.ts';
+import { neededRefs } from '../../../../controller/intent/resolve-ref.ts';
 import type { PendingQuery, QueryResult } from '../../../../controller/polling/query-result.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../../../shared/domain/text/objects.ts';
