@@ -32,10 +32,8 @@ const COMMIT_LIMIT = { perMinute: 6, burst: 6, maxKeys: 10_000 };
 export class Repositories {
   readonly #options: RepositoriesOptions;
   readonly #queries = new Map<string, SharedQuery>();
-  /** The queries that a resource shares. */
-  readonly #subscribed = new Map<string, SharedQuery[]>();
-  /** The last event of a resource, such as a request. */
-  readonly #events = new Map<string, string>();
+  /** The queries that a resource shares, and its last event, such as a request. */
+  readonly #subscribed = new Map<string, { queries: readonly SharedQuery[]; event: string | undefined }>();
   /** Kept while a resource is paused or replaced, so that neither resets its limit. */
   readonly #commitLimit = new RateLimit(COMMIT_LIMIT);
   readonly #listLimit = new RateLimit(LIST_LIMIT);
@@ -51,18 +49,25 @@ export class Repositories {
     return longest;
   }
 
-  /** Includes what a resource needs in the next query of its repository, whichever resource causes it. */
+  /**
+   * Includes what a resource needs in the next query of its repository, whichever resource causes it. Lists the tags of the
+   * repository again after an event that can mean other new tags than it names. Without polls, a request that names a tag
+   * is one as well, because the tag of an earlier request that it replaced would never be found.
+   */
   subscribe(key: string, { source, commit, ...interest }: Subscription): void {
+    const { event, range, isNamed, intervalMs } = interest;
+    const isNew = event !== undefined && event !== this.#subscribed.get(key)?.event;
+    const isAboutOthers = range === undefined || (isNamed && intervalMs === undefined);
+    if (isNew && isAboutOthers) this.#queries.get(identityOf(source, RANGES))?.refresh();
     const queries: SharedQuery[] = [];
-    this.#noteEvent(key, interest, source);
-    if (interest.range !== undefined) queries.push(this.#join(key, interest, source, RANGES));
+    if (range !== undefined) queries.push(this.#join(key, interest, source, RANGES));
     else if (interest.prefixes.length > 0) queries.push(this.#join(key, interest, source));
     if (commit !== undefined) {
       const unpolled = { ...interest, prefixes: ALL_PREFIXES, intervalMs: undefined };
       queries.push(this.#join(key, unpolled, source, { commit }));
     }
     for (const query of this.#queriesOf(key)) if (!queries.includes(query)) this.#leave(key, query);
-    this.#subscribed.set(key, queries);
+    this.#subscribed.set(key, { queries, event });
   }
 
   /** Subscribes a resource, and returns what is known for it. If that isn't enough, queues a query. */
@@ -75,7 +80,6 @@ export class Repositories {
   unsubscribe(key: string): void {
     for (const query of this.#queriesOf(key)) this.#leave(key, query);
     this.#subscribed.delete(key);
-    this.#events.delete(key);
   }
 
   /** Stops polling. */
@@ -93,22 +97,8 @@ export class Repositories {
     };
   }
 
-  /**
-   * Lists the tags of the repository again after an event that can mean other new tags than it names. Without polls, a
-   * request that names a tag is one as well, because the tag of an earlier request that it replaced would never be found.
-   */
-  #noteEvent(key: string, { event, range, isNamed, intervalMs }: Interest, source: RepositorySource): void {
-    if (event === this.#events.get(key)) return;
-    if (event === undefined) this.#events.delete(key);
-    else {
-      this.#events.set(key, event);
-      const isAboutOthers = range === undefined || (isNamed && intervalMs === undefined);
-      if (isAboutOthers) this.#queries.get(identityOf(source, RANGES))?.refresh();
-    }
-  }
-
   #queriesOf(key: string): readonly SharedQuery[] {
-    return this.#subscribed.get(key) ?? [];
+    return this.#subscribed.get(key)?.queries ?? [];
   }
 
   #join(key: string, interest: Interest, source: RepositorySource, about?: About): SharedQuery {

@@ -6,16 +6,10 @@ import { backoff } from './back-off.ts';
 import type { Turn } from './git-http.ts';
 import { tooManyComparisons } from './host-errors.ts';
 import { CALL_TIMEOUT_MS, type HostCall, type HostLimiter } from './host-limiter.ts';
-import {
-  type AdvertisedRefs,
-  type FoundRefs,
-  MANY_TAGS,
-  type PendingQuery,
-  type QueryResult,
-  tagTotal,
-} from './query-result.ts';
+import { type FoundRefs, MANY_TAGS, type PendingQuery, type QueryResult, tagTotal } from './query-result.ts';
+import type { RefQuery } from './ref-query.ts';
 import type { RepositoryClient } from './repository-client.ts';
-import { type ListBudget, TagLists } from './tag-lists.ts';
+import { type Known, type ListBudget, TagLists } from './tag-lists.ts';
 
 /** The part of a shared query that one resource needs. */
 export interface Interest {
@@ -54,21 +48,12 @@ export interface SharedQueryOptions {
 
 type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; startedAt: number };
 
-/** Prefixes and ranges that a query asked for. */
-type Covered = ReadonlySet<string>;
-
-/** The last result, when its query began, and what it asked for. */
-type Result = { startedAt: number; covered: Covered } & (
-  | Extract<QueryResult, { kind: 'refs' }>
-  /** `failingSince` is when the first query began that failed, with no success since then, which had `lastCovered`. */
-  | (Extract<QueryResult, { kind: 'error' }> & { failingSince: number; lastCovered: Covered | undefined })
+/** The last result, when its query began, and the names and ranges that it asked for. */
+type Result = { startedAt: number; covered: Known['covered'] } & (
+  | ({ kind: 'refs' } & Known)
+  /** `failingSince` is when the first query began that failed, with no success since then. */
+  | (Extract<QueryResult, { kind: 'error' }> & { lastGood: Known | undefined; failingSince: number })
 );
-
-/** Full names of refs, and ranges of versions. */
-interface Asked {
-  prefixes: readonly string[];
-  ranges: readonly string[];
-}
 
 interface Subscriber extends Interest {
   /** When its event was first seen. */
@@ -79,28 +64,22 @@ interface Subscriber extends Interest {
 
 /** A query shared by the resources of a namespace with the same repository and credential, sent for all at once. */
 export class SharedQuery implements HostCall {
+  readonly id: string;
+  readonly host: string;
+  readonly namespace: string;
   readonly #options: SharedQueryOptions;
   readonly #subscribers = new Map<string, Subscriber>();
+  readonly #lists: TagLists | undefined;
   #state: State = { kind: 'idle' };
   #result: Result | undefined;
   #poll: NodeJS.Timeout | undefined;
-  readonly #lists: TagLists | undefined;
 
   constructor(options: SharedQueryOptions) {
+    this.id = options.id;
+    this.host = options.host;
+    this.namespace = options.namespace;
     this.#options = options;
     this.#lists = options.listBudget && new TagLists(options.listBudget);
-  }
-
-  get id(): string {
-    return this.#options.id;
-  }
-
-  get host(): string {
-    return this.#options.host;
-  }
-
-  get namespace(): string {
-    return this.#options.namespace;
   }
 
   get isUnused(): boolean {
@@ -128,9 +107,7 @@ export class SharedQuery implements HostCall {
     if (!subscriber) throw new Error(`${key} has not subscribed`);
     if (this.#result && this.#suffices(this.#result, subscriber)) {
       subscriber.waitingSince = undefined;
-      const result = this.#resultFor(subscriber, this.#result);
-      if (result.kind === 'refs') return result;
-      return { ...result, retryAfterMs: Math.max(0, this.#result.startedAt + result.retryAfterMs - performance.now()) };
+      return this.#resultFor(subscriber, this.#result);
     }
     const now = performance.now();
     subscriber.waitingSince ??= now;
@@ -160,25 +137,20 @@ export class SharedQuery implements HostCall {
     const startedAt = performance.now();
     this.#state = { kind: 'running', startedAt };
     this.#schedulePoll();
-    const subscribers = [...this.#subscribers.values()];
-    const prefixes = new Set(subscribers.flatMap((subscriber) => subscriber.prefixes));
-    const isList = this.#lists?.begin(subscribers, startedAt) === 'all tags';
-    const ranges = new Set(isList ? subscribers.flatMap(({ range }) => range ?? []) : []);
     const before = this.#result;
-    const { client, commit } = this.#options;
-    const asked = { prefixes: [...prefixes], ranges: [...ranges], commit };
-    const after = await this.#resultOf(asked, startedAt, client.query(asked, signal, turn));
+    const after = await this.#ask(startedAt, signal, turn);
     this.#state = { kind: 'idle' };
     if (this.isUnused) return;
     const outcome = after.kind === 'refs' ? 'success' : 'failure';
     this.#options.onQuery?.(outcome, (performance.now() - startedAt) / 1000);
     this.#result = after;
     this.#schedulePoll();
-    const areTagsNews = isNews(before, after, [...tagsIn(before), ...tagsIn(after)]);
+    const tags = [before, after].flatMap((result) => [...(foundIn(result)?.refs.keys() ?? [])]);
+    const haveTagsChanged = hasChanged(before, after, tags);
     for (const [key, { waitingSince, intervalMs, prefixes, range }] of this.#subscribers) {
-      const isNewsForIt = isNews(before, after, prefixes) || (range !== undefined && areTagsNews);
+      const isAffected = hasChanged(before, after, prefixes) || (range !== undefined && haveTagsChanged);
       const hears = intervalMs !== undefined || range !== undefined;
-      if (waitingSince !== undefined || (hears && isNewsForIt)) this.#options.enqueue(key);
+      if (waitingSince !== undefined || (hears && isAffected)) this.#options.enqueue(key);
     }
   }
 
@@ -188,30 +160,51 @@ export class SharedQuery implements HostCall {
     this.#schedulePoll();
   }
 
-  async #resultOf({ prefixes, ranges }: Asked, startedAt: number, answer: Promise<FoundRefs>): Promise<Result> {
+  async #ask(startedAt: number, signal: AbortSignal, turn: Turn): Promise<Result> {
+    const { client, commit } = this.#options;
+    const subscribers = [...this.#subscribers.values()];
+    const prefixes = [...new Set(subscribers.flatMap((each) => each.prefixes))];
+    const isList = this.#lists?.begin(subscribers, startedAt) === 'all tags';
+    const ranges = isList ? [...new Set(subscribers.flatMap(({ range }) => range ?? []))] : [];
+    const query: RefQuery = { prefixes, ranges, commit };
     const covered = new Set([...prefixes, ...ranges]);
-    const lists = this.#lists;
+    const before = this.#result;
     try {
-      const known = { ...(await answer), covered };
-      if (!lists) return { kind: 'refs', ...known, startedAt };
-      return { kind: 'refs', ...(ranges.length > 0 ? lists.keep(known) : lists.add(known)), startedAt };
+      const known = { ...(await client.query(query, signal, turn)), covered };
+      const merged = ranges.length > 0 ? this.#lists?.keep(known) : this.#lists?.add(known);
+      return { kind: 'refs', startedAt, ...(merged ?? known) };
     } catch (thrown) {
       const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
-      const before = this.#result;
       const failingSince = before?.kind === 'error' ? before.failingSince : startedAt;
-      const lastGood = before?.kind === 'error' ? before.lastGood : before;
-      const lastCovered = before?.kind === 'error' ? before.lastCovered : before?.covered;
       const retryAfterMs = backoff(error, startedAt - failingSince);
-      return { kind: 'error', error, lastGood, lastCovered, retryAfterMs, failingSince, startedAt, covered };
+      return { kind: 'error', error, lastGood: foundIn(before), retryAfterMs, failingSince, startedAt, covered };
     }
   }
 
-  /** The refs of one subscriber only. A query about a commit returns the same refs to all of them. */
-  #resultFor({ prefixes, range }: Interest, result: Result): QueryResult {
-    if (range !== undefined) return forRange(result, { prefixes, range });
-    if (this.#options.commit !== undefined) return result;
-    if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
-    return { ...result, lastGood: result.lastGood && { refs: onlyRefs(result.lastGood.refs, prefixes) } };
+  #resultFor(interest: Interest, result: Result): QueryResult {
+    const found = this.#foundFor(interest, foundIn(result));
+    if (result.kind === 'error') {
+      const retryAfterMs = Math.max(0, retryAt(result) - performance.now());
+      return { kind: 'error', error: result.error, lastGood: found, retryAfterMs };
+    }
+    if (found) return { kind: 'refs', ...found };
+    const error = tooManyComparisons(interest.range ?? '', tagTotal(result));
+    const retryAfterMs = Math.max(0, result.startedAt + MANY_TAGS.intervalMs - performance.now());
+    return { kind: 'error', error, lastGood: undefined, retryAfterMs };
+  }
+
+  /**
+   * The refs of one subscriber only. Those for ranges have no more than one tag for each of them, so they serve no other
+   * range, and none that was skipped because it is too large. A query about a commit has the same refs for all.
+   */
+  #foundFor(interest: Interest, known: Known | undefined): FoundRefs | undefined {
+    if (!known) return undefined;
+    const { refs, tags } = known;
+    const { prefixes, range } = interest;
+    if (range !== undefined)
+      return hasAll(known.covered, interest) && !tags?.skipped.has(range) ? { refs, tags } : undefined;
+    if (this.#options.commit !== undefined) return { refs };
+    return { refs: new Map(prefixes.flatMap((name) => (refs.has(name) ? [[name, refs.get(name) as string]] : []))) };
   }
 
   /** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
@@ -228,9 +221,7 @@ export class SharedQuery implements HostCall {
   #waitMs(key: string, subscriber: Subscriber, now: number): number {
     const { rateLimit } = this.#options;
     if (this.#lists) return this.#lists.waitMs(subscriber);
-    const waitMs = rateLimit?.waitMs(key, now) ?? 0;
-    if (waitMs === 0) rateLimit?.count(key, now);
-    return waitMs;
+    return !rateLimit || rateLimit.take(key, now) ? 0 : rateLimit.waitMs(key, now);
   }
 
   #queue(isUrgent: boolean): void {
@@ -268,41 +259,16 @@ export class SharedQuery implements HostCall {
 /** When an error is due for a retry (ms of a monotonic clock); 0 for refs. */
 const retryAt = (result: Result): number => (result.kind === 'error' ? result.startedAt + result.retryAfterMs : 0);
 
-/**
- * A result for ranges keeps no more than one tag for each of them, so it serves no other range, and none that was skipped
- * because it is too large.
- */
-function forRange(result: Result, wanted: { prefixes: readonly string[]; range: string }): QueryResult {
-  const found = foundIn(result);
-  const isSkipped = found?.tags?.skipped.has(wanted.range) === true;
-  if (result.kind === 'error')
-    return isSkipped || !hasAll(result.lastCovered, wanted) ? { ...result, lastGood: undefined } : result;
-  if (!isSkipped) return result;
-  const error = tooManyComparisons(wanted.range, tagTotal(found));
-  return { kind: 'error', error, lastGood: undefined, retryAfterMs: MANY_TAGS.intervalMs };
-}
-
-function hasAll(covered: Covered | undefined, { prefixes, range }: Pick<Interest, 'prefixes' | 'range'>): boolean {
-  return [...prefixes, ...(range === undefined ? [] : [range])].every((name) => covered?.has(name));
+function hasAll(covered: Known['covered'], { prefixes, range }: Interest): boolean {
+  return prefixes.every((name) => covered.has(name)) && (range === undefined || covered.has(range));
 }
 
 /** Whether a result differs from the previous one for a subscriber with these refs. */
-export function isNews(before: QueryResult | undefined, after: QueryResult, prefixes: readonly string[]): boolean {
+export function hasChanged(before: QueryResult | undefined, after: QueryResult, names: readonly string[]): boolean {
   if (before?.kind === 'error' && after.kind === 'error') return before.error.code !== after.error.code;
   if (before?.kind !== 'refs' || after.kind !== 'refs') return true;
-  return prefixes.some((name) => before.refs.get(name) !== after.refs.get(name));
+  return names.some((name) => before.refs.get(name) !== after.refs.get(name));
 }
 
-const foundIn = (result: QueryResult | undefined): FoundRefs | undefined =>
+const foundIn = (result: Result | undefined): Known | undefined =>
   result?.kind === 'error' ? result.lastGood : result;
-
-const tagsIn = (result: QueryResult | undefined): Iterable<string> => foundIn(result)?.refs.keys() ?? [];
-
-function onlyRefs(refs: AdvertisedRefs, names: readonly string[]): AdvertisedRefs {
-  const own = new Map<string, string>();
-  for (const name of names) {
-    const commit = refs.get(name);
-    if (commit !== undefined) own.set(name, commit);
-  }
-  return own;
-}

@@ -9,7 +9,7 @@ export interface ListBudget {
 }
 
 /** Refs, and the names and ranges that they are complete for. */
-interface Known extends FoundRefs {
+export interface Known extends FoundRefs {
   covered: ReadonlySet<string>;
 }
 
@@ -46,17 +46,12 @@ export class TagLists {
 
   /** Time until a list because of an event in the repository (ms); undefined if there was none since the last list. */
   get refreshInMs(): number | undefined {
-    return this.#hasNews ? this.#budget.waitMs() : undefined;
+    return this.#hasEvent ? this.#budget.waitMs() : undefined;
   }
 
   /** Whether there was an event in the repository since the last list. */
-  get #hasNews(): boolean {
+  get #hasEvent(): boolean {
     return this.#refreshedAt > this.#startedAt;
-  }
-
-  /** Whether the last list failed, or there was none. */
-  get #hasFailed(): boolean {
-    return this.#last?.startedAt !== this.#startedAt;
   }
 
   /** Notes an event that can mean a new tag. */
@@ -83,9 +78,9 @@ export class TagLists {
 
   /** Begins a query for these resources, and returns what it has to ask for. */
   begin(resources: readonly Wanting[], now: number): TagQuery {
-    const isWanted =
-      this.#isPollDue || this.#hasFailed || this.#hasNews || resources.some((each) => this.isNeededBy(each));
-    const isInBudget = isWanted && this.#budget.take();
+    const hasFailed = this.#last?.startedAt !== this.#startedAt;
+    const isDue = this.#isPollDue || hasFailed || this.#hasEvent || resources.some((each) => this.isNeededBy(each));
+    const isInBudget = isDue && this.#budget.take();
     if (this.#last && !this.#isPollDue && !isInBudget) return 'named tags';
     this.#isPollDue = false;
     this.#startedAt = now;

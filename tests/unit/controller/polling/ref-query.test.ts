@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { QueryResult } from '../../../../controller/polling/query-result.ts';
 import { prefixesToSend, WantedRefs } from '../../../../controller/polling/ref-query.ts';
-import { isNews } from '../../../../controller/polling/shared-query.ts';
+import { hasChanged } from '../../../../controller/polling/shared-query.ts';
 import { rangeKey } from '../../../../controller/polling/version-tags.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 
@@ -54,7 +54,7 @@ suite('a resource with a branch and a tag', () => {
   ];
   for (const [what, before, after, expected] of rows)
     test(`is ${expected ? '' : 'not '}enqueued after ${what}`, () => {
-      assert.equal(isNews(before, after, [main, 'refs/tags/v1']), expected);
+      assert.equal(hasChanged(before, after, [main, 'refs/tags/v1']), expected);
     });
 });
 
