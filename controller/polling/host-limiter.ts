@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PriorityTurns } from '../../shared/domain/limits/priority-turns.ts';
 import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { Turns } from '../../shared/domain/limits/turns.ts';
-import { CallPlaces } from './call-places.ts';
 import type { Turn } from './git-http.ts';
 
 /** Limits for calls to git servers. */
@@ -30,7 +29,7 @@ export interface HostCall {
 
 interface Host {
   name: string;
-  places: CallPlaces;
+  slots: CallSlots;
   calls: PriorityTurns<HostCall>;
   timer: NodeJS.Timeout | undefined;
 }
@@ -46,26 +45,65 @@ export const gitLimitsOf = (limits: HostLimits): HostLimits => ({
 export const CALL_TIMEOUT_MS = 60_000;
 /** Maximum hosts whose rates are remembered. */
 const MAX_HOSTS = 10_000;
-/** Maximum calls that start when one ends, until all places are taken again. */
-const STARTS_PER_END = 2;
+
+/**
+ * Concurrency slots. Half of them are open to all namespaces, and the rest are reserved for namespaces without a
+ * running call. So a new namespace waits only if about half as many namespaces as there are slots hold all of them.
+ */
+export class CallSlots {
+  readonly #limit: number;
+  readonly #perNamespace: number;
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  /** `perNamespace` lowers the share of one namespace further. */
+  constructor(limit: number, perNamespace = limit) {
+    this.#limit = limit;
+    this.#perNamespace = perNamespace;
+  }
+
+  get isEmpty(): boolean {
+    return this.#total === 0;
+  }
+
+  hasFor(namespace: string): boolean {
+    const own = this.#taken.get(namespace) ?? 0;
+    return own < this.#perNamespace && this.#total < (own === 0 ? this.#limit : this.#limit / 2);
+  }
+
+  take(namespace: string): void {
+    this.#change(namespace, 1);
+  }
+
+  release(namespace: string): void {
+    this.#change(namespace, -1);
+  }
+
+  #change(namespace: string, by: number): void {
+    this.#total += by;
+    const own = (this.#taken.get(namespace) ?? 0) + by;
+    if (own > 0) this.#taken.set(namespace, own);
+    else this.#taken.delete(namespace);
+  }
+}
 
 /**
  * Queues calls and starts them at the pace of each host, so that no namespace holds up another: namespaces take turns at
- * each host, urgent calls first, and each can use a share of all places.
+ * each host, urgent calls first, and each can use a share of all slots.
  */
 export class HostLimiter {
   readonly #limits: HostLimits;
-  readonly #places: CallPlaces;
+  readonly #slots: CallSlots;
   readonly #rate: RateLimit;
   /** Aborts each running call. */
   readonly #running = new Map<HostCall, () => void>();
   readonly #hosts = new Map<string, Host>();
-  /** Hosts with calls that only wait for a place over all hosts. */
+  /** Hosts with calls that only wait for a slot over all hosts. */
   readonly #held = new Turns<Host>();
 
   constructor(limits: HostLimits) {
     this.#limits = limits;
-    this.#places = new CallPlaces(limits.total, limits.perNamespace);
+    this.#slots = new CallSlots(limits.total, limits.perNamespace);
     this.#rate = new RateLimit({ perMinute: limits.perSecond * 60, burst: limits.perSecond, maxKeys: MAX_HOSTS });
   }
 
@@ -93,7 +131,7 @@ export class HostLimiter {
   #host(name: string): Host {
     const host = this.#hosts.get(name) ?? {
       name,
-      places: new CallPlaces(this.#limits.perHost),
+      slots: new CallSlots(this.#limits.perHost),
       calls: new PriorityTurns(),
       timer: undefined,
     };
@@ -101,19 +139,16 @@ export class HostLimiter {
     return host;
   }
 
-  /** Starts the calls that can start at a host, and returns their number. */
-  #dispatch(host: Host): number {
-    let started = 0;
+  /** Starts the calls that can start at a host. */
+  #dispatch(host: Host): void {
     let waitMs = this.#waitMs(host);
     while (waitMs === 0) {
       const call = this.#take(host);
       if (!call) break;
-      started += 1;
       void this.#run(host, call);
       waitMs = this.#waitMs(host);
     }
     this.#schedule(host, waitMs);
-    return started;
   }
 
   /** Time until a host can get another request (ms). */
@@ -124,8 +159,8 @@ export class HostLimiter {
   async #run(host: Host, call: HostCall): Promise<void> {
     const { namespace } = call;
     this.#rate.count(host.name, performance.now());
-    host.places.take(namespace);
-    this.#places.take(namespace);
+    host.slots.take(namespace);
+    this.#slots.take(namespace);
     const controller = new AbortController();
     const abort = () => controller.abort(new DOMException('the call took too long', 'TimeoutError'));
     const timer = setTimeout(abort, this.#limits.timeoutMs ?? CALL_TIMEOUT_MS).unref();
@@ -133,8 +168,8 @@ export class HostLimiter {
     await call.run(controller.signal, this.#turnsOf(host, controller.signal));
     if (this.#running.get(call) === abort) this.#running.delete(call); // it may have started again
     clearTimeout(timer);
-    host.places.release(namespace);
-    this.#places.release(namespace);
+    host.slots.release(namespace);
+    this.#slots.release(namespace);
     this.#dispatchHeld();
     this.#dispatch(host);
   }
@@ -151,19 +186,16 @@ export class HostLimiter {
     };
   }
 
-  /** Starts calls that waited for a place over all hosts. */
+  /** Starts calls that waited for a slot over all hosts. */
   #dispatchHeld(): void {
-    for (let started = 0; started < STARTS_PER_END; ) {
-      const next = this.#held.take((held) => this.#places.hasFor(held));
-      if (!next) break;
-      started += this.#dispatch(next.item);
-    }
+    const isFree = (namespace: string) => this.#slots.hasFor(namespace);
+    for (let next = this.#held.take(isFree); next; next = this.#held.take(isFree)) this.#dispatch(next.item);
   }
 
   #take(host: Host): HostCall | undefined {
     const admits = (namespace: string) => {
-      if (!host.places.hasFor(namespace)) return false;
-      const isFree = this.#places.hasFor(namespace);
+      if (!host.slots.hasFor(namespace)) return false;
+      const isFree = this.#slots.hasFor(namespace);
       if (!isFree) this.#held.add(namespace, host);
       return isFree;
     };
@@ -175,7 +207,7 @@ export class HostLimiter {
     clearTimeout(host.timer);
     host.timer = undefined;
     const isWaiting = !host.calls.isEmpty;
-    if (!isWaiting && host.places.isEmpty) {
+    if (!isWaiting && host.slots.isEmpty) {
       this.#hosts.delete(host.name);
       this.#held.delete(host);
     }
