@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { gzipSync } from 'node:zlib';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
@@ -11,10 +10,10 @@ import { GuardedHttp, type GuardedRequest } from '../../shared/io/http/guarded-h
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 import { Pauses } from './pauses.ts';
 
-/** Time without data that ends a query (ms), if its time limit is longer. */
+/** Time without data that ends a request (ms): its signal ends it earlier. */
 const STALL_MS = 300_000;
 /** Maximum size of a response: about 400,000 refs of a server that doesn't filter them. They aren't kept. */
-const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB'), stallMs: STALL_MS };
+const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB') };
 /** The same for the API of a server, where a token has a few hundred bytes. */
 const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
 /** Maximum size of a CA bundle, because parsing it blocks the process. */
@@ -94,21 +93,14 @@ export class GitHttp {
     const { url: target, response } = await this.#http.follow(url, next).catch((error: unknown) => {
       throw failure(explainRedirectLoop(error, credentials), options);
     });
-    this.#checkStatus(target, response, options);
-    return answerOf(target, response, options);
+    return this.#answerOf(target, response, options);
   }
 
   /** Sends a request of git's protocol; redirects are refused, as git refuses them. */
   async post(url: URL, body: string, options: GitHttpOptions): Promise<GitHttpAnswer> {
-    const isLong = body.length > 1024;
-    const payload = isLong ? gzipSync(body) : Buffer.from(body);
-    const headers = withoutUndefined({
-      'Content-Type': 'application/x-git-upload-pack-request',
-      'Content-Encoding': isLong ? 'gzip' : undefined,
-    });
-    const response = await this.#send(url, options, { payload, headers });
-    this.#checkStatus(url, response, options);
-    return answerOf(url, response, options);
+    const headers = { 'Content-Type': 'application/x-git-upload-pack-request' };
+    const response = await this.#send(url, options, { payload: Buffer.from(body), headers });
+    return this.#answerOf(url, response, options);
   }
 
   /** Sends JSON to the API of a host, and returns every response, including redirects. */
@@ -141,10 +133,14 @@ export class GitHttp {
     await options.turn?.();
   }
 
-  #checkStatus(url: URL, response: IncomingMessage, options: GitHttpOptions): void {
+  #answerOf(url: URL, response: IncomingMessage, options: GitHttpOptions): GitHttpAnswer {
     const { headers, statusCode: status = 0 } = response;
-    if (status < 400) return;
+    if (status < 300) {
+      const contentType = headers['content-type']?.split(';')[0]?.trim();
+      return { url, contentType, body: typedBytesOf(response, MAX_ANSWER, options.signal) };
+    }
     response.destroy(); // the body isn't read
+    if (status < 400) throw redirectError(credentialsOf(options));
     const pause = this.#pauses.begin(url, accountOf(options), { status, headers });
     if (pause) throw pause;
     if (status < 500) throw gitErrorOf(`error: ${status}`, { credentials: credentialsOf(options), user: options.user });
@@ -180,15 +176,6 @@ function requestOf(
 /** The kind of credentials that a git server receives. */
 export const credentialsOf = ({ authorization }: Pick<GitHttpOptions, 'authorization'>): Credentials =>
   authorization ? 'token' : 'none';
-
-function answerOf(url: URL, response: IncomingMessage, options: GitHttpOptions): GitHttpAnswer {
-  if ((response.statusCode ?? 0) >= 300) {
-    response.destroy();
-    throw redirectError(credentialsOf(options));
-  }
-  const contentType = response.headers['content-type']?.split(';')[0]?.trim();
-  return { url, contentType, body: typedBytesOf(response, MAX_ANSWER, options.signal) };
-}
 
 async function* typedBytesOf(
   response: IncomingMessage,

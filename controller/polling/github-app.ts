@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { importPKCS8, SignJWT } from 'jose';
+import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { appApiOf } from '../../shared/domain/git/github-api.ts';
@@ -18,6 +18,12 @@ export interface InstallationToken {
   expiresAt: number;
   /** Identifies the installation, for which GitHub counts the requests with all of its tokens. */
   account: string;
+}
+
+/** A request that was sent, and the token that it returned. */
+interface SentRequest {
+  answer: Promise<InstallationToken>;
+  token?: InstallationToken;
 }
 
 /** The App and the repository of a token. */
@@ -45,8 +51,7 @@ const JWT_SECONDS = { before: 60, after: 480 };
 export class GithubApps {
   readonly #client: KubernetesClient;
   readonly #http: Pick<GitHttp, 'postJson'>;
-  readonly #tokens = new Map<string, InstallationToken>();
-  readonly #pending = new Map<string, Promise<InstallationToken>>();
+  readonly #requests = new Map<string, SentRequest>();
 
   constructor(client: KubernetesClient, http: Pick<GitHttp, 'postJson'>) {
     this.#client = client;
@@ -55,36 +60,31 @@ export class GithubApps {
 
   /** The current token, if it is valid for at least ten more minutes. */
   known(request: TokenRequest): InstallationToken | undefined {
-    const token = this.#tokens.get(tokenKeyOf(request));
+    const token = this.#requests.get(tokenKeyOf(request))?.token;
     return token && isGood(token) ? token : undefined;
   }
 
   /** Returns a token that is valid for at least ten more minutes. Concurrent calls share one request. */
   async token(request: TokenRequest): Promise<InstallationToken> {
-    const known = this.known(request);
-    if (known) return known;
     const key = tokenKeyOf(request);
-    const pending = this.#pending.get(key) ?? this.#create(request);
-    this.#pending.set(key, pending);
-    const isCurrent = () => this.#pending.get(key) === pending;
+    const before = this.#requests.get(key);
+    if (before && (!before.token || isGood(before.token))) return await before.answer;
+    for (const [other, { token }] of this.#requests)
+      if (token && token.expiresAt < Date.now()) this.#requests.delete(other);
+    const sent: SentRequest = { answer: this.#create(request) };
+    this.#requests.set(key, sent);
     try {
-      const token = await pending;
-      if (isCurrent()) this.#store(key, token);
-      return token;
-    } finally {
-      if (isCurrent()) this.#pending.delete(key);
+      sent.token = await sent.answer;
+      return sent.token;
+    } catch (error) {
+      if (this.#requests.get(key) === sent) this.#requests.delete(key);
+      throw error;
     }
   }
 
   /** Drops a token that the host refused, or that no resource needs. The next call requests another one. */
   forget(request: TokenRequest): void {
-    this.#tokens.delete(tokenKeyOf(request));
-    this.#pending.delete(tokenKeyOf(request));
-  }
-
-  #store(key: string, token: InstallationToken): void {
-    for (const [other, { expiresAt }] of this.#tokens) if (expiresAt < Date.now()) this.#tokens.delete(other);
-    this.#tokens.set(key, token);
+    this.#requests.delete(tokenKeyOf(request));
   }
 
   async #create({ namespace, git, mayWrite }: TokenRequest): Promise<InstallationToken> {
@@ -179,14 +179,13 @@ async function signJwt(appId: number, pem: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const read = readAppKey(pem);
   if (read.kind === 'problem') throw unusableKey(read.problem);
-  const pkcs8 = read.key.export({ type: 'pkcs8', format: 'pem' }).toString();
   const jwt = new SignJWT()
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
     .setIssuer(String(appId))
     .setIssuedAt(now - JWT_SECONDS.before)
     .setExpirationTime(now + JWT_SECONDS.after);
   try {
-    return await jwt.sign(await importPKCS8(pkcs8, 'RS256'));
+    return await jwt.sign(read.key);
   } catch (cause) {
     throw unusableKey("can't be used to sign; generate another one on GitHub", cause);
   }

@@ -21,29 +21,25 @@ export const timedOut = () =>
     reason: 'GitTimeout',
   });
 
+const tooLarge = (message: string) =>
+  new TransientError(message, { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' });
+
 /** `limit` names the limit that the response exceeds. */
 export const answerTooLarge = (limit: string) =>
-  new TransientError(
+  tooLarge(
     `the response of the git server exceeds the limit of ${limit}; delete unused refs, or use a server with git's protocol version 2`,
-    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
 /** Git keeps all refs that a server sends over ssh and git://. */
 export const tooManyRefsForGit = () =>
-  new TransientError(
+  tooLarge(
     'the git server sent more refs than the controller accepts over ssh and git://; delete unused refs, or use an https URL in spec.git.repo, which allows more',
-    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
 /** A tenant chooses the ranges and the tags, so their product is limited. */
 export const tooManyComparisons = (key: string, tags: number) =>
-  new TransientError(
+  tooLarge(
     `${describeRange(readRangeKey(key))} takes too long to compare with the ${tags} tags of the repository, next to the other ranges of this namespace: shorten it in spec.git.semver, use fewer ranges, or delete old tags`,
-    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
-export const apiAnswerTooLarge = () =>
-  new TransientError('the response of the API of the git server exceeds 64 KiB; retrying', {
-    code: 'git.answerTooLarge',
-    reason: 'GitAnswerTooLarge',
-  });
+export const apiAnswerTooLarge = () => tooLarge('the response of the API of the git server exceeds 64 KiB; retrying');

@@ -56,25 +56,23 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
 }
 
 /** Whether the server serves a commit: fetches it without its trees and files into a temporary repository. */
-export async function fetchesCommit(git: Git, remote: RemoteAccess, commit: string): Promise<boolean> {
-  const directory = await mkdtemp(join(remote.scratch, 'probe-'));
-  try {
+export const fetchesCommit = (git: Git, remote: RemoteAccess, commit: string): Promise<boolean> =>
+  inDirectory(remote.scratch, async (directory) => {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
     await git.run(['init', '--quiet', '--bare', `--object-format=${format}`, directory], { signal: remote.signal });
     // One file, so that its size is the size received; and one thread, because each takes 8 MiB of the limit.
     const settings = ['-c', 'fetch.unpackLimit=1', '-c', 'pack.threads=1'];
     const args = ['fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', '--end-of-options'];
-    await git.run([...settings, ...args, remote.url, commit], { ...optionsOf(remote), cwd: directory });
-    return true;
-  } catch (error) {
-    if (error instanceof TerminalError && error.code === 'git.refNotFound') return false;
-    // A server without filters sends all files of the commit, so it serves the commit.
-    if (error instanceof TransientError && error.code === 'git.fileTooLarge') return true;
-    throw error;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
+    return await git.run([...settings, ...args, remote.url, commit], { ...optionsOf(remote), cwd: directory }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof TerminalError && error.code === 'git.refNotFound') return false;
+        // A server without filters sends all files of the commit, so it serves the commit.
+        if (error instanceof TransientError && error.code === 'git.fileTooLarge') return true;
+        throw error;
+      },
+    );
+  });
 
 const optionsOf = ({ access, environment = {}, signal }: RemoteAccess) => ({
   access,
@@ -85,13 +83,12 @@ const optionsOf = ({ access, environment = {}, signal }: RemoteAccess) => ({
 });
 
 /** Writes credentials to files that only this process can read, while `use` runs. */
-export async function withFiles<T>(
+export const withFiles = <T>(
   scratch: string,
   contents: Record<string, string>,
   use: (paths: Record<string, string>) => Promise<T>,
-): Promise<T> {
-  const directory = await mkdtemp(join(scratch, 'access-'));
-  try {
+): Promise<T> =>
+  inDirectory(scratch, async (directory) => {
     const paths: Record<string, string> = {};
     for (const [name, content] of Object.entries(contents)) {
       const path = join(directory, name);
@@ -99,6 +96,12 @@ export async function withFiles<T>(
       paths[name] = path;
     }
     return await use(paths);
+  });
+
+async function inDirectory<T>(scratch: string, use: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(scratch, 'query-'));
+  try {
+    return await use(directory);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -129,13 +129,13 @@ export class RepositoryClient {
   async #byGit(repository: Repository, query: RefQuery, { signal, turn }: QueryLimits): Promise<FoundRefs> {
     const { guard, scratch, keys } = this.#tools;
     const { transport } = repository;
-    const targets = await beforeAbort(signal, targetsOf(repository, guard));
+    const addresses = await beforeAbort(signal, addressesOf(repository, guard));
     const contents = transport === 'ssh' ? await beforeAbort(signal, this.#sshFiles()) : {};
     const ignoresHostKey = this.#source.git.auth?.sshKey?.insecureIgnoreHostKey;
     return withFiles(keys, contents, async ({ key, knownHosts }) => {
       const files = { sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey };
-      return await untilConnected(targets, ({ sshHost, ...target }) =>
-        this.#runGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }, turn),
+      return await untilConnected(addresses, ({ sshHost, ...address }) =>
+        this.#runGit(query, { ...address, access: { ...files, sshHost }, scratch, signal }, turn),
       );
     }).catch((error: unknown) => {
       throw transport === 'git' ? retryable(error) : error;
@@ -172,13 +172,13 @@ async function withCommit(
   return { refs: exists ? new Map([...refs, [commit, commit]]) : refs, tags };
 }
 
-type Target = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;
+type Address = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;
 
 /**
  * Makes git connect to the addresses that were checked, and to no other that the name may get a moment later. Returns
- * the targets to try in sequence.
+ * the addresses to try in sequence.
  */
-async function targetsOf(repository: Repository, guard: AddressGuard): Promise<Target[]> {
+async function addressesOf(repository: Repository, guard: AddressGuard): Promise<Address[]> {
   const { url, host, transport } = repository;
   try {
     const addresses = await guard.addressesOf(host);

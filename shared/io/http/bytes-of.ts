@@ -7,8 +7,6 @@ import { TransientError } from '../../errors.ts';
 export interface AnswerLimit {
   bytes: number;
   error?: () => TransientError;
-  /** Time in which a minimum of bytes has to arrive (ms). If omitted, one minute. */
-  stallMs?: number;
 }
 
 /** Minimum `bytes` per period of `ms`. Without it, a host that trickles bytes would never finish. */
@@ -25,7 +23,7 @@ export const areTiny = (pieces: number, bytes: number): boolean => pieces > PIEC
  */
 export async function* bytesOf(
   response: IncomingMessage,
-  { bytes, error = tooLarge, stallMs = FLOOR.ms }: AnswerLimit,
+  { bytes, error = tooLarge }: AnswerLimit,
 ): AsyncGenerator<Buffer> {
   let size = 0;
   let pieces = 0;
@@ -33,7 +31,7 @@ export async function* bytesOf(
   const timer = setInterval(() => {
     if (size - before < FLOOR.bytes) response.destroy(stalled());
     before = size;
-  }, stallMs);
+  }, FLOOR.ms);
   // Measured here as the host sent them, because later readers get combined pieces.
   const measured = new Transform({
     transform: (chunk: Buffer, _, done) => {
