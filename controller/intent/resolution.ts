@@ -9,8 +9,8 @@ import type { ResolvedRef } from './resolve-ref.ts';
 /** Result of resolving which commit to follow. */
 export type Resolution =
   | { kind: 'paused'; echo: Echo }
-  /** No response yet; `isNews` if the status doesn't show yet that it is awaited. */
-  | (PendingQuery & { echo: Echo; isNews: boolean })
+  /** No response yet; `isMentioned` if the status shows that it is awaited. */
+  | (PendingQuery & { echo: Echo; isMentioned: boolean })
   | Resolved
   | Unresolved;
 

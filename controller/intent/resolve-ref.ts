@@ -1,5 +1,5 @@
 import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
-import type { AdvertisedRefs } from '../polling/query-result.ts';
+import type { AdvertisedRefs, NeededRefs } from '../polling/query-result.ts';
 import { rangeKey, readVersionTag, TAGS } from '../polling/version-tags.ts';
 import type { Intents } from './intents.ts';
 
@@ -68,15 +68,7 @@ export function refPrefixes(name: string): string[] {
   return isFullName(name) ? [name].filter(isBelowNamespace) : shortNames(name).flatMap(fullNames);
 }
 
-/** Refs to query the git server for, by full name, the newest tag in the range with this key, and a requested hash that isn't known to exist. */
-export interface NeededRefs {
-  prefixes: string[];
-  range?: string;
-  /** With a range: the request and the push name versions, so no other tag is needed for them. */
-  isNamed?: boolean;
-  commit: string | undefined;
-}
-
+/** Returns the refs to query the git server for. */
 export function neededRefs({ edit, kept, request, push, range }: Intents): NeededRefs {
   if (range) {
     const named = [request?.ref, push?.ref].filter((ref) => ref !== undefined);

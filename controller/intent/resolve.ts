@@ -15,8 +15,9 @@ export function resolve(
 ): Resolution {
   if (!query) return { kind: 'paused', echo: pendingEcho(intents, 'the resource is paused') };
   if (query.kind === 'querying') {
-    const isNews = !isMentioned(gatewaySync, intents);
-    return { ...query, isNews, echo: isNews ? pendingEcho(intents, 'the repository is being queried') : {} };
+    const isShown = isMentioned(gatewaySync, intents);
+    const echo = isShown ? {} : pendingEcho(intents, 'the repository is being queried');
+    return { ...query, isMentioned: isShown, echo };
   }
   if (query.kind === 'refs') return follow(gatewaySync, intents, query, now);
   return unavailable(gatewaySync, intents, query, now);

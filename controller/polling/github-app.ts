@@ -133,8 +133,8 @@ export function tokenKeyOf({ namespace, git, mayWrite }: TokenRequest): string {
   const { appId, installationId, privateKeySecretRef } = auth?.githubApp ?? {};
   const app = [appId, installationId, privateKeySecretRef];
   // Without an API or a name, each spelling of the URL gets its own error.
-  const place = [appApiOf(git) ?? repo, repositoriesOf(git, mayWrite) ?? repo];
-  return JSON.stringify([namespace, place, app, caSecretRef, mayWrite]);
+  const repository = [appApiOf(git) ?? repo, repositoriesOf(git, mayWrite) ?? repo];
+  return JSON.stringify([namespace, repository, app, caSecretRef, mayWrite]);
 }
 
 /** Names of the repositories that a token is for. A token that may write is for the repository itself only. */

@@ -6,6 +6,18 @@ import type { TerminalError, TransientError } from '../../shared/errors.ts';
  */
 export type AdvertisedRefs = ReadonlyMap<string, string>;
 
+/** The refs that a resource needs from its repository. */
+export interface NeededRefs {
+  /** Full names of refs. */
+  prefixes: readonly string[];
+  /** The key of a range of versions whose newest tag it needs. */
+  range?: string | undefined;
+  /** With a range: `prefixes` has all tags that a request or a push names, so that it needs no list of all tags. */
+  isNamed?: boolean | undefined;
+  /** A requested full hash that isn't known to exist. */
+  commit: string | undefined;
+}
+
 /** Refs that a query found. */
 export interface FoundRefs {
   refs: AdvertisedRefs;

@@ -1,7 +1,7 @@
 import { parseRepository, repositoryKey } from '../../shared/domain/git/repository.ts';
 import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import type { HostLimiter } from './host-limiter.ts';
-import type { FoundRefs, PendingQuery, QueryResult } from './query-result.ts';
+import type { FoundRefs, NeededRefs, PendingQuery, QueryResult } from './query-result.ts';
 import { ALL_PREFIXES } from './ref-query.ts';
 import type { RepositorySource } from './repository-client.ts';
 import { type Interest, SharedQuery, type SharedQueryOptions } from './shared-query.ts';
@@ -13,11 +13,9 @@ export interface RepositoriesOptions extends Pick<SharedQueryOptions, 'limiter' 
   gitLimiter: HostLimiter;
 }
 
-/** The refs that one resource needs from its repository. */
-export interface Subscription extends Interest {
+/** What one resource needs, and from which repository. */
+export interface Subscription extends Interest, Pick<NeededRefs, 'commit'> {
   source: RepositorySource;
-  /** A requested full hash that has to be looked up. */
-  commit: string | undefined;
 }
 
 /** Lists of all tags of a repository that a namespace can cause besides its polls: enough for releases, not for a flood. */

@@ -6,23 +6,24 @@ import { backoff } from './back-off.ts';
 import type { Turn } from './git-http.ts';
 import { tooManyComparisons } from './host-errors.ts';
 import { CALL_TIMEOUT_MS, type HostCall, type HostLimiter } from './host-limiter.ts';
-import { type FoundRefs, MANY_TAGS, type PendingQuery, type QueryResult, tagTotal } from './query-result.ts';
+import {
+  type FoundRefs,
+  MANY_TAGS,
+  type NeededRefs,
+  type PendingQuery,
+  type QueryResult,
+  tagTotal,
+} from './query-result.ts';
 import type { RefQuery } from './ref-query.ts';
 import type { RepositoryClient } from './repository-client.ts';
 import { type Known, type ListBudget, TagLists } from './tag-lists.ts';
 
 /** The part of a shared query that one resource needs. */
-export interface Interest {
-  /** Full names of refs. */
-  prefixes: readonly string[];
-  /** A range of versions whose newest tag it needs. */
-  range?: string | undefined;
+export interface Interest extends Omit<NeededRefs, 'commit'> {
   /** Time between two polls (ms); undefined if the resource isn't polled. */
   intervalMs: number | undefined;
   /** Identifies an event, such as a request. Only a query that began after the event was first seen is valid for it. */
   event: string | undefined;
-  /** Whether `prefixes` has all tags that the event is about, so that it needs no list of all tags. */
-  isNamed?: boolean | undefined;
   /** Whether a request, a push or an edit waits for the result, and the status doesn't show it yet. */
   isUrgent: boolean;
 }

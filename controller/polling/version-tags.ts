@@ -110,12 +110,11 @@ export function newestUnreadable(refs: Iterable<string>, prefix: string): Unread
 }
 
 /** Whether a tag that isn't a version looks as if it should be followed instead of another one. */
-export function looksLikeUpdate({ numbers }: UnreadableTag, followed: VersionTag | undefined, range: Range): boolean {
+export function looksLikeUpdate({ numbers }: UnreadableTag, { version }: VersionTag, range: Range): boolean {
   if (!numbers) return false;
   const [major, minor, patch = 0] = numbers;
   if (!range.test(new SemVer(`${major}.${minor}.${patch}`))) return false;
-  const { version } = followed ?? {};
-  return !version || compareNumbers(numbers, [version.major, version.minor, version.patch]) > 0;
+  return compareNumbers(numbers, [version.major, version.minor, version.patch]) > 0;
 }
 
 /** Compares lists of numbers from the left. A missing number is less than any other. */

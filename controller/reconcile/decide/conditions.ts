@@ -56,7 +56,7 @@ function judgeReady(
     return asUnknown('Paused', ['the resource is paused', ...held].join('; '));
   }
   if (resolution.kind === 'querying') {
-    if (resolution.isNews) return resolving;
+    if (!resolution.isMentioned) return resolving;
     // An earlier request or failure is still pending: a retry changes nothing.
     const before = carriedOver(gatewaySync, 'Ready');
     if (before && gatewaySync.status.refResolutionStatus !== 'Resolved') return before;
@@ -88,7 +88,7 @@ function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined
 
 /** True if only a user can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
 function judgeStalled({ resolution, gatewaySync, rollout }: Facts, profilesValid: Verdict): Verdict | Earlier {
-  const isRetry = resolution.kind === 'querying' && !resolution.isNews;
+  const isRetry = resolution.kind === 'querying' && resolution.isMentioned;
   const before = carriedOver(gatewaySync, 'Stalled');
   if (isRetry && before && gatewaySync.status.refResolutionStatus === 'Error') return before;
   if (resolution.kind === 'failed' && !resolution.transient) return asTrue(resolution.reason, resolution.message);

@@ -99,7 +99,7 @@ function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, r
 }
 
 function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {
-  if (resolution.kind !== 'querying' || !resolution.isNews) return 0;
+  if (resolution.kind !== 'querying' || resolution.isMentioned) return 0;
   const patience = PATIENCE_MS[isObserved(status) ? 'known' : 'new'];
   return Math.max(0, patience - resolution.forMs);
 }
@@ -177,7 +177,7 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   // Until the git server has responded about a new spec, the status is about the previous one, and agents wait.
   if (resolution.kind === 'querying') {
-    const refResolutionStatus = resolution.isNews ? 'Resolving' : unresolved;
+    const refResolutionStatus = resolution.isMentioned ? unresolved : 'Resolving';
     return { ...before, ...resolution.echo, refResolutionStatus };
   }
   const fields = {

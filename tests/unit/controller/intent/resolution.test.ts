@@ -151,14 +151,14 @@ suite('the status answers a request or a push', () => {
     assert.deepEqual(resolveFor(asked, { kind: 'querying', forMs: 5 }), {
       kind: 'querying',
       forMs: 5,
-      isNews: true,
+      isMentioned: false,
       echo: { lastRequest: { ...lastRequest, message }, lastPush: { ...lastPush, message } },
     });
     const status = { ...followsMain, lastRequest, lastPush } as GatewaySyncStatus;
     assert.deepEqual(resolveFor({ ...asked, status }, { kind: 'querying', forMs: 5 }), {
       kind: 'querying',
       forMs: 5,
-      isNews: false,
+      isMentioned: true,
       echo: {},
     });
     const { echo } = resolveFor({ request: { ...request, applied: true } }, { kind: 'querying', forMs: 5 });

@@ -34,7 +34,7 @@ const failed = (more: Partial<Resolution & { kind: 'failed' }> = {}): Resolution
   known: undefined,
   ...more,
 });
-const asking = (isNews: boolean): Resolution => ({ kind: 'querying', echo: {}, isNews, forMs: 1 });
+const asking = (isNew: boolean): Resolution => ({ kind: 'querying', echo: {}, isMentioned: !isNew, forMs: 1 });
 const paused: Resolution = { kind: 'paused', echo: {} };
 
 const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string) => ({
