@@ -28,6 +28,10 @@ export const object = <TEntries extends v.ObjectEntries>(description: string, en
 export const list = <TItem extends v.GenericSchema>(item: TItem, maxLength: number, description: string) =>
   v.pipe(v.array(item), v.maxLength(maxLength), v.description(description));
 
+/** A bounded map. */
+export const map = <TValue extends v.GenericSchema>(value: TValue, maxEntries: number, description: string) =>
+  v.pipe(v.record(v.string(), value), v.maxEntries(maxEntries), v.description(description));
+
 /** One of several words. */
 export const oneOf = <const TWords extends readonly string[]>(words: TWords, description: string) =>
   v.pipe(v.picklist(words), v.description(description));
@@ -48,21 +52,15 @@ export const name = (description: string, maxLength = 253) =>
 
 /** Names one key of a Secret in the resource's own namespace. */
 export const secretKeyRef = (description: string) =>
-  v.pipe(
-    v.object({ name: secretName('Name of the Secret.'), key: secretName('Key inside the Secret.') }),
-    v.description(description),
-  );
+  object(description, { name: secretName('Name of the Secret.'), key: secretName('Key inside the Secret.') });
 
 /** A name that a Secret or a key in it can have. */
-export const secretName = (description: string) =>
-  v.pipe(v.string(), v.minLength(1), v.maxLength(253), v.regex(/^[-._a-zA-Z0-9]+$/), v.description(description));
+export const secretName = (description: string) => v.pipe(name(description), v.regex(/^[-._a-zA-Z0-9]+$/));
 
 /** A name that git accepts for a ref, short or full (git-check-ref-format), or a commit hash. */
 export const gitRef = (description: string) =>
   v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(BOUNDS.ref),
+    name(description, BOUNDS.ref),
     cel(
       {
         rule: "!self.startsWith('-') && !self.startsWith('/') && !self.endsWith('/') && !self.endsWith('.') && !self.contains('//')",
@@ -75,15 +73,12 @@ export const gitRef = (description: string) =>
           "must be a git ref without spaces, control characters, '..', '@{', '~', '^', ':', '?', '*', '[', or '\\', and without a part that begins with '.' or ends with '.lock'",
       },
     ),
-    v.description(description),
   );
 
 /** A glob of ref names. Rejects syntax that other matchers support beyond globs, so that users don't rely on it. */
 export const refGlob = (description: string) =>
   v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(BOUNDS.ref),
+    name(description, BOUNDS.ref),
     cel(
       {
         rule: "!self.startsWith('!')",
@@ -94,7 +89,6 @@ export const refGlob = (description: string) =>
         message: 'must be a glob of *, **, ?, [a-z], [!a-z], and {a,b}, without (…), + after ] or }, or a range {1..9}',
       },
     ),
-    v.description(description),
   );
 
 const GLOB_CHARACTERS = '\\\\p{L}\\\\p{M}\\\\p{N}._~%+*?-';
@@ -105,9 +99,7 @@ const GLOB_CHOICE = `[{][${GLOB_CHARACTERS}]*(,[${GLOB_CHARACTERS}]*)+[}]`;
 /** A glob of repository paths, limited to syntax that the receiver's admission policy can turn into a regular expression. */
 export const repositoryGlob = (description: string) =>
   v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(BOUNDS.repository),
+    name(description, BOUNDS.repository),
     cel(
       {
         rule: `self.matches('^(([A-Za-z0-9.*?-]|${GLOB_CHOICE})+:[0-9]+/)?([/${GLOB_CHARACTERS}]|${GLOB_CHOICE})+$')`,
@@ -123,7 +115,6 @@ export const repositoryGlob = (description: string) =>
         message: 'must use ** only as a whole path segment, such as org/**, **/repo, or org/**/repo',
       },
     ),
-    v.description(description),
   );
 
 const relativePathRules: CelRule[] = [
@@ -136,20 +127,16 @@ const relativePathRules: CelRule[] = [
 ];
 
 /** A path below the repository's root. */
-export const sourcePath = (description: string) =>
-  v.pipe(v.string(), v.minLength(1), v.maxLength(BOUNDS.text), cel(...relativePathRules), v.description(description));
+export const sourcePath = (description: string) => v.pipe(name(description, BOUNDS.text), cel(...relativePathRules));
 
 /** A path below the data volume's root, outside the agent's directory. */
 export const destinationPath = (description: string) =>
   v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(BOUNDS.text),
+    name(description, BOUNDS.text),
     cel(...relativePathRules, {
       rule: `!self.matches('^(\\\\./)*${AGENT_DIRECTORY.replace('.', '\\\\.')}(/|$)')`,
       message: `must be outside ${AGENT_DIRECTORY}, the directory that the agent keeps its own files in`,
     }),
-    v.description(description),
   );
 
 /**
@@ -157,12 +144,7 @@ export const destinationPath = (description: string) =>
  * pattern, because CEL rules of lists in mappings cost too much).
  */
 export const absolutePath = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.maxLength(BOUNDS.text),
-    v.regex(/^(\/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))+$/),
-    v.description(description),
-  );
+  v.pipe(text(description), v.regex(/^(\/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))+$/));
 
 /** Permission bits of a file, as an octal number in quotes. */
 export const fileMode = (description: string) =>
@@ -171,13 +153,11 @@ export const fileMode = (description: string) =>
 /** A Go duration string between `min` and `max`, which use the same format; every caller's range includes 90s. */
 export const durationBetween = (min: string, max: string, description: string) =>
   v.pipe(
-    v.string(),
-    v.maxLength(32),
+    text(description, 32),
     cel({
       rule: `self.matches('^([0-9]+(\\\\.[0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('${min}') && duration(self) <= duration('${max}')`,
       message: `must be a duration between ${min} and ${max}, such as 90s or 1m30s`,
     }),
-    v.description(description),
   );
 
 /** A Go duration string between 5s and 24h. */
@@ -188,5 +168,4 @@ export const integer = (min: number, max: number, description: string) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
 
 /** A point in time, RFC 3339. Its fraction of a second can have any number of digits, so the length is limited. */
-export const timestamp = (description: string) =>
-  v.pipe(v.string(), v.maxLength(64), v.metadata({ format: 'date-time' }), v.description(description));
+export const timestamp = (description: string) => v.pipe(text(description, 64), v.metadata({ format: 'date-time' }));

@@ -56,22 +56,30 @@ const discoveredGatewaySchema = v.object({
   ),
 });
 
-const repository = text(
-  'Repository of the delivery: its full name and, if it differs, the path of its URL. Absent if the delivery names none.',
-  BOUNDS.repository,
-);
-
-const seenAt = timestamp(
-  'Time at which the controller saw it, which counts if the time in the annotation is missing, later, or that of an earlier one.',
-);
-
 const requestOutcomeSchema = v.picklist(['Pending', 'Applied', 'Ignored', 'Failed', 'Superseded']);
 
-/** Reasons why a request or a push is ignored with `spec.git.semver`. */
-const ignoredReasonSchema = oneOf(
-  ['NotATag', 'OtherPrefix', 'NotAVersion', 'OutOfRange', 'NotNewest', 'TagNotFound'],
-  'Reason for ignoring the ref with spec.git.semver: it is not a tag, does not begin with spec.git.tagPrefix, cannot be read as a version, is not in the range, is not the newest tag in the range, or is not in the repository.',
-);
+/** How a request or a push was handled. */
+const handledFields = {
+  repo: v.optional(
+    text(
+      'Repository of the delivery: its full name and, if it differs, the path of its URL. Absent if the delivery names none.',
+      BOUNDS.repository,
+    ),
+  ),
+  seenAt: v.optional(
+    timestamp(
+      'Time at which the controller saw it, which counts if the time in the annotation is missing, later, or that of an earlier one.',
+    ),
+  ),
+  outcome: requestOutcomeSchema,
+  reason: v.optional(
+    oneOf(
+      ['NotATag', 'OtherPrefix', 'NotAVersion', 'OutOfRange', 'NotNewest', 'TagNotFound'],
+      'Reason for ignoring the ref with spec.git.semver: it is not a tag, does not begin with spec.git.tagPrefix, cannot be read as a version, is not in the range, is not the newest tag in the range, or is not in the repository.',
+    ),
+  ),
+  message: v.optional(message('Explanation of the outcome.')),
+};
 
 const gatewayCountsSchema = v.object({
   summary: text('Text of the printer column, such as 2/3 synced.', 64),
@@ -137,23 +145,15 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       id: v.optional(text('ID of the request.', BOUNDS.requestId)),
       ref: text('The requested ref.'),
       by: v.optional(text('Sender of the request.', BOUNDS.sender)),
-      repo: v.optional(repository),
       at: v.optional(text('Time of the request, as in the annotation.', BOUNDS.sender)),
-      seenAt: v.optional(seenAt),
-      outcome: requestOutcomeSchema,
-      reason: v.optional(ignoredReasonSchema),
-      message: v.optional(message('Explanation of the outcome.')),
+      ...handledFields,
     }),
   ),
   lastPush: v.optional(
     object('The last push to a branch, exactly as it was handled.', {
       ref: text('The branch.'),
-      repo: v.optional(repository),
       at: v.optional(text('Time of the push, as in the annotation.', BOUNDS.sender)),
-      seenAt: v.optional(seenAt),
-      outcome: requestOutcomeSchema,
-      reason: v.optional(ignoredReasonSchema),
-      message: v.optional(message('Explanation of the outcome.')),
+      ...handledFields,
     }),
   ),
   discoveredGateways: v.optional(

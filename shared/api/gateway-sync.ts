@@ -9,6 +9,7 @@ import {
   flag,
   integer,
   list,
+  map,
   name,
   object,
   oneOf,
@@ -36,13 +37,11 @@ const pollingSchema = object('Polling of the repository for changes.', {
 const globs = (glob: v.GenericSchema<string>, maxLength: number, description: string) =>
   v.optional(
     v.pipe(
-      v.array(glob),
-      v.maxLength(BOUNDS.list),
+      list(glob, BOUNDS.list, description),
       cel({
         rule: `self.map(glob, size(glob)).sum() <= ${maxLength}`,
         message: `globs must have at most ${maxLength} characters in total; combine or remove some`,
       }),
-      v.description(description),
     ),
     [],
   );
@@ -50,13 +49,11 @@ const globs = (glob: v.GenericSchema<string>, maxLength: number, description: st
 const webhookSchema = object('Source of requests, and the refs and repositories that webhooks are accepted for.', {
   from: v.optional(
     v.pipe(
-      v.string(),
-      v.minLength(1),
-      v.maxLength(BOUNDS.name),
-      v.regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/),
-      v.description(
+      name(
         'Another GatewaySync in this namespace, with the same repository. If it follows a request, this one handles the same request. Requests for this one are ignored. If omitted, each GatewaySync needs its own webhook for releases.',
+        BOUNDS.name,
       ),
+      v.regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/),
     ),
   ),
   allowedRefs: globs(
@@ -75,13 +72,11 @@ const callTimeout = (description: string) => durationBetween('1s', '5m', descrip
 
 const gatewayPath = (description: string) =>
   v.pipe(
-    v.string(),
-    v.maxLength(BOUNDS.text),
+    text(description),
     cel({
       rule: "self.startsWith('/') && !self.startsWith('//')",
       message: 'must be a path with exactly one leading /',
     }),
-    v.description(description),
   );
 
 const headerSchema = v.object({
@@ -146,7 +141,7 @@ const verifySchema = object(
 );
 
 const gatewaySchema = v.pipe(
-  v.object({
+  object('The gateway in the same pod.', {
     verify: v.optional(verifySchema),
     port: v.optional(
       integer(1, 65_535, 'Port of the gateway inside the pod. A change applies to pods created after it.'),
@@ -164,13 +159,11 @@ const gatewaySchema = v.pipe(
         preset: v.optional(oneOf(['none', 'ignition'], 'Calls for a known product, or none.'), 'none'),
         requests: v.optional(
           v.pipe(
-            v.array(reloadRequestSchema),
-            v.maxLength(BOUNDS.reloadRequests),
+            list(reloadRequestSchema, BOUNDS.reloadRequests, 'Requests that the agent sends after a change.'),
             cel({
               rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
               message: `requests must have at most ${BOUNDS.allHeaders} headers in total; remove some`,
             }),
-            v.description('Requests that the agent sends after a change.'),
           ),
         ),
         readyPath: v.optional(readyPathSchema),
@@ -188,23 +181,16 @@ const gatewaySchema = v.pipe(
     rule: "!has(self.reload) || !has(self.reload.preset) || self.reload.preset != 'ignition' || has(self.api)",
     message: 'the preset ignition requires an API key of the gateway; specify its Secret in spec.gateway.api',
   }),
-  v.description('The gateway in the same pod.'),
+);
+
+const quantity = v.pipe(
+  v.any(),
+  v.metadata({ 'x-kubernetes-int-or-string': true, maxLength: BOUNDS.quantity }),
+  v.description('A quantity, such as 50m or 64Mi.'),
 );
 
 const resourceListSchema = (description: string) =>
-  v.pipe(
-    v.record(
-      v.string(),
-      v.pipe(
-        v.any(),
-        v.metadata({ 'x-kubernetes-int-or-string': true, maxLength: BOUNDS.quantity }),
-        v.description('A quantity, such as 50m or 64Mi.'),
-      ),
-    ),
-    v.maxEntries(8),
-    boundedKeys(BOUNDS.resourceName),
-    v.description(description),
-  );
+  v.pipe(map(quantity, 8, description), boundedKeys(BOUNDS.resourceName));
 
 const agentSchema = object('The injected sidecar.', {
   image: v.optional(

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CREDENTIALS, USER_ESCAPE } from '../domain/git/repository.ts';
 import { VERSION_RANGE } from '../domain/git/version-range.ts';
 import { BOUNDS } from './bounds.ts';
-import { cel, duration, flag, gitRef, list, object, oneOf, secretKeyRef, secretName } from './fields.ts';
+import { cel, duration, flag, gitRef, list, name, object, oneOf, secretKeyRef, secretName, text } from './fields.ts';
 
 const tokenAuthSchema = object(
   'Access token, sent over HTTPS as the password of HTTP basic authentication, or unchanged if it begins with "Bearer ".',
@@ -10,7 +10,7 @@ const tokenAuthSchema = object(
 );
 
 const sshKeyAuthSchema = v.pipe(
-  v.object({
+  object('Private key for SSH.', {
     secretRef: secretKeyRef('Secret that contains the private key, in OpenSSH or PEM format.'),
     knownHosts: v.optional(
       object('Trusted host keys. Required unless insecureIgnoreHostKey is true.', {
@@ -28,7 +28,6 @@ const sshKeyAuthSchema = v.pipe(
     rule: '!has(self.knownHosts) || !has(self.insecureIgnoreHostKey) || !self.insecureIgnoreHostKey',
     message: 'knownHosts has no effect with insecureIgnoreHostKey; remove one of them',
   }),
-  v.description('Private key for SSH.'),
 );
 
 const githubAppAuthSchema = object('GitHub App. Requires the chart value githubApp.enabled.', {
@@ -37,12 +36,11 @@ const githubAppAuthSchema = object('GitHub App. Requires the chart value githubA
   privateKeySecretRef: secretKeyRef('Secret that contains the private key of the App, in PEM format.'),
   apiBaseURL: v.optional(
     v.pipe(
-      v.string(),
-      v.maxLength(BOUNDS.url),
-      cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
-      v.description(
+      text(
         'URL of the API of GitHub, such as https://github.example.com/api/v3. Required for a GitHub Enterprise Server. If omitted, it is derived from the host of spec.git.repo for github.com and SUBDOMAIN.ghe.com.',
+        BOUNDS.url,
       ),
+      cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
     ),
   ),
   repositories: v.optional(
@@ -55,7 +53,7 @@ const githubAppAuthSchema = object('GitHub App. Requires the chart value githubA
 });
 
 const authSchema = v.pipe(
-  v.object({
+  object('Credentials for the git server. Omit this for a public repository.', {
     token: v.optional(tokenAuthSchema),
     sshKey: v.optional(sshKeyAuthSchema),
     githubApp: v.optional(githubAppAuthSchema),
@@ -64,16 +62,16 @@ const authSchema = v.pipe(
     rule: '[has(self.token), has(self.sshKey), has(self.githubApp)].filter(x, x).size() == 1',
     message: 'must contain exactly one of token, sshKey, and githubApp; omit auth for a public repository',
   }),
-  v.description('Credentials for the git server. Omit this for a public repository.'),
 );
 
 /** A number of up to 16 bits, in RE2. */
 const PORT = '0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
 
 const repositorySchema = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(BOUNDS.url),
+  name(
+    'URL of the repository: https://…, http://…, ssh://…, git://…, or user@host:path. A user in an https URL is the user name for the token. Trailing slashes are ignored.',
+    BOUNDS.url,
+  ),
   cel(
     {
       rule: "self.matches('^(https?|ssh|git)://[^/]+/.*[^/].*$') || self.matches('^[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$')",
@@ -103,13 +101,10 @@ const repositorySchema = v.pipe(
         'must have a host and, after a colon, a port from 0 to 65535 or nothing; write user@host:path without ssh://',
     },
   ),
-  v.description(
-    'URL of the repository: https://…, http://…, ssh://…, git://…, or user@host:path. A user in an https URL is the user name for the token. Trailing slashes are ignored.',
-  ),
 );
 
 const verifySchema = v.pipe(
-  v.object({
+  object('Signature verification of a commit or tag before it is delivered.', {
     mode: v.optional(
       oneOf(['none', 'head', 'tag'], 'Object that must be signed: none, the commit (head), or the tag.'),
       'none',
@@ -124,7 +119,6 @@ const verifySchema = v.pipe(
     rule: "self.mode == 'none' || has(self.keysSecretRef)",
     message: 'mode head or tag requires trusted keys; specify their Secret in keysSecretRef',
   }),
-  v.description('Signature verification of a commit or tag before it is delivered.'),
 );
 
 /** Git servers that accept commit statuses; `gitea` includes Forgejo. */
@@ -136,17 +130,15 @@ const commitStatusSchema = object(
   {
     context: v.optional(
       v.pipe(
-        v.string(),
-        v.minLength(1),
-        v.maxLength(BOUNDS.statusContext),
+        name(
+          'Name of the status on the git server. It must be unique per resource and cluster, because a git server keeps one status per name.',
+          BOUNDS.statusContext,
+        ),
         cel({
           rule: "self.matches('^([^{}\\\\x00-\\\\x1f\\\\x7f]|[{][{] *[.](Cluster|Namespace|Name) *[}][}])+$')",
           message:
             'must not contain control characters, or braces other than {{ .Cluster }}, {{ .Namespace }}, and {{ .Name }}',
         }),
-        v.description(
-          'Name of the status on the git server. It must be unique per resource and cluster, because a git server keeps one status per name.',
-        ),
       ),
       '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}',
     ),
@@ -163,50 +155,45 @@ const commitStatusSchema = object(
     ),
     url: v.optional(
       v.pipe(
-        v.string(),
-        v.maxLength(BOUNDS.url),
+        text(
+          "Base URL of the git server's API, such as https://git.example.com/api/v1. The token is sent to it. If omitted, the provider's usual URL on the host of spec.git.repo, over HTTPS.",
+          BOUNDS.url,
+        ),
         cel({
           rule: "self.matches('^https://[^/?#@%\\\\\\\\\\\\s]+(/[^?#\\\\\\\\\\\\s]*)?$')",
           message: 'must begin with https://, and must not contain credentials, ?, or #',
         }),
-        v.description(
-          "Base URL of the git server's API, such as https://git.example.com/api/v1. The token is sent to it. If omitted, the provider's usual URL on the host of spec.git.repo, over HTTPS.",
-        ),
       ),
     ),
   },
 );
 
 const versionRangeSchema = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(BOUNDS.range),
+  name(
+    'Follow the newest tag in this range of versions, such as ~1.4, ">=1.4 <2" or "*", as npm reads it. Tags can begin with v, or with spec.git.tagPrefix. Prereleases count only if the range names one, such as ">=1.5.0-0".',
+    BOUNDS.range,
+  ),
   cel({
     rule: `self.matches('${VERSION_RANGE.replaceAll('\\', '\\\\')}')`,
     message:
       'must be a range of versions as npm reads it, such as ~1.4, ">=1.4 <2", "1.2 - 1.4" or "1.x || 2.x", with spaces instead of commas; a prerelease needs three numbers, such as ">=1.5.0-0"',
   }),
-  v.description(
-    'Follow the newest tag in this range of versions, such as ~1.4, ">=1.4 <2" or "*", as npm reads it. Tags can begin with v, or with spec.git.tagPrefix. Prereleases count only if the range names one, such as ">=1.5.0-0".',
-  ),
 );
 
 const tagPrefixSchema = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(BOUNDS.tagPrefix),
+  name(
+    'Text before the version in the names of tags: site- for site-v1.6.0. With it, only these tags are followed, and spec.git.semver is compared with the rest of their names.',
+    BOUNDS.tagPrefix,
+  ),
   cel({
     rule: "self.matches('^[^\\\\x00-\\\\x20\\\\x7f~^:?*\\\\[\\\\\\\\/.-][^\\\\x00-\\\\x20\\\\x7f~^:?*\\\\[\\\\\\\\]*$') && !self.matches('[0-9]$|[.][.]|@[{]|//|/[.]|[.]lock/')",
     message: 'must be the beginning of tag names such as site-, without a digit at its end',
   }),
-  v.description(
-    'Text before the version in the names of tags: site- for site-v1.6.0. With it, only these tags are followed, and spec.git.semver is compared with the rest of their names.',
-  ),
 );
 
 /** `spec.git`: the repository, the ref, and the credentials. */
 export const gitSchema = v.pipe(
-  v.object({
+  object('Repository, ref, and credentials.', {
     repo: repositorySchema,
     ref: v.optional(
       gitRef(
@@ -264,5 +251,4 @@ export const gitSchema = v.pipe(
         'commitStatus.provider is required for this host; set it to github, gitlab, gitea (also for Forgejo), bitbucket, or azuredevops',
     },
   ),
-  v.description('Repository, ref, and credentials.'),
 );

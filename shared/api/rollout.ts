@@ -4,7 +4,7 @@ import { cel, count, durationBetween, flag, integer, list, object, oneOf, text, 
 import { waveSchema } from './wave.ts';
 
 const windowSchema = v.pipe(
-  v.object({
+  object('Time window that allows or blocks changes of gateways. A rollback is always allowed.', {
     kind: oneOf(['Allow', 'Deny'], 'Allow or block changes. Deny takes precedence over Allow.'),
     schedule: v.optional(
       text(
@@ -19,17 +19,18 @@ const windowSchema = v.pipe(
     rule: 'has(self.schedule) == has(self.duration)',
     message: 'schedule and duration require each other; specify both, or omit both',
   }),
-  v.description('Time window that allows or blocks changes of gateways. A rollback is always allowed.'),
 );
 
 /** `spec.rollout`: the order in which gateways receive a change, and the conditions that stop it. */
 export const rolloutSchema = object('Delivery of changes in waves. If omitted, all gateways are updated at once.', {
   waves: v.optional(
     v.pipe(
-      v.array(waveSchema),
-      v.maxLength(BOUNDS.waves),
+      list(
+        waveSchema,
+        BOUNDS.waves,
+        'Groups of gateways, in order. Gateways that match none are in the last wave, named rest.',
+      ),
       v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
-      v.description('Groups of gateways, in order. Gateways that match none are in the last wave, named rest.'),
     ),
   ),
   maxFailures: v.optional(
@@ -86,6 +87,14 @@ const message = text(
 );
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
+
+/** A commit, and what belongs to it. */
+const releaseFields = (description: string) => ({
+  commit: commit(description),
+  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
+  revision: revision('Revision of spec.sync that belongs to the commit.'),
+});
+
 const boundary = (description: string) => text(description, 32);
 
 const digests = (description: string) =>
@@ -93,9 +102,7 @@ const digests = (description: string) =>
 
 /** `status.rollout.preview`: the release that agents plan without applying it, and what they report. */
 const rolloutPreviewSchema = object('Preview of the newest commit by all gateways.', {
-  commit: commit('The commit that is previewed: the one that is rolled out, or the newer one that waits.'),
-  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
-  revision: revision('Revision of spec.sync that belongs to the commit.'),
+  ...releaseFields('The commit that is previewed: the one that is rolled out, or the newer one that waits.'),
   startedAt: timestamp('Time when the wait for the preview began. A newer commit does not extend the wait.'),
   endedAt: v.optional(timestamp('Time when that wait was over: all gateways had reported, or enough time had passed.')),
   total: count('Gateways whose preview is awaited or has arrived.'),
@@ -128,9 +135,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   phase: oneOf(ROLLOUT_PHASES, 'Phase of the rollout.'),
   wave: v.optional(text('Current wave.', 63)),
   summary: text('Text of the printer column, such as canary 2/2, soaking 10m.', 128),
-  commit: commit('The commit that is rolled out.'),
-  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
-  revision: revision('Revision of spec.sync that belongs to the commit.'),
+  ...releaseFields('The commit that is rolled out.'),
   nextCommit: v.optional(
     commit('A newer commit that waits for its preview, an approval, a window, newer agents, or a retry.'),
   ),
@@ -246,9 +251,7 @@ export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
 
 /** An entry of `status.history`. */
 export const historyEntrySchema = v.object({
-  commit: commit('A commit whose rollout was complete.'),
-  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
-  revision: revision('Revision of spec.sync that belongs to the commit.'),
+  ...releaseFields('A commit whose rollout was complete.'),
   time: timestamp('Time when the rollout was complete.'),
 });
 

@@ -9,6 +9,7 @@ import {
   flag,
   integer,
   list,
+  map,
   name,
   object,
   oneOf,
@@ -25,11 +26,13 @@ export const MAPPING_DEFAULTS = { required: true, template: false } as const;
 const patchSchema = object('Changes to a JSON file that keep all its other bytes unchanged.', {
   file: text('File to patch, or a glob, relative to the mapping. Empty if the mapping is a single file.'),
   set: v.pipe(
-    v.record(v.string(), text('New value: JSON, or otherwise a string. Can contain templates.')),
+    map(
+      text('New value: JSON, or otherwise a string. Can contain templates.'),
+      BOUNDS.patchValues,
+      'Dotted paths inside the JSON file, with their new values.',
+    ),
     v.minEntries(1),
-    v.maxEntries(BOUNDS.patchValues),
     boundedKeys(BOUNDS.text),
-    v.description('Dotted paths inside the JSON file, with their new values.'),
   ),
 });
 
@@ -70,12 +73,6 @@ const mappingSchema = object('File or directory in the repository, and its desti
   ),
 });
 
-const excludePatternsSchema = list(
-  text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.'),
-  BOUNDS.list,
-  "Files that are never delivered. Matching files that the agent doesn't own are never touched.",
-);
-
 const checksSchema = list(
   object('Files that must be valid JSON, YAML, or TOML.', {
     files: name('Glob of paths on the data volume, such as **/*.json.', BOUNDS.text),
@@ -86,60 +83,64 @@ const checksSchema = list(
 );
 
 const varsSchema = v.pipe(
-  v.record(v.string(), text('Value of the variable.')),
-  v.maxEntries(BOUNDS.list),
+  map(text('Value of the variable.'), BOUNDS.list, 'Variables for templates, such as {{ .Vars.name }}.'),
   cel({
     rule: "self.all(key, key.matches('^[A-Za-z_][A-Za-z0-9_]{0,62}$'))",
     message:
       'names of variables must consist of at most 63 letters, digits, and underscores, and not begin with a digit',
   }),
-  v.description('Variables for templates, such as {{ .Vars.name }}.'),
 );
 
-const syncPeriodSchema = integer(
-  5,
-  86_400,
-  'Seconds between two comparisons of the data volume with the delivered files.',
-);
-const designerSessionPolicySchema = oneOf(
-  ['proceed', 'wait', 'fail'],
-  'Action while a user has a Designer session open on the gateway (preset ignition).',
-);
-const maxFailuresSchema = integer(
-  0,
-  1_000,
-  'Consecutive failed syncs after which the pod is no longer ready, until a sync succeeds. If 0, the pod is always ready. A change from or to 0 takes effect when the pod is recreated.',
-);
-const dryRunSchema = flag('Only report changes, without making them.');
-const pausedSchema = flag('Stop changing files.');
+/** Settings of a profile. Those that it omits are inherited from the defaults. */
+const settings = {
+  excludePatterns: list(
+    text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.'),
+    BOUNDS.list,
+    "Files that are never delivered. Matching files that the agent doesn't own are never touched.",
+  ),
+  checks: checksSchema,
+  vars: varsSchema,
+  syncPeriod: integer(5, 86_400, 'Seconds between two comparisons of the data volume with the delivered files.'),
+  dryRun: flag('Only report changes, without making them.'),
+  designerSessionPolicy: oneOf(
+    ['proceed', 'wait', 'fail'],
+    'Action while a user has a Designer session open on the gateway (preset ignition).',
+  ),
+  maxFailures: integer(
+    0,
+    1_000,
+    'Consecutive failed syncs after which the pod is no longer ready, until a sync succeeds. If 0, the pod is always ready. A change from or to 0 takes effect when the pod is recreated.',
+  ),
+  paused: flag('Stop changing files.'),
+  links: oneOf(
+    ['follow', 'refuse'],
+    'Action for symbolic links in mapped paths. follow delivers the file or directory of the same commit that a link points to. refuse reports an error.',
+  ),
+  onConflict: oneOf(
+    ['takeOver', 'refuse'],
+    "Action for an existing file with different content that wasn't delivered. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when its path is no longer mapped. refuse changes nothing and lists such files.",
+  ),
+  drift: oneOf(
+    ['repair', 'report', 'ignore'],
+    'Action for a delivered file that was changed or removed on the data volume. repair rewrites it, at most three consecutive times; report lists it; ignore does nothing. A commit that changes the file is always delivered.',
+  ),
+  prune: flag('Delete delivered files that are no longer mapped. If false, nothing is ever deleted.'),
+  allowEmpty: flag(
+    'Allow a commit or pattern that leaves no files to delete all delivered files. If false, this is an error.',
+  ),
+  groupWrite: flag(
+    'Make delivered files writable for the group: files have mode 0664 or 0775, new directories 0775. For gateways whose user shares only the fsGroup with the agent.',
+  ),
+};
 
-const linksSchema = oneOf(
-  ['follow', 'refuse'],
-  'Action for symbolic links in mapped paths. follow delivers the file or directory of the same commit that a link points to. refuse reports an error.',
-);
-const onConflictSchema = oneOf(
-  ['takeOver', 'refuse'],
-  "Action for an existing file with different content that wasn't delivered. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when its path is no longer mapped. refuse changes nothing and lists such files.",
-);
-const driftSchema = oneOf(
-  ['repair', 'report', 'ignore'],
-  'Action for a delivered file that was changed or removed on the data volume. repair rewrites it, at most three consecutive times; report lists it; ignore does nothing. A commit that changes the file is always delivered.',
-);
-const pruneSchema = flag('Delete delivered files that are no longer mapped. If false, nothing is ever deleted.');
-const allowEmptySchema = flag(
-  'Allow a commit or pattern that leaves no files to delete all delivered files. If false, this is an error.',
-);
-const groupWriteSchema = flag(
-  'Make delivered files writable for the group: files have mode 0664 or 0775, new directories 0775. For gateways whose user shares only the fsGroup with the agent.',
-);
+const optionalSettings = v.partial(v.object(settings)).entries;
 
 /** `spec.sync.defaults`. */
 export const defaultsSchema = object('Defaults for fields that a profile omits.', {
-  excludePatterns: v.optional(excludePatternsSchema),
-  checks: v.optional(checksSchema),
-  vars: v.optional(varsSchema),
-  syncPeriod: v.optional(syncPeriodSchema, 30),
-  designerSessionPolicy: v.optional(designerSessionPolicySchema, 'proceed'),
+  ...optionalSettings,
+  syncPeriod: v.optional(settings.syncPeriod, 30),
+  dryRun: v.optional(settings.dryRun, false),
+  designerSessionPolicy: v.optional(settings.designerSessionPolicy, 'proceed'),
   startPolicy: v.optional(
     oneOf(
       ['requireSync', 'useLastGood'],
@@ -147,53 +148,43 @@ export const defaultsSchema = object('Defaults for fields that a profile omits.'
     ),
     'requireSync',
   ),
-  maxFailures: v.optional(maxFailuresSchema, 0),
-  dryRun: v.optional(dryRunSchema, false),
-  paused: v.optional(pausedSchema, false),
-  links: v.optional(linksSchema, 'follow'),
-  onConflict: v.optional(onConflictSchema, 'takeOver'),
-  drift: v.optional(driftSchema, 'repair'),
-  prune: v.optional(pruneSchema, true),
-  allowEmpty: v.optional(allowEmptySchema, false),
-  groupWrite: v.optional(groupWriteSchema, false),
+  maxFailures: v.optional(settings.maxFailures, 0),
+  paused: v.optional(settings.paused, false),
+  links: v.optional(settings.links, 'follow'),
+  onConflict: v.optional(settings.onConflict, 'takeOver'),
+  drift: v.optional(settings.drift, 'repair'),
+  prune: v.optional(settings.prune, true),
+  allowEmpty: v.optional(settings.allowEmpty, false),
+  groupWrite: v.optional(settings.groupWrite, false),
 });
 
 const profileSchema = object('Set of mappings that a pod selects with the annotation sync.io/profile.', {
   mappings: v.pipe(
-    v.array(mappingSchema),
+    list(
+      mappingSchema,
+      BOUNDS.mappings,
+      'Mappings of sources to destinations. A later mapping overrides an earlier one.',
+    ),
     v.minLength(1),
-    v.maxLength(BOUNDS.mappings),
-    v.description('Mappings of sources to destinations. A later mapping overrides an earlier one.'),
   ),
-  excludePatterns: v.optional(excludePatternsSchema),
-  checks: v.optional(checksSchema),
-  vars: v.optional(varsSchema),
-  syncPeriod: v.optional(syncPeriodSchema),
-  dryRun: v.optional(dryRunSchema),
-  designerSessionPolicy: v.optional(designerSessionPolicySchema),
-  maxFailures: v.optional(maxFailuresSchema),
-  paused: v.optional(pausedSchema),
-  links: v.optional(linksSchema),
-  onConflict: v.optional(onConflictSchema),
-  drift: v.optional(driftSchema),
-  prune: v.optional(pruneSchema),
-  allowEmpty: v.optional(allowEmptySchema),
-  groupWrite: v.optional(groupWriteSchema),
+  ...optionalSettings,
 });
 
 /** `spec.sync`: profiles and their defaults. */
 export const syncSchema = object('Files to deliver, and their destinations.', {
   defaults: v.optional(defaultsSchema, {}),
   profiles: v.pipe(
-    v.record(v.string(), profileSchema),
+    map(
+      profileSchema,
+      BOUNDS.profiles,
+      'Profiles by name. A pod without the annotation sync.io/profile uses the profile named default.',
+    ),
     v.minEntries(1),
-    v.maxEntries(BOUNDS.profiles),
     cel({
       rule: "self.all(key, key.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'))",
       message:
         'names of profiles must consist of at most 63 lower-case letters, digits, and hyphens, and begin and end with a letter or digit',
     }),
-    v.description('Profiles by name. A pod without the annotation sync.io/profile uses the profile named default.'),
   ),
 });
 

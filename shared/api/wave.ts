@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { boundedKeys, cel, durationBetween, flag, list, name, object, oneOf, text } from './fields.ts';
+import { boundedKeys, cel, durationBetween, flag, list, map, name, object, oneOf, text } from './fields.ts';
 
 /**
  * A number of at least 1, or a percentage, rounded up. A CEL rule isn't possible: Kubernetes 1.30 can't determine the
@@ -17,13 +17,11 @@ const labelKey = name('Key of the label.', BOUNDS.resourceName);
 const labelValue = text('Value of the label.', 63);
 
 const selectorSchema = v.pipe(
-  v.object({
+  object('Label selector for pods. If omitted, all pods match.', {
     matchLabels: v.optional(
       v.pipe(
-        v.record(v.string(), labelValue),
-        v.maxEntries(BOUNDS.selector),
+        map(labelValue, BOUNDS.selector, 'Labels that the pod must have, with these values.'),
         boundedKeys(BOUNDS.resourceName),
-        v.description('Labels that the pod must have, with these values.'),
       ),
     ),
     matchExpressions: v.optional(
@@ -42,7 +40,6 @@ const selectorSchema = v.pipe(
     rule: `(has(self.matchLabels) ? self.matchLabels.map(key, size(key) + size(self.matchLabels[key])).sum() : 0) + (has(self.matchExpressions) ? self.matchExpressions.map(each, size(each.key) + (has(each.values) ? each.values.map(value, size(value)).sum() : 0)).sum() : 0) <= ${BOUNDS.selectorLength}`,
     message: `keys and values must have at most ${BOUNDS.selectorLength} characters in total; shorten the selector`,
   }),
-  v.description('Label selector for pods. If omitted, all pods match.'),
 );
 
 /** One of `spec.rollout.waves`. */
