@@ -13,7 +13,7 @@ Visitor.prototype.visitStatement = function (statement) {
 /** From the top down: a module (a directory, or a file of that name) imports only modules to the right of the next arrow. */
 const modules = {
   receiver:
-    'main → run-receiver → app · connection-limiter → config · metrics → authentication → routes → annotations → sources',
+    'main → run-receiver → app · connection-limiter → config · metrics → authentication · routes → request → annotations → outcome → sources',
   controller:
     'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
@@ -111,7 +111,7 @@ module.exports = {
       {
         path: `^(${anyOf(programs)}|shared)/`,
         pathNot:
-          '^receiver/(app\\.ts$|authentication/authenticate\\.ts$|routes/)|^controller/injection/app\\.ts$|^cli/ui/app\\.ts$|^shared/io/http/',
+          '^receiver/(app\\.ts$|request\\.ts$|authentication/authenticate\\.ts$|routes/)|^controller/injection/app\\.ts$|^cli/ui/app\\.ts$|^shared/io/http/',
       },
       { path: 'node_modules/(h3|listhen)/' },
       'h3 is known to apps, routes and the place that listens',

@@ -2,9 +2,9 @@ import type { RequestListener } from 'node:http';
 import { H3 } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { type AuthenticateOptions, authenticate } from './authentication/authenticate.ts';
+import { refused } from './outcome.ts';
+import { noteArrival } from './request.ts';
 import { type DeliverOptions, deliver } from './routes/deliver.ts';
-import { refused } from './routes/outcome.ts';
-import { noteArrival } from './routes/request.ts';
 import { type RespondOptions, respond } from './routes/respond.ts';
 
 export interface AppOptions extends RespondOptions, AuthenticateOptions, Pick<DeliverOptions, 'queue'> {}

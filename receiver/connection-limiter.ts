@@ -99,7 +99,7 @@ export class ConnectionLimiter {
       connection.state = { kind: 'request', since: performance.now() };
       response.once('close', () => {
         connection.unanswered -= 1;
-        if (connection.unanswered === 0 && connection.last?.req.complete) rest(connection);
+        if (connection.unanswered === 0 && connection.last?.req.complete) markIdle(connection);
       });
       if (!namesOneHost(request)) return void response.writeHead(400, { Connection: 'close' }).end();
       return listener(request, response);
@@ -131,7 +131,7 @@ export class ConnectionLimiter {
     const now = performance.now();
     const { headTimeoutMs = HEAD_TIMEOUT_MS } = this.#limits;
     for (const connection of this.#connections.values()) {
-      look(connection, now);
+      updateState(connection, now);
       const { state, socket } = connection;
       if (state.kind === 'head' && now - state.since > headTimeoutMs) timeOut(socket, server);
     }
@@ -155,17 +155,17 @@ function namesOneHost({ httpVersion, headersDistinct: { host = [] } }: IncomingM
 }
 
 /** Updates the state of a connection. */
-function look(connection: Connection, now: number): void {
+function updateState(connection: Connection, now: number): void {
   const { socket, state, last, unanswered } = connection;
   if (socket.bytesRead !== connection.bytes) connection.progressAt = now;
-  if (state.kind === 'request' && unanswered === 0 && last?.req.complete) rest(connection);
+  if (state.kind === 'request' && unanswered === 0 && last?.req.complete) markIdle(connection);
   // After an idle period, new data can only be the beginning of a header.
   else if (state.kind === 'idle' && socket.bytesRead !== connection.bytes)
     connection.state = { kind: 'head', since: now };
   connection.bytes = socket.bytesRead;
 }
 
-function rest(connection: Connection): void {
+function markIdle(connection: Connection): void {
   connection.state = { kind: 'idle', since: performance.now() };
   connection.last = undefined;
   connection.bytes = connection.socket.bytesRead;

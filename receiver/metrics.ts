@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
-import { isStray, type Outcome, reasonOf } from './routes/outcome.ts';
+import { isStray, type Outcome, reasonOf } from './outcome.ts';
 import type { HandledRequest } from './routes/respond.ts';
 
 export interface ReceiverMetrics {

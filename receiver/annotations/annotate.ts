@@ -1,12 +1,12 @@
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { CodedError } from '../../shared/errors.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from './annotations-of.ts';
-import type { Target } from './target.ts';
 
 /** Sets annotations of a GatewaySync and keeps all others. Throws `ApiError`, or an error with a connection's code. */
-export type Annotate = (target: Target, annotations: Annotations, timeoutMs: number) => Promise<void>;
+export type Annotate = (resource: ResourceName, annotations: Annotations, timeoutMs: number) => Promise<void>;
 
 /** Annotates with one JSON merge patch (RFC 7386), the only call that the receiver makes. */
 export function createAnnotate(client: KubernetesClient): Annotate {

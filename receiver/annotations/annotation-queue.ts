@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { keyOf, type ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { Slots } from '../../shared/domain/limits/slots.ts';
 import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import type { Logger } from '../../shared/log.ts';
+import { type Outcome, refused } from '../outcome.ts';
+import type { Delivery, Sender } from '../sources/delivery.ts';
 import type { Annotate } from './annotate.ts';
 import {
-  type AcceptedDelivery,
   type Annotations,
   annotationsOf,
   isSuperseded,
@@ -17,23 +19,6 @@ import {
   withoutPart,
 } from './annotations-of.ts';
 import { isDenied, judgeFailure } from './judge-failure.ts';
-import { keyOf, type Target } from './target.ts';
-
-export type StoreResult = Stored | { kind: 'foreign' } | Failed;
-
-interface Stored {
-  kind: 'stored';
-  /** A newer delivery is stored instead. */
-  superseded: boolean;
-  /** The whole ID of a request. */
-  requestId?: string | undefined;
-}
-
-interface Failed {
-  kind: 'failed';
-  reason: 'NotFound' | 'ApiServerRefused' | 'ApiServerUnavailable' | 'Overloaded' | 'TooManyRequests';
-  details?: { retryAfterMs: number };
-}
 
 export interface QueueOptions {
   annotate: Annotate;
@@ -54,18 +39,18 @@ export interface QueueOptions {
 }
 
 interface Waiter {
-  delivery: AcceptedDelivery;
+  delivery: Delivery & Sender;
   arrived: number;
   /** Parts that were superseded by stored ones. */
   lost: Set<Part>;
   /** Whether it was already retried with a corrected time. */
   isRestamped: boolean;
-  settle(result: StoreResult): void;
+  settle(outcome: Outcome): void;
 }
 
 /** Pending deliveries for one resource, oldest first. */
 interface Lane {
-  target: Target;
+  resource: ResourceName;
   waiters: Set<Waiter>;
   lastError: unknown;
 }
@@ -78,14 +63,12 @@ interface SentPatch {
 }
 
 const BACKOFF = { baseMs: 100, maxMs: 2_000, jitter: 0.5 };
-const RETRY_AFTER_MS = 5000;
+const LATER = { retryAfterMs: 5_000 };
 const REJECTED = 'the API server rejected a patch';
 /** Rate limit of warnings about failed patches, which an unavailable API server would cause in large numbers. */
 const WARNINGS = { perMinute: 60, burst: 1, maxKeys: 1 };
 
 const ignore = () => {};
-const failed = (reason: Failed['reason'], retryAfterMs?: number): Failed =>
-  retryAfterMs === undefined ? { kind: 'failed', reason } : { kind: 'failed', reason, details: { retryAfterMs } };
 
 /**
  * Stores annotations with at most one patch per resource at a time. Deliveries that arrive during a patch are merged into
@@ -112,38 +95,39 @@ export class AnnotationQueue {
   }
 
   /** Resolves when a patch with the annotations of this delivery or a newer one is stored, or at the deadline. */
-  async enqueue(target: Target, delivery: AcceptedDelivery): Promise<StoreResult> {
-    if (this.#waiting >= this.#options.maxWaiting) return failed('Overloaded', RETRY_AFTER_MS);
-    const key = keyOf(target);
+  async enqueue(resource: ResourceName, delivery: Delivery & Sender): Promise<Outcome> {
+    if (this.#waiting >= this.#options.maxWaiting) return refused('Overloaded', LATER);
+    const key = keyOf(resource);
     const lane = this.#lanes.get(key);
-    if (lane && lane.waiters.size >= this.#options.maxWaitingForOne) return failed('TooManyRequests', 1000);
+    if (lane && lane.waiters.size >= this.#options.maxWaitingForOne)
+      return refused('TooManyRequests', { retryAfterMs: 1_000 });
     if (lane) return await this.#wait(lane, delivery);
-    const opened: Lane = { target, waiters: new Set(), lastError: undefined };
+    const opened: Lane = { resource, waiters: new Set(), lastError: undefined };
     this.#lanes.set(key, opened);
     const stored = this.#wait(opened, delivery);
     this.#drain(key, opened).catch((error: unknown) => {
       // An unexpected failure must not end the process or leave senders without a response.
       this.#lanes.delete(key);
-      this.#warn(target, error, 'unexpected patch failure');
-      for (const waiter of opened.waiters) waiter.settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
+      this.#warn(resource, error, 'unexpected patch failure');
+      for (const waiter of opened.waiters) waiter.settle(refused('ApiServerUnavailable', LATER));
     });
     return await stored;
   }
 
-  #wait(lane: Lane, delivery: AcceptedDelivery): Promise<StoreResult> {
+  #wait(lane: Lane, delivery: Delivery & Sender): Promise<Outcome> {
     this.#waiting++;
     return new Promise((resolve) => {
-      const settle = (result: StoreResult) => {
+      const settle = (outcome: Outcome) => {
         if (!lane.waiters.delete(waiter)) return;
         clearTimeout(deadline);
         this.#waiting--;
-        resolve(result);
+        resolve(outcome);
       };
       const giveUp = () => {
         const error = lane.lastError ?? new Error('no response yet');
         const isRejected = isDenied(error);
-        this.#warn(lane.target, error, isRejected ? REJECTED : 'failed to store a delivery in time');
-        settle(isRejected ? failed('ApiServerRefused') : failed('ApiServerUnavailable', RETRY_AFTER_MS));
+        this.#warn(lane.resource, error, isRejected ? REJECTED : 'failed to store a delivery in time');
+        settle(isRejected ? refused('ApiServerRefused') : refused('ApiServerUnavailable', LATER));
       };
       const deadline = setTimeout(giveUp, this.#options.deadlineMs);
       const waiter = { delivery, arrived: performance.now(), lost: new Set<Part>(), isRestamped: false, settle };
@@ -172,14 +156,14 @@ export class AnnotationQueue {
     if (lane.waiters.size === 0) return GO_ON;
     const attempt = this.#prepare(lane);
     try {
-      await this.#options.annotate(lane.target, attempt.merged, this.#options.attemptMs);
+      await this.#options.annotate(lane.resource, attempt.merged, this.#options.attemptMs);
     } catch (error) {
       return this.#fail(lane, attempt, error);
     }
     this.#options.onMerged(attempt.parts.size);
     for (const [waiter, annotations] of attempt.parts) {
       const superseded = waiter.lost.size > 0 || isSuperseded(annotations, attempt.merged);
-      waiter.settle(storedAs(annotations, superseded));
+      waiter.settle(storedAs(waiter, annotations, superseded));
     }
     return GO_ON;
   }
@@ -202,7 +186,7 @@ export class AnnotationQueue {
   }
 
   #fail(lane: Lane, attempt: SentPatch, error: unknown): Next {
-    const failure = judgeFailure(error, lane.target);
+    const failure = judgeFailure(error, lane.resource);
     switch (failure.kind) {
       case 'retry':
         lane.lastError = error;
@@ -213,22 +197,18 @@ export class AnnotationQueue {
       case 'foreign':
         this.#refuseRepository(lane, repositoryOf(attempt.merged));
         return GO_ON;
-      case 'missing':
-        return settleAll(attempt, failed('NotFound'));
       case 'refused':
-        return this.#refuse(lane, attempt, error);
+        if (failure.reason === 'ApiServerRefused') this.#warn(lane.resource, error, REJECTED);
+        for (const waiter of attempt.parts.keys()) waiter.settle(refused(failure.reason));
+        return GO_ON;
     }
-  }
-
-  #refuse({ target }: Lane, attempt: SentPatch, error: unknown): Next {
-    this.#warn(target, error, REJECTED);
-    return settleAll(attempt, failed('ApiServerRefused'));
   }
 
   /** Refuses all pending deliveries of this repository, so that a flood of them costs one patch. */
   #refuseRepository({ waiters }: Lane, repository: string): void {
     for (const waiter of waiters)
-      if ((waiter.delivery.repository ?? NO_REPOSITORY) === repository) waiter.settle({ kind: 'foreign' });
+      if ((waiter.delivery.repository ?? NO_REPOSITORY) === repository)
+        waiter.settle({ kind: 'ignored', reason: 'OtherRepository' });
   }
 
   /** Removes the outdated part from later patches, and settles the deliveries that consist of nothing else. */
@@ -243,12 +223,12 @@ export class AnnotationQueue {
       }
       const rest = withoutPart(annotations, part);
       if (Object.keys(rest).length < Object.keys(annotations).length) waiter.lost.add(part);
-      if (Object.keys(rest).length === 0) waiter.settle(storedAs(annotations, true));
+      if (Object.keys(rest).length === 0) waiter.settle(storedAs(waiter, annotations, true));
     }
   }
 
-  #warn(target: Target, err: unknown, message: string): void {
-    if (this.#warnings.take('', performance.now())) this.#options.log.warn({ ...target, err }, message);
+  #warn(resource: ResourceName, err: unknown, message: string): void {
+    if (this.#warnings.take('', performance.now())) this.#options.log.warn({ ...resource, err }, message);
   }
 }
 
@@ -257,13 +237,8 @@ type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
 
 const GO_ON: Next = { kind: 'go on' };
 
-const storedAs = (annotations: Annotations, superseded: boolean): Stored => ({
-  kind: 'stored',
-  superseded,
-  requestId: annotations[REQUEST_ANNOTATIONS.requestId],
-});
-
-function settleAll({ parts }: SentPatch, result: StoreResult): Next {
-  for (const waiter of parts.keys()) waiter.settle(result);
-  return GO_ON;
+function storedAs({ delivery }: Waiter, annotations: Annotations, superseded: boolean): Outcome {
+  const { ref, source, senderReason } = delivery;
+  const requestId = annotations[REQUEST_ANNOTATIONS.requestId];
+  return { kind: 'stored', ref, source, superseded, requestId, senderReason };
 }

@@ -1,6 +1,6 @@
-import { NO_REPOSITORY, REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
+import { NO_REPOSITORY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { withSuffix } from '../../shared/domain/kubernetes/request-id.ts';
-import type { WebhookIntent } from '../sources/delivery.ts';
+import type { Delivery, Sender } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 
@@ -18,14 +18,11 @@ const OTHER_PART: Readonly<Record<Part, Part>> = { request: 'push', push: 'reque
 const { pushedRef, pushedAt, pushedRepo, requestedRepo } = REQUEST_ANNOTATIONS;
 const pushKeys = new Set<string>([pushedRef, pushedAt, pushedRepo]);
 
-/** An authentic delivery with a request or push, and its ID, to which a request gets a suffix. */
-export type AcceptedDelivery = WebhookIntent & { source: RequestSource; requestId: string };
-
 /**
  * The annotations that carry a delivery to the controller. A push doesn't change a request's annotations, and vice versa.
  * The time is the event's, so that a late retry doesn't replace a newer delivery, but never later than the arrival.
  */
-export function annotationsOf(delivery: AcceptedDelivery, arrivedAt: Date): Annotations {
+export function annotationsOf(delivery: Delivery & Sender, arrivedAt: Date): Annotations {
   const time = new Date(Math.min(delivery.madeAt ?? Number.POSITIVE_INFINITY, arrivedAt.getTime())).toISOString();
   const { repository = NO_REPOSITORY } = delivery;
   const pushAnnotations = (ref: string) => ({ [pushedRef]: ref, [pushedAt]: time, [pushedRepo]: repository });

@@ -1,30 +1,41 @@
+import type { ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { codeOf } from '../../shared/errors.ts';
 import { ApiError, isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import { type Part, TIME_ANNOTATIONS } from './annotations-of.ts';
-import type { Target } from './target.ts';
 
 /** Meaning of a failed patch. */
 export type Failure =
-  | { kind: 'missing' }
   /** A newer version of this part is stored. */
   | { kind: 'superseded'; part: Part }
   /** The delivery belongs to a repository other than the resource's. */
   | { kind: 'foreign' }
   | { kind: 'retry'; afterMs: number }
-  /** A permanent failure, for example due to an invalid object, unreadable credentials, or a certificate. */
-  | { kind: 'refused' };
+  /** A missing resource, or another permanent failure, such as unreadable credentials or an invalid certificate. */
+  | { kind: 'refused'; reason: 'NotFound' | 'ApiServerRefused' };
+
+/**
+ * Beginnings of the messages of the receiver's admission policy (`chart/templates/receiver/policy.yaml`). Nothing else in
+ * a response names the rule that denied a patch. A test compares them with the chart.
+ */
+const OTHER_REPOSITORY = 'other repository: sync.io/';
+const superseded = (part: Part): string => `superseded: ${TIME_ANNOTATIONS[part]} `;
 
 /** Classifies a failed patch. */
-export function judgeFailure(error: unknown, target: Target): Failure {
-  if (isMissing(error, target)) return { kind: 'missing' };
-  if (causesOf(error).some((cause) => cause.includes('other repository: sync.io/'))) return { kind: 'foreign' };
-  const part = supersededPart(error);
+export function judgeFailure(error: unknown, resource: ResourceName): Failure {
+  if (isMissing(error, resource)) return { kind: 'refused', reason: 'NotFound' };
+  const denials = denialsIn(error);
+  if (denials.some((denial) => denial.includes(OTHER_REPOSITORY))) return { kind: 'foreign' };
+  const part = PARTS.find((each) => denials.some((denial) => denial.includes(superseded(each))));
   if (part) return { kind: 'superseded', part };
-  if (!(error instanceof ApiError))
-    return isConnectionError(error) ? { kind: 'retry', afterMs: 0 } : { kind: 'refused' };
-  return isRetryable(error) || isUnknownPath(error) || isDenied(error)
-    ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 }
-    : { kind: 'refused' };
+  if (!isTransient(error)) return { kind: 'refused', reason: 'ApiServerRefused' };
+  return { kind: 'retry', afterMs: isApiError(error) ? (error.retryAfterMs ?? 0) : 0 };
+}
+
+const PARTS: readonly Part[] = ['request', 'push'];
+
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return isConnectionError(error);
+  return isRetryable(error) || isUnknownPath(error) || isDenied(error);
 }
 
 /**
@@ -39,20 +50,12 @@ export function isDenied(error: unknown): boolean {
 const isUnknownPath = ({ status, reason }: ApiError): boolean => status === 404 && reason === '';
 
 /** Checks whether a 404 is about this object; without the CRD, the path itself is unknown. */
-function isMissing(error: unknown, { name }: Target): boolean {
+function isMissing(error: unknown, { name }: ResourceName): boolean {
   return isApiError(error, 404) && error.reason === 'NotFound' && error.objectName === name;
 }
 
-/** Reads the outdated part from the message of the receiver's admission policy. */
-function supersededPart(error: unknown): Part | undefined {
-  const parts: Part[] = ['request', 'push'];
-  return parts.find((part) =>
-    causesOf(error).some((cause) => cause.includes(`superseded: ${TIME_ANNOTATIONS[part]} `)),
-  );
-}
-
 /** Messages of the receiver's admission policy. */
-const causesOf = (error: unknown): readonly string[] => (isApiError(error, 422) ? error.causes : []);
+const denialsIn = (error: unknown): readonly string[] => (isApiError(error, 422) ? error.causes : []);
 
 /** Codes of transient connection errors. Errors of the HTTP parser (HPE_*) are transient as well. */
 const connectionCodes = new Set([

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'h3';
+import { keyOf, type ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import type { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import type { Body, ReadBody } from '../../shared/io/http/read-body.ts';
 import type { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
-import { keyOf, type Target } from '../annotations/target.ts';
-import { type Outcome, type RefusalReason, refused } from '../routes/outcome.ts';
-import { headersOf, nodeRequestOf, remoteAddressOf, targetOf } from '../routes/request.ts';
+import { type Outcome, type RefusalReason, refused } from '../outcome.ts';
+import { headersOf, nodeRequestOf, remoteAddressOf, resourceOf } from '../request.ts';
 import { authorize, type Secrets } from './authorize.ts';
 import { clientAddress } from './client-address.ts';
 import type { Replays } from './replays.ts';
@@ -14,7 +14,7 @@ import { verifyToken } from './verify-token.ts';
 
 export interface AuthenticateOptions {
   readBody: ReadBody;
-  readSecrets: (target: Target) => Promise<Secrets>;
+  readSecrets: (resource: ResourceName) => Promise<Secrets>;
   /** Failed authentications per address. */
   failures: RateLimit;
   /** Signature checks for an address with too many failures, which an honest sender may share. */
@@ -38,15 +38,15 @@ const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
 };
 
 /**
- * Admits a delivery, or refuses it. The body isn't parsed, and responses reveal nothing about a resource, until its raw
+ * Authenticates a delivery, or refuses it. The body isn't parsed, and responses reveal nothing about a resource, until its raw
  * bytes are authenticated.
  */
 export function authenticate(options: AuthenticateOptions): Middleware {
   const { readBody, readSecrets, failures, secondLooks, replays, clock, trustedHops } = options;
   return async (event): Promise<Outcome | undefined> => {
     const now = performance.now();
-    const target = targetOf(event);
-    const secrets = await readSecrets(target);
+    const resource = resourceOf(event);
+    const secrets = await readSecrets(resource);
     const request = nodeRequestOf(event);
     const headers = headersOf(event);
     const client = clientAddress({
@@ -76,8 +76,8 @@ export function authenticate(options: AuthenticateOptions): Middleware {
       return waitMs > 0 ? refused('TooManyFailures', { retryAfterMs: waitMs }) : refused('Unauthorized');
     }
     const { replayKey } = authorization;
-    event.context.admitted = { requestId: randomUUID(), body, replayKey };
-    if (!replayKey || !replays.has(keyOf(target), replayKey)) return undefined;
+    event.context.authenticated = { requestId: randomUUID(), body, replayKey };
+    if (!replayKey || !replays.has(keyOf(resource), replayKey)) return undefined;
     body.release();
     return { kind: 'ignored', reason: 'Replayed' };
   };

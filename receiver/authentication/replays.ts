@@ -5,7 +5,7 @@ import type { Signed } from './verify-standard-webhook.ts';
 /** Period in which a delivery could be replayed (ms), because its time can differ by 5 minutes in both directions. */
 const WINDOW_MS = 600_000;
 const MAX_FOR_ONE = 1000;
-const MAX_TARGETS = 1000;
+const MAX_RESOURCES = 1000;
 
 /**
  * Remembers recently accepted deliveries to detect copies. Limited per resource, so that deliveries for one resource can't
@@ -13,26 +13,26 @@ const MAX_TARGETS = 1000;
  */
 export class Replays {
   /** Time of acceptance of each delivery, oldest first, per resource. */
-  readonly #taken = new LruMap<string, Map<string, number>>(MAX_TARGETS);
+  readonly #taken = new LruMap<string, Map<string, number>>(MAX_RESOURCES);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  has(target: string, key: string): boolean {
-    const takenAt = this.#taken.get(target)?.get(key);
+  has(resource: string, key: string): boolean {
+    const takenAt = this.#taken.get(resource)?.get(key);
     return takenAt !== undefined && this.#now() - takenAt < WINDOW_MS;
   }
 
-  remember(target: string, key: string): void {
-    const ofTarget = this.#taken.get(target) ?? new Map<string, number>();
-    this.#taken.set(target, ofTarget);
-    ofTarget.delete(key);
-    ofTarget.set(key, this.#now());
-    for (const [oldest, takenAt] of ofTarget) {
-      if (ofTarget.size <= MAX_FOR_ONE && this.#now() - takenAt < WINDOW_MS) break;
-      ofTarget.delete(oldest);
+  remember(resource: string, key: string): void {
+    const ofResource = this.#taken.get(resource) ?? new Map<string, number>();
+    this.#taken.set(resource, ofResource);
+    ofResource.delete(key);
+    ofResource.set(key, this.#now());
+    for (const [oldest, takenAt] of ofResource) {
+      if (ofResource.size <= MAX_FOR_ONE && this.#now() - takenAt < WINDOW_MS) break;
+      ofResource.delete(oldest);
     }
   }
 }

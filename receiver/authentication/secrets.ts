@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { codeOf } from '../../shared/errors.ts';
-import type { Target } from '../annotations/target.ts';
 import type { Secrets } from './authorize.ts';
 import { hmacKeyOf } from './hmac-key.ts';
 import { type Prepare, SecretSet } from './secret-set.ts';
@@ -32,7 +32,7 @@ export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
  * once for any resource, and each resource gets the same number of secrets, so that the duration reveals nothing about a
  * resource.
  */
-export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Target) => Promise<Secrets> {
+export function createReadSecrets({ hmac, bearer }: SecretSources): (resource: ResourceName) => Promise<Secrets> {
   const readHmac = readerOf(hmac, hmacKeyOf);
   const readBearer = readerOf(bearer, tokenDigest);
   return async ({ namespace, name }) => {

@@ -1,8 +1,8 @@
+import { isPossible, type ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import type { Logger } from '../../shared/log.ts';
-import { isPossibleTarget, type Target } from '../annotations/target.ts';
+import { reasonOf } from '../outcome.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
-import { reasonOf } from './outcome.ts';
 import type { HandledRequest } from './respond.ts';
 
 /** Headers to log: they identify the event and the delivery, and never contain credentials. */
@@ -28,16 +28,16 @@ const MAX_HEADER_LENGTH = 100;
 /** Rate limit of log lines about unauthenticated requests. */
 const UNAUTHENTICATED = { perMinute: 600, burst: 10, maxKeys: 1 };
 
-const nowhere: Partial<Target> = {};
+const nowhere: Partial<ResourceName> = {};
 
 /** Creates a function that logs one line per request. From the body, it logs only the ref, even a refused one, and the sender's reason. */
 export function createLogResponse(log: Logger): (request: HandledRequest) => void {
   const unauthenticated = new RateLimit(UNAUTHENTICATED);
 
-  return ({ requestId, target, headers, outcome, seconds }) => {
+  return ({ requestId, resource, headers, outcome, seconds }) => {
     if (requestId === undefined && !unauthenticated.take('', performance.now())) return;
     // A path that isn't a valid object name can contain any text.
-    const { namespace, name } = isPossibleTarget(target) ? target : nowhere;
+    const { namespace, name } = isPossible(resource) ? resource : nowhere;
     const fields = {
       requestId,
       namespace,

@@ -1,16 +1,16 @@
 import type { H3Event, Middleware } from 'h3';
+import type { ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { discard } from '../../shared/io/http/read-body.ts';
 import type { Logger } from '../../shared/log.ts';
-import type { Target } from '../annotations/target.ts';
+import { type Outcome, REFUSALS, type Refusal, refused } from '../outcome.ts';
+import { hasMalformedPath, headersOf, nodeRequestOf, resourceOf, secondsSinceArrival } from '../request.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
-import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
-import { hasMalformedPath, headersOf, nodeRequestOf, secondsSinceArrival, targetOf } from './request.ts';
 
 /** A handled request, for the log and the metrics. */
 export interface HandledRequest {
-  /** Undefined if the request wasn't admitted. */
+  /** Undefined if the request wasn't authenticated. */
   requestId: string | undefined;
-  target: Target;
+  resource: ResourceName;
   headers: DeliveryHeaders;
   outcome: Outcome;
   seconds: number;
@@ -39,7 +39,7 @@ export function respond({ log, onResponse }: RespondOptions): Middleware {
     }
     onResponse({
       requestId: requestIdOf(event, outcome),
-      target: targetOf(event),
+      resource: resourceOf(event),
       headers: headersOf(event),
       outcome,
       seconds: secondsSinceArrival(event),
@@ -49,8 +49,8 @@ export function respond({ log, onResponse }: RespondOptions): Middleware {
 }
 
 /** Returns the ID of an authenticated delivery. */
-function requestIdOf({ context: { admitted } }: H3Event, outcome: Outcome): string | undefined {
-  return (outcome.kind === 'stored' ? outcome.requestId : undefined) ?? admitted?.requestId;
+function requestIdOf({ context: { authenticated } }: H3Event, outcome: Outcome): string | undefined {
+  return (outcome.kind === 'stored' ? outcome.requestId : undefined) ?? authenticated?.requestId;
 }
 
 /** Sets the status and headers of an outcome, and returns the body as JSON or as an object for h3. */

@@ -1,7 +1,7 @@
 import { isArgoCd, readArgoCd } from './argocd.ts';
 import { readAzureDevOps } from './azure-devops.ts';
 import { readBitbucketEvent } from './bitbucket.ts';
-import type { Delivery, DeliveryHeaders } from './delivery.ts';
+import type { Classified, DeliveryHeaders } from './delivery.ts';
 import { readGeneric } from './generic.ts';
 import { readGiteaEvent } from './gitea.ts';
 import { readGitHubEvent, readGitHubRelease } from './github.ts';
@@ -25,7 +25,7 @@ const error =
 const inOrder = [...byHeader, ...byShape];
 
 /** Classifies an authentic delivery. An unknown shape without a ref usually means a broken template. */
-export function classify(headers: DeliveryHeaders, body: JsonObject): Delivery {
+export function classify(headers: DeliveryHeaders, body: JsonObject): Classified {
   for (const read of inOrder) {
     const delivery = read(headers, body);
     if (delivery) return delivery;

@@ -15,8 +15,8 @@ export const NOTHING_REASONS = [
 
 export type NothingReason = (typeof NOTHING_REASONS)[number];
 
-/** Intent of an event. Some git servers report several refs at once, so a request can include a push. */
-export type WebhookIntent = (
+/** A request for a ref, or a push to a branch (`refs/heads/…`). An event with several refs is a request with a push. */
+export type Delivery = (
   | { kind: 'request'; ref: string; pushedRef?: string; senderReason?: string }
   | { kind: 'push'; ref: string; senderReason?: string }
 ) & {
@@ -25,17 +25,23 @@ export type WebhookIntent = (
   /** Time of the event (ms since the epoch). Absent if the payload doesn't state it. */
   madeAt?: number;
   /** Tried in this order if `repository` isn't the resource's own. */
-  alternatives?: readonly WebhookIntent[];
+  alternatives?: readonly Delivery[];
 };
 
-/** Meaning of an event: a request for a ref, a push to a branch (`refs/heads/…`), nothing, or invalid. */
+/** Meaning of an event. */
 export type Reading =
-  | WebhookIntent
+  | Delivery
   | { kind: 'nothing'; reason: NothingReason }
   | { kind: 'invalid'; reason: 'InvalidRef' | 'InvalidPayload' | 'UnknownPayload'; error: string };
 
+/** Sender of a delivery, and the ID of its request, to which a suffix is appended. */
+export interface Sender {
+  source: RequestSource;
+  requestId: string;
+}
+
 /** A reading and its sender. */
-export type Delivery = Reading & { source: RequestSource };
+export type Classified = Reading & Pick<Sender, 'source'>;
 
 /** Headers by lower-case name; repeated ones are joined with commas. */
 export type DeliveryHeaders = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { NO_REPOSITORY, type RequestSource } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
-import type { Delivery, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
+import type { Classified, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
 import type { JsonObject } from './json-object.ts';
 import { recordedRepository } from './recorded-repository.ts';
 import { refProblem } from './ref-problem.ts';
@@ -11,7 +11,7 @@ import type { NameRepository } from './repositories.ts';
 export type ReadEvent = (body: JsonObject) => Reading;
 
 /** Reads a delivery of one sender; undefined if it's from another sender. */
-export type ReadSender = (headers: DeliveryHeaders, body: JsonObject) => Delivery | undefined;
+export type ReadSender = (headers: DeliveryHeaders, body: JsonObject) => Classified | undefined;
 
 /** A field that senders omit or send as null. */
 export const text = v.nullish(v.string());

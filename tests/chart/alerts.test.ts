@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { parse } from 'yaml';
-import { IGNORED_REASONS, REFUSALS } from '../../receiver/routes/outcome.ts';
+import { IGNORED_REASONS, REFUSALS } from '../../receiver/outcome.ts';
 import { docsAt } from '../../shared/docs-site.ts';
 import { listAlerts } from './support/list-alerts.ts';
 import { chart } from './support/render.ts';

@@ -8,8 +8,17 @@ const namePattern = new RegExp(`^${label}(?:\\.${label})*$`);
  */
 export const isNamespaceName = (text: string): boolean => labelPattern.test(text);
 
+/** Names an object in a namespace. */
+export interface ResourceName {
+  namespace: string;
+  name: string;
+}
+
+/** Key of an object in a map, such as `namespace/name`. */
+export const keyOf = ({ namespace, name }: ResourceName): string => `${namespace}/${name}`;
+
 /** Splits a key such as `namespace/name`. */
-export function splitKey(key: string): { namespace: string; name: string } {
+export function splitKey(key: string): ResourceName {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace, name };
 }
@@ -19,6 +28,10 @@ export const namespaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 
 /** Checks whether an object name is a DNS subdomain (RFC 1123). Others, such as `..`, are unsafe in a path. */
 export const isObjectName = (text: string): boolean => text.length <= 253 && namePattern.test(text);
+
+/** Checks whether an object of that name can exist. */
+export const isPossible = ({ namespace, name }: ResourceName): boolean =>
+  isNamespaceName(namespace) && isObjectName(name);
 
 /** Maximum length of a UID (characters). The API server creates those of objects, but accepts any text for an owner. */
 export const MAX_UID = 64;

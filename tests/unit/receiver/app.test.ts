@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import { type Annotations, annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
-import type { Target } from '../../../receiver/annotations/target.ts';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
-import { reasonOf } from '../../../receiver/routes/outcome.ts';
+import { type Outcome, type Refusal, reasonOf } from '../../../receiver/outcome.ts';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
+import type { ResourceName } from '../../../shared/domain/kubernetes/object-name.ts';
 import { RateLimit } from '../../../shared/domain/limits/rate-limit.ts';
 import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';
-import { JSON_TYPE, startApp } from './start-app.ts';
+import { foreign, JSON_TYPE, startApp, stored } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const uuid = /^[0-9a-f-]{36}$/;
@@ -32,12 +31,12 @@ suite('a delivery with a request', () => {
     assert.equal(status, 202);
     assert.match(String(body.requestId), /^[0-9a-f-]{36}~[0-9a-f]{12}$/);
     assert.deepEqual(body, { accepted: true, ref: 'v1.2.3', source: 'generic', requestId: body.requestId });
-    const [stored] = app.stored;
-    assert.deepEqual(stored?.target, { namespace: 'team', name: 'demo' });
+    const [first] = app.stored;
+    assert.deepEqual(first?.resource, { namespace: 'team', name: 'demo' });
     const [{ headers, seconds, ...record } = assert.fail('nothing was recorded')] = app.records;
     assert.deepEqual(record, {
       requestId: body.requestId,
-      target: { namespace: 'team', name: 'demo' },
+      resource: { namespace: 'team', name: 'demo' },
       outcome: {
         kind: 'stored',
         ref: 'v1.2.3',
@@ -49,7 +48,7 @@ suite('a delivery with a request', () => {
     });
     assert.equal(headers['content-type'], 'application/json');
     assert.ok(seconds >= 0 && seconds <= (Date.now() - before + 1) / 1000, `${seconds}`);
-    const { 'sync.io/requested-at': at = '', ...rest } = stored?.annotations ?? {};
+    const { 'sync.io/requested-at': at = '', ...rest } = first?.annotations ?? {};
     assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.ok(Date.parse(at) >= before && Date.parse(at) <= Date.now());
     assert.deepEqual(rest, {
@@ -75,21 +74,21 @@ suite('a delivery with a request', () => {
   });
 
   test('reports if a newer one replaced it', async (t) => {
-    const app = await startApp(t, { result: { kind: 'stored', superseded: true } });
+    const app = await startApp(t, { result: { ...stored, superseded: true } });
     const { status, body } = await app.post(path, '{"ref":"v1"}');
     assert.equal(status, 202);
     assert.equal(body.superseded, true);
   });
 
-  const failures: [what: string, result: StoreResult & { kind: 'failed' }, status: number, retryAfter?: string][] = [
-    ['404 if the cluster has no such resource', { kind: 'failed', reason: 'NotFound' }, 404],
+  const failures: [what: string, result: Refusal, status: number, retryAfter?: string][] = [
+    ['404 if the cluster has no such resource', { kind: 'refused', reason: 'NotFound' }, 404],
     [
       "503 with Retry-After if it couldn't be stored",
-      { kind: 'failed', reason: 'ApiServerUnavailable', details: { retryAfterMs: 7000 } },
+      { kind: 'refused', reason: 'ApiServerUnavailable', retryAfterSeconds: 7 },
       503,
       '7',
     ],
-    ["500 without Retry-After if a retry can't help", { kind: 'failed', reason: 'ApiServerRefused' }, 500],
+    ["500 without Retry-After if a retry can't help", { kind: 'refused', reason: 'ApiServerRefused' }, 500],
   ];
   for (const [what, result, status, retryAfter] of failures)
     test(`gets ${what}`, async (t) => {
@@ -367,7 +366,7 @@ suite('a malformed request', () => {
 
 test('the resource in the path of a delivery decides which secret counts and which object is patched', async (t) => {
   const asked: unknown[] = [];
-  const readSecrets = async (given: Target) => {
+  const readSecrets = async (given: ResourceName) => {
     asked.push(given);
     return await readToken(given);
   };
@@ -375,7 +374,7 @@ test('the resource in the path of a delivery decides which secret counts and whi
   for (const target of ['http://example.com/webhook/team/demo', '/webhook/team/dem%6f?x=/y', '/webhook/team/demo/']) {
     assert.equal((await app.post(target, '{"ref":"v1"}')).status, 202);
     assert.deepEqual(asked.pop(), { namespace: 'team', name: 'demo' });
-    assert.deepEqual(app.stored.pop()?.target, { namespace: 'team', name: 'demo' });
+    assert.deepEqual(app.stored.pop()?.resource, { namespace: 'team', name: 'demo' });
   }
 });
 
@@ -393,7 +392,7 @@ suite('a delivery for another repository', () => {
   const push = '{"ref":"refs/tags/v1","repository":{"full_name":"Team/Other"}}';
 
   test('gets 200 with the repository, and is accepted when it is sent again after an edit', async (t) => {
-    let result: StoreResult = { kind: 'foreign' };
+    let result: Outcome = foreign;
     const app = await startApp(t, { readSecrets, enqueue: async () => result });
     const headers = { ...sign('msg_1', Math.floor(Date.now() / 1000), push), 'X-GitHub-Event': 'push' };
     const { status, body } = await app.post(path, push, headers);
@@ -401,7 +400,7 @@ suite('a delivery for another repository', () => {
     assert.equal(status, 200);
     const answer = { accepted: false, reason: 'OtherRepository', source: 'github', repository: 'team/other' };
     assert.deepEqual(body, { ...answer, requestId });
-    result = { kind: 'stored', superseded: false };
+    result = stored;
     assert.equal((await app.post(path, push, headers)).status, 202);
     assert.equal((await app.post(path, push, headers)).body.reason, 'Replayed');
   });
@@ -409,11 +408,9 @@ suite('a delivery for another repository', () => {
   test('of Kargo is tried for each repository of the freight, until one is that of the resource', async (t) => {
     const tried: Annotations[] = [];
     const app = await startApp(t, {
-      enqueue: async (_target, delivery) => {
+      enqueue: async (_resource, delivery) => {
         tried.push(annotationsOf(delivery, new Date()));
-        return tried.at(-1)?.['sync.io/requested-repo'] === 'org/b'
-          ? { kind: 'stored', superseded: false }
-          : { kind: 'foreign' };
+        return tried.at(-1)?.['sync.io/requested-repo'] === 'org/b' ? { ...stored, ref: delivery.ref } : foreign;
       },
     });
     const commits = ['a', 'b', 'c'].map((name) => ({ repoURL: `https://git.test/org/${name}.git`, tag: `v-${name}` }));
@@ -421,8 +418,8 @@ suite('a delivery for another repository', () => {
     assert.deepEqual([status, body.ref], [202, 'v-b']);
     const refs = tried.map((each) => each['sync.io/requested-ref']);
     assert.deepEqual(refs, ['v-a', 'v-b']);
-    const foreign = await app.post(path, JSON.stringify({ commits: [commits[0], commits[2]] }));
-    assert.deepEqual([foreign.status, foreign.body.accepted, foreign.body.reason], [200, false, 'OtherRepository']);
+    const other = await app.post(path, JSON.stringify({ commits: [commits[0], commits[2]] }));
+    assert.deepEqual([other.status, other.body.accepted, other.body.reason], [200, false, 'OtherRepository']);
   });
 });
 
@@ -487,10 +484,8 @@ suite('a replayed delivery', () => {
 
   test("is accepted if the first one couldn't be stored", async (t) => {
     let isAway = true;
-    const enqueue = async () =>
-      isAway
-        ? ({ kind: 'failed', reason: 'ApiServerUnavailable' } as const)
-        : ({ kind: 'stored', superseded: false } as const);
+    const enqueue = async (): Promise<Outcome> =>
+      isAway ? { kind: 'refused', reason: 'ApiServerUnavailable' } : stored;
     const app = await startApp(t, { readSecrets, enqueue });
     const headers = sign('msg_1', now(), body);
     assert.equal((await app.post(path, body, headers)).status, 503);

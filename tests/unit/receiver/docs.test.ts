@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Registry } from 'prom-client';
 import { createMetrics } from '../../../receiver/metrics.ts';
-import { IGNORED_REASONS, REFUSALS } from '../../../receiver/routes/outcome.ts';
+import { IGNORED_REASONS, REFUSALS } from '../../../receiver/outcome.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
 
 const docs = path.join(import.meta.dirname, '../../../docs');

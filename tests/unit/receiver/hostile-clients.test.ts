@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
-import { type RunningApp, startApp } from './start-app.ts';
+import { type RunningApp, startApp, stored } from './start-app.ts';
 
 const path = '/webhook/team/demo';
 const chunk = Buffer.alloc(16_384, 'x');
@@ -131,7 +131,7 @@ suite('a slow client', () => {
       enqueue: async () => {
         reached.resolve();
         await gone.promise;
-        return { kind: 'stored', superseded: false };
+        return stored;
       },
     });
     const { socket } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);
@@ -217,7 +217,7 @@ test(
       enqueue: async () => {
         reached += 1;
         await sleep(500);
-        return { kind: 'stored', superseded: false };
+        return stored;
       },
     });
     const { socket } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`.repeat(300));
@@ -330,7 +330,7 @@ suite('requests on one connection', () => {
       enqueue: async () => {
         reached.resolve();
         await sleep(300);
-        return { kind: 'stored', superseded: false };
+        return stored;
       },
     });
     const { socket, received } = dial(t, app.port, `${head('Content-Length: 12')}{"ref":"v1"}`);

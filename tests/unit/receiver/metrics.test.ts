@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../../receiver/metrics.ts';
-import { type Outcome, refused } from '../../../receiver/routes/outcome.ts';
+import { type Outcome, refused } from '../../../receiver/outcome.ts';
 
 const record = (outcome: Outcome) => ({
   requestId: undefined,
-  target: { namespace: 'team', name: 'demo' },
+  resource: { namespace: 'team', name: 'demo' },
   headers: {},
   outcome,
   seconds: 0.01,

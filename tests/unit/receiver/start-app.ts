@@ -2,16 +2,15 @@ import { request } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import { type Annotations, annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
-import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
 import { Replays } from '../../../receiver/authentication/replays.ts';
 import { createReadSecrets } from '../../../receiver/authentication/secrets.ts';
 import { ConnectionLimiter } from '../../../receiver/connection-limiter.ts';
-import { reasonOf } from '../../../receiver/routes/outcome.ts';
+import { type Outcome, reasonOf } from '../../../receiver/outcome.ts';
 import type { HandledRequest } from '../../../receiver/routes/respond.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
+import type { ResourceName } from '../../../shared/domain/kubernetes/object-name.ts';
 import { RateLimit } from '../../../shared/domain/limits/rate-limit.ts';
 import { listen } from '../../../shared/io/http/listen.ts';
 import { type BodyLimits, createReadBody } from '../../../shared/io/http/read-body.ts';
@@ -22,7 +21,7 @@ import { until } from '../../support/until.ts';
 export interface RunningApp {
   port: number;
   /** What was stored, oldest first. */
-  stored: { target: Target; annotations: Annotations }[];
+  stored: { resource: ResourceName; annotations: Annotations }[];
   records: HandledRequest[];
   reasons(): string[];
   /** Bytes that came in on all connections so far. */
@@ -41,6 +40,12 @@ interface Answer {
   body: Record<string, unknown>;
 }
 
+/** The outcome of a stored delivery. */
+export const stored = { kind: 'stored', ref: 'v1', source: 'generic', superseded: false } as const;
+
+/** The outcome of a delivery about another repository. */
+export const foreign = { kind: 'ignored', reason: 'OtherRepository' } as const;
+
 export const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 interface StartOptions extends Partial<AppOptions> {
@@ -49,14 +54,14 @@ interface StartOptions extends Partial<AppOptions> {
   headTimeoutMs?: number;
   onDrop?: () => void;
   limits?: Partial<BodyLimits>;
-  result?: StoreResult;
+  result?: Outcome;
   /** Stores what was accepted, in place of `stored`. */
   enqueue?: AppOptions['queue']['enqueue'];
 }
 
 /** Serves the app on a socket; `queue` stands for the cluster. */
 export async function startApp(t: TestContext, { enqueue, ...options }: StartOptions = {}): Promise<RunningApp> {
-  const stored: RunningApp['stored'] = [];
+  const requests: RunningApp['stored'] = [];
   const records: HandledRequest[] = [];
   const handler = createApp({
     log: createLogger('test', { level: 'silent' }),
@@ -70,11 +75,12 @@ export async function startApp(t: TestContext, { enqueue, ...options }: StartOpt
     queue: {
       enqueue:
         enqueue ??
-        (async (target, delivery) => {
+        (async (resource, delivery) => {
           const annotations = annotationsOf(delivery, new Date());
-          stored.push({ target, annotations });
+          requests.push({ resource, annotations });
           const requestId = annotations['sync.io/request-id'];
-          return options.result ?? { kind: 'stored', superseded: false, requestId };
+          const { ref, source, senderReason } = delivery;
+          return options.result ?? { ...stored, ref, source, requestId, senderReason };
         }),
     },
     onResponse: (record) => records.push(record),
@@ -108,7 +114,7 @@ export async function startApp(t: TestContext, { enqueue, ...options }: StartOpt
 
   return {
     port,
-    stored,
+    stored: requests,
     records,
     reasons: () => records.map(({ outcome }) => reasonOf(outcome)),
     get bytesRead() {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Annotate } from '../../../../receiver/annotations/annotate.ts';
-import { AnnotationQueue, type StoreResult } from '../../../../receiver/annotations/annotation-queue.ts';
-import type { AcceptedDelivery, Annotations } from '../../../../receiver/annotations/annotations-of.ts';
-import type { Target } from '../../../../receiver/annotations/target.ts';
+import { AnnotationQueue } from '../../../../receiver/annotations/annotation-queue.ts';
+import type { Annotations } from '../../../../receiver/annotations/annotations-of.ts';
+import type { Outcome } from '../../../../receiver/outcome.ts';
+import type { Delivery, Sender } from '../../../../receiver/sources/delivery.ts';
+import type { ResourceName } from '../../../../shared/domain/kubernetes/object-name.ts';
 import { requestIn } from '../../../../shared/domain/kubernetes/recorded-request.ts';
 import { isEdited } from '../../../../shared/domain/kubernetes/request-id.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
@@ -14,7 +16,7 @@ import { codedError } from '../../../support/coded-error.ts';
 import { slow } from '../../../support/depth.ts';
 
 const log = createLogger('test', { level: 'silent' });
-const demo: Target = { namespace: 'team', name: 'demo' };
+const demo: ResourceName = { namespace: 'team', name: 'demo' };
 
 /** A cluster as the queue sees it: what is stored, how often it was written, and how many writes were under way at once. */
 class World {
@@ -43,22 +45,22 @@ function arrange(options: Partial<ConstructorParameters<typeof AnnotationQueue>[
   return { world, queue: new AnnotationQueue({ annotate: world.annotate, log, ...options }) };
 }
 
-const request = (id: number): AcceptedDelivery & { kind: 'request' } => ({
+const request = (id: number): Delivery & Sender & { kind: 'request' } => ({
   kind: 'request',
   ref: `v${id}`,
   source: 'generic',
   requestId: String(id),
 });
-const push = (branch: string): AcceptedDelivery => ({
+const push = (branch: string): Delivery & Sender => ({
   kind: 'push',
   ref: `refs/heads/${branch}`,
   source: 'github',
   requestId: branch,
 });
-const requestAndPush = (id: number): AcceptedDelivery => ({ ...request(id), pushedRef: 'refs/heads/main' });
+const requestAndPush = (id: number): Delivery & Sender => ({ ...request(id), pushedRef: 'refs/heads/main' });
 
 /** Whether a delivery was superseded; undefined if it wasn't stored. */
-const isSuperseded = (result?: StoreResult) => (result?.kind === 'stored' ? result.superseded : undefined);
+const isSuperseded = (result?: Outcome) => (result?.kind === 'stored' ? result.superseded : undefined);
 
 suite('deliveries for one resource', () => {
   test('are combined into two successive writes if they arrive in a burst, and each gets its response', async () => {
@@ -127,7 +129,7 @@ suite('deliveries with a time of their own', () => {
 });
 
 suite('deliveries about several repositories', () => {
-  const about = (repository: string, id: number): AcceptedDelivery => ({ ...request(id), repository });
+  const about = (repository: string, id: number): Delivery & Sender => ({ ...request(id), repository });
 
   /** A cluster whose policy refuses all repositories but one, and every patch that came. */
   function ownedBy(repository: string) {
@@ -155,7 +157,7 @@ suite('deliveries about several repositories', () => {
     const names = Array.from({ length: 60 }, (_, id) => (id % 3 === 0 ? 'org/own' : `org/other${id % 4}`));
     const results = await Promise.all(names.map((name, id) => queue.enqueue(demo, about(name, id))));
     for (const [id, name] of names.entries())
-      assert.equal(results[id]?.kind, name === 'org/own' ? 'stored' : 'foreign', `${id}: ${name}`);
+      assert.equal(results[id]?.kind, name === 'org/own' ? 'stored' : 'ignored', `${id}: ${name}`);
     const stored = patches.filter((patch) => patch['sync.io/requested-repo'] === 'org/own');
     assert.equal(stored.at(-1)?.['sync.io/requested-ref'], 'v57', 'the newest of its own remains');
     assert.equal(queue.waiting, 0);
@@ -191,7 +193,7 @@ suite('a failed write', () => {
     world.errors.push(...Array.from({ length: 4 }, () => new ApiError(503, '')));
     const started = performance.now();
     const result = await queue.enqueue(demo, request(1));
-    assert.equal(result.kind, 'failed');
+    assert.equal(result.kind, 'refused');
     assert.ok(performance.now() - started < 5000);
     world.errors.length = 0;
     await sleep(400);
@@ -205,7 +207,7 @@ suite('a failed write', () => {
     world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(400, ''), certificateError());
     for (let i = 0; i < 3; i++) {
       const result = await queue.enqueue(demo, request(i));
-      assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
+      assert.equal(result.kind === 'refused' && result.reason, 'ApiServerRefused');
     }
     assert.equal(world.writes, 3);
     assert.match(String(lines[0]?.err), /no token in/);
@@ -226,7 +228,7 @@ suite('a failed write', () => {
     const { world, queue } = arrange({ log, deadlineMs: 150 });
     world.errors.push(...Array.from({ length: 50 }, () => denial));
     const result = await queue.enqueue(demo, request(2));
-    assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
+    assert.equal(result.kind === 'refused' && result.reason, 'ApiServerRefused');
     assert.equal(lines[0]?.err, denial);
   });
 
@@ -235,7 +237,7 @@ suite('a failed write', () => {
     const { world, queue } = arrange({ log, deadlineMs: 150 });
     world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
     const results = await Promise.all([1, 2, 3, 4, 5].map((id) => queue.enqueue(demo, request(id))));
-    assert.ok(results.every((result) => result.kind === 'failed' && result.reason === 'ApiServerUnavailable'));
+    assert.ok(results.every((result) => result.kind === 'refused' && result.reason === 'ApiServerUnavailable'));
     assert.match(String(lines[0]?.err), /etcd is away/);
     assert.ok(lines.length <= 2, 'one line a second');
   });
@@ -246,7 +248,7 @@ suite('a failed write', () => {
     const queue = new AnnotationQueue({ annotate: async () => {}, log, clock, deadlineMs });
     const began = performance.now();
     const result = await queue.enqueue(demo, request(1));
-    assert.equal(result.kind === 'failed' && result.reason, 'ApiServerUnavailable');
+    assert.equal(result.kind === 'refused' && result.reason, 'ApiServerUnavailable');
     assert.ok(performance.now() - began < deadlineMs, 'it was left to the deadline');
     assert.equal(queue.waiting, 0);
   });
@@ -257,7 +259,7 @@ suite('a failed write', () => {
     const queue = new AnnotationQueue({ annotate: hanging, log, deadlineMs: 100, concurrency: 2 });
     const stuck = queue.enqueue(demo, request(1));
     assert.equal((await queue.enqueue({ namespace: 'team', name: 'other' }, request(2))).kind, 'stored');
-    assert.equal((await stuck).kind, 'failed');
+    assert.equal((await stuck).kind, 'refused');
   });
 });
 
@@ -300,11 +302,11 @@ suite('a delivery that is older than the stored one', () => {
     const queue = new AnnotationQueue({
       log,
       clock,
-      annotate: async (target, annotations, timeoutMs) => {
+      annotate: async (resource, annotations, timeoutMs) => {
         sent.push(annotations['sync.io/requested-at'] ?? '');
         clock.observe(new Date().toUTCString());
         wrong += 1;
-        await world.annotate(target, annotations, timeoutMs);
+        await world.annotate(resource, annotations, timeoutMs);
       },
     });
     world.errors.push(older('sync.io/requested-at'));
@@ -322,11 +324,11 @@ test('API servers whose clocks differ cause one retry, and no endless loop', asy
     log,
     clock,
     deadlineMs: 2000,
-    annotate: async (target, annotations, timeoutMs) => {
+    annotate: async (resource, annotations, timeoutMs) => {
       const minutes = answers++ % 2 === 0 ? 1 : -1;
       clock.observe(new Date(Date.now() + minutes * 60_000).toUTCString());
       world.errors.push(older('sync.io/requested-at'));
-      await world.annotate(target, annotations, timeoutMs);
+      await world.annotate(resource, annotations, timeoutMs);
     },
   });
   assert.equal(isSuperseded(await queue.enqueue(demo, request(1))), true);
@@ -346,7 +348,7 @@ suite('the load on the API server', () => {
   test('is limited per resource, and other resources are still served', async () => {
     const { queue } = arrange({ maxWaitingForOne: 3 });
     const results = await Promise.all([1, 2, 3, 4].map((id) => queue.enqueue(demo, request(id))));
-    assert.deepEqual(results.at(-1), { kind: 'failed', reason: 'TooManyRequests', details: { retryAfterMs: 1000 } });
+    assert.deepEqual(results.at(-1), { kind: 'refused', reason: 'TooManyRequests', retryAfterSeconds: 1 });
     assert.ok(results.slice(0, 3).every(({ kind }) => kind === 'stored'));
     assert.equal(queue.waiting, 0);
   });
@@ -355,7 +357,7 @@ suite('the load on the API server', () => {
     const { queue } = arrange({ maxWaiting: 10 });
     const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.enqueue(demo, request(id))));
     assert.equal(results.filter(({ kind }) => kind === 'stored').length, 10);
-    assert.equal(results.filter(({ kind }) => kind === 'failed').length, 5);
+    assert.equal(results.filter(({ kind }) => kind === 'refused').length, 5);
     assert.equal((await queue.enqueue(demo, request(99))).kind, 'stored');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { refused } from '../../../../receiver/outcome.ts';
 import { createLogResponse } from '../../../../receiver/routes/log-response.ts';
-import { refused } from '../../../../receiver/routes/outcome.ts';
 import type { HandledRequest } from '../../../../receiver/routes/respond.ts';
 import { createLogger } from '../../../../shared/log.ts';
 
@@ -15,7 +15,7 @@ const secrets = {
 };
 const record: HandledRequest = {
   requestId: 'id-1',
-  target: { namespace: 'team', name: 'demo' },
+  resource: { namespace: 'team', name: 'demo' },
   headers: { ...secrets, 'x-github-event': 'push', 'x-github-delivery': 'd'.repeat(500) },
   outcome: { kind: 'stored', ref: 'v1', source: 'github', superseded: false },
   seconds: 0.0123,
@@ -50,7 +50,7 @@ test('a log line contains the outcome of a delivery and its allowed headers, in 
 test('a log line contains neither credentials nor an unknown path', () => {
   const basic = { ...record, headers: { authorization: `Basic ${btoa('hook:s3cret')}` } };
   assert.doesNotMatch(JSON.stringify(linesOf([basic])), /Basic|s3cret/);
-  const odd = { ...record, target: { namespace: 's3cret path', name: '' } };
+  const odd = { ...record, resource: { namespace: 's3cret path', name: '' } };
   assert.ok(!JSON.stringify(linesOf([record, odd, outsider])).includes('s3cret'));
 });
 

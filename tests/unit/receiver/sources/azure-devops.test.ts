@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readAzureDevOps } from '../../../../receiver/sources/azure-devops.ts';
 import { classify } from '../../../../receiver/sources/classify.ts';
-import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
+import type { Classified, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 import { isAcceptedRepository } from '../../../../shared/domain/git/delivered-repository.ts';
 import { SPELLINGS } from '../../../support/repositories.ts';
 
 const source = 'azuredevops';
-const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const ignored = (reason: NothingReason): Classified => ({ kind: 'nothing', reason, source });
 const madeAt = Date.parse('2014-05-02T19:17:13.330Z');
-const request = (ref: string, fields: { pushedRef?: string } = {}): Delivery => ({
+const request = (ref: string, fields: { pushedRef?: string } = {}): Classified => ({
   kind: 'request',
   ref,
   source,
   madeAt,
   ...fields,
 });
-const push = (ref: string): Delivery => ({ kind: 'push', ref, source, madeAt });
+const push = (ref: string): Classified => ({ kind: 'push', ref, source, madeAt });
 
 const NONE = '0'.repeat(40);
 
@@ -44,9 +44,9 @@ const updated = (name: unknown, newObjectId: unknown = '33b55f7cb7e7e24532398763
   oldObjectId: 'aad331d8d3b131fa9ae03cf5e53965b51942618a',
   newObjectId,
 });
-const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
+const invalid = (error: string): Classified => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
 
-const cases: [string, JsonObject, Delivery][] = [
+const cases: [string, JsonObject, Classified][] = [
   ['a push', pushOf([updated('refs/heads/main')]), push('refs/heads/main')],
   ['a pushed tag', pushOf([updated('refs/tags/v1')]), request('refs/tags/v1')],
   ['a deleted branch', pushOf([updated('refs/heads/old', NONE)]), ignored('Deleted')],

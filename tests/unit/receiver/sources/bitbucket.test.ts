@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readBitbucketEvent } from '../../../../receiver/sources/bitbucket.ts';
-import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
+import type { Classified, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'bitbucket' as const;
-const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const ignored = (reason: NothingReason): Classified => ({ kind: 'nothing', reason, source });
 const request = (ref: string, fields: { pushedRef?: string } = {}) => ({
   kind: 'request' as const,
   ref,
   source,
   ...fields,
 });
-const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
+const invalid = (error: string): Classified => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
 const push = (ref: string) => ({ kind: 'push' as const, ref, source });
 
 /** As in https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push. */
@@ -45,7 +45,7 @@ const annotated = (name: string, time: string, commitTime: string) => {
   const change = changed('tag', name, commitTime);
   return { ...change, new: { ...change.new, date: time } };
 };
-const ofCloud: [what: string, changes: unknown[], expected: Delivery][] = [
+const ofCloud: [what: string, changes: unknown[], expected: Classified][] = [
   ['a push', [changed('branch', 'main')], push('refs/heads/main')],
   ['a pushed tag', [changed('tag', 'v1')], request('refs/tags/v1')],
   ['a deleted branch', [closed('branch', 'old')], ignored('Deleted')],
@@ -78,7 +78,7 @@ const ofCloud: [what: string, changes: unknown[], expected: Delivery][] = [
 
 const timed = (time: number) => ({ ...refChange(`refs/tags/v${time}`), toCommit: { committerTimestamp: time } });
 const twoPlaces = { ref: { id: 'refs/heads/new' }, refId: 'refs/heads/old', type: 'UPDATE' };
-const ofDataCenter: [what: string, changes: unknown[], expected: Delivery][] = [
+const ofDataCenter: [what: string, changes: unknown[], expected: Classified][] = [
   ['a push', [refChange('refs/heads/master')], push('refs/heads/master')],
   ['a deleted tag', [refChange('refs/tags/v1', 'DELETE')], ignored('Deleted')],
   ['the newest tag', [1, 3, 2].map(timed), request('refs/tags/v3')],
@@ -87,7 +87,7 @@ const ofDataCenter: [what: string, changes: unknown[], expected: Delivery][] = [
 ];
 
 const both = dataCenter(refChange('refs/tags/v1'), refChange('refs/heads/main'));
-const others: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
+const others: [what: string, event: string, body: JsonObject, expected: Classified][] = [
   ['a list that is none', 'repo:push', { push: { changes: { 0: 1 } } }, invalid('push.changes: Array is expected')],
   [
     'a time',

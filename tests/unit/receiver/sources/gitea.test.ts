@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
+import type { Classified, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import { readGiteaEvent } from '../../../../receiver/sources/gitea.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'gitea';
 const commit = 'bffeb74224043ba2feb48d137756c8a9331c449a';
-const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const ignored = (reason: NothingReason): Classified => ({ kind: 'nothing', reason, source });
 
 // Shapes as in https://docs.gitea.com/usage/repository/webhooks and https://forgejo.org/docs/latest/user/webhooks/.
 const push = { ref: 'refs/heads/develop', before: '28e1879d029cb852e4844d9c718537df08844e03', after: commit };
 const release = { tag_name: 'v1.0.0', target_commitish: 'main', draft: false, prerelease: false };
 
-const request = (ref: string): Delivery => ({ kind: 'request', ref, source });
+const request = (ref: string): Classified => ({ kind: 'request', ref, source });
 const created = (ref: string, ref_type: string) => ({ sha: commit, ref, ref_type });
 const old = { ...release, published_at: '2020-11-02T12:55:12Z' };
-const cases: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
+const cases: [what: string, event: string, body: JsonObject, expected: Classified][] = [
   ['a push', 'push', push, { kind: 'push', ref: 'refs/heads/develop', source }],
   ['a pushed tag', 'push', { ...push, ref: 'refs/tags/v1' }, request('refs/tags/v1')],
   ['a branch that now points to the null commit', 'push', { ...push, after: '0'.repeat(40) }, ignored('Deleted')],

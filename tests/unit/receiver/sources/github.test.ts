@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
+import type { Classified, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import { readGitHubEvent, readGitHubRelease } from '../../../../receiver/sources/github.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
@@ -15,12 +15,12 @@ const image = (tag: string) => ({
 const npmPackage = { ecosystem: 'npm', package_version: { version: '2.0.0', release: { tag_name: 'v2.0.0' } } };
 
 const request = (ref: string) => ({ kind: 'request' as const, ref, source: 'github' as const });
-const push = (ref: string): Delivery => ({ kind: 'push', ref, source: 'github' });
-const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
-const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source: 'github' });
+const push = (ref: string): Classified => ({ kind: 'push', ref, source: 'github' });
+const invalid = (error: string): Classified => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
+const ignored = (reason: NothingReason): Classified => ({ kind: 'nothing', reason, source: 'github' });
 
 const published_at = '2020-11-02T12:55:12Z';
-const releases: [what: string, action: unknown, fields: object | undefined, expected: Delivery][] = [
+const releases: [what: string, action: unknown, fields: object | undefined, expected: Classified][] = [
   ['a published release', 'published', {}, request('v1.2.3')],
   ['a release that left the pre-release state', 'released', {}, request('v1.2.3')],
   ['a published pre-release', 'published', { prerelease: true }, request('v1.2.3')],
@@ -41,7 +41,7 @@ const releases: [what: string, action: unknown, fields: object | undefined, expe
 const created = (ref: string, ref_type: string) => ({ ref, ref_type, master_branch: 'main' });
 const published = (fields: object) => ({ action: 'published', package: fields });
 const withoutTag = { package_version: { release: { tag_name: '' } } };
-const others: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
+const others: [what: string, event: string, body: JsonObject, expected: Classified][] = [
   ['a push to a branch', 'push', { ref: 'refs/heads/main', after: 'a'.repeat(40) }, push('refs/heads/main')],
   ['a pushed tag', 'push', { ref: 'refs/tags/v1' }, request('refs/tags/v1')],
   ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, ignored('Deleted')],

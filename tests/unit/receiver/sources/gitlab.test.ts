@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
+import type { Classified, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import { readGitLabEvent } from '../../../../receiver/sources/gitlab.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
@@ -20,12 +20,12 @@ const release = {
   released_at: '2020-11-02 12:55:12 UTC',
 };
 const madeAt = Date.parse('2020-11-02T12:55:12Z');
-const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const ignored = (reason: NothingReason): Classified => ({ kind: 'nothing', reason, source });
 
 const request = (ref: string) => ({ kind: 'request' as const, ref, source });
-const pushed: Delivery = { kind: 'push', ref: 'refs/heads/main', source };
+const pushed: Classified = { kind: 'push', ref: 'refs/heads/main', source };
 const released = { ...request('v1.1'), madeAt };
-const cases: [what: string, event: string, body: JsonObject, expected: Delivery][] = [
+const cases: [what: string, event: string, body: JsonObject, expected: Classified][] = [
   ['a push', 'Push Hook', push, pushed],
   ['a pushed tag', 'Tag Push Hook', tagPush, request('refs/tags/v1.0.0')],
   ['a pushed tag of a system hook', 'System Hook', tagPush, request('refs/tags/v1.0.0')],

@@ -1,5 +1,5 @@
-import type { RequestSource } from '../../shared/api/names.ts';
-import { NOTHING_REASONS } from '../sources/delivery.ts';
+import type { RequestSource } from '../shared/api/names.ts';
+import { NOTHING_REASONS } from './sources/delivery.ts';
 
 /** Reasons for refusals, each with its HTTP status and a message. Reasons are stable, messages aren't. */
 export const REFUSALS = {

@@ -1,27 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { suite, test } from 'node:test';
 import { type Failure, judgeFailure } from '../../../../receiver/annotations/judge-failure.ts';
-import { isPossibleTarget } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { codedError } from '../../../support/coded-error.ts';
-
-test('names that Kubernetes accepts are possible targets', () => {
-  for (const [namespace, name] of [
-    ['a', '1'],
-    ['team-1', 'site.v2'],
-    ['x'.repeat(63), 'y'.repeat(63)],
-  ] as const)
-    assert.equal(isPossibleTarget({ namespace, name }), true, `${namespace}/${name}`);
-});
-
-test('names that Kubernetes rejects, or that change a path, are not possible targets', () => {
-  const hostile = ['', '.', '..', '-a', 'a-', 'A', 'a_b', 'a/b', 'a%2Fb', 'a\n', 'ü', 'a..b', '.a', 'x'.repeat(254)];
-  for (const text of hostile) {
-    assert.equal(isPossibleTarget({ namespace: 'default', name: text }), false, text);
-    assert.equal(isPossibleTarget({ namespace: text, name: 'demo' }), false, text);
-  }
-  assert.equal(isPossibleTarget({ namespace: 'a.b', name: 'demo' }), false);
-});
 
 suite('a failed patch', () => {
   const status = (code: number, fields: object = {}, retryAfter?: string) =>
@@ -35,9 +18,9 @@ suite('a failed patch', () => {
   const both = { details: { causes: [...superseded('sync.io/requested-at').details.causes, { message }] } };
   const broken = (code: string) => codedError(code, 'x');
   const later: Failure = { kind: 'retry', afterMs: 0 };
-  const refused: Failure = { kind: 'refused' };
+  const refused: Failure = { kind: 'refused', reason: 'ApiServerRefused' };
   const cases: [what: string, error: unknown, failure: Failure][] = [
-    ['a missing object', status(404, notFound('demo')), { kind: 'missing' }],
+    ['a missing object', status(404, notFound('demo')), { kind: 'refused', reason: 'NotFound' }],
     ['a missing other object', status(404, notFound('other')), refused],
     ['a missing path', status(404), later],
     ['another error about the object', status(410, notFound('demo')), refused],
@@ -66,4 +49,28 @@ suite('a failed patch', () => {
     test(`results in "${failure.kind}" after ${what}`, () => {
       assert.deepEqual(judgeFailure(error, { namespace: 'team', name: 'demo' }), failure);
     });
+
+  test('is judged by the messages that the admission policy of the chart has', async () => {
+    const chart = path.join(import.meta.dirname, '../../../../chart/templates/receiver/policy.yaml');
+    const policy = await readFile(chart, 'utf8');
+    const rules = [...policy.matchAll(/^ {6}message: "?(.*?)"?\n {6}reason: (\w+)$/gm)];
+    const judged = rules.flatMap(([, template = '', reason]) =>
+      ['requested', 'pushed'].map((kind) => {
+        const message = template.replaceAll('{{ $kind }}', kind);
+        const error = status(reason === 'Invalid' ? 422 : 403, { details: { causes: [{ message }] } });
+        return [reason, template.split(':')[0], judgeFailure(error, { namespace: 'team', name: 'demo' })];
+      }),
+    );
+    assert.ok(judged.length > 4);
+    assert.deepEqual(
+      judged.filter(([reason]) => reason !== 'Forbidden'),
+      [
+        ['Invalid', 'other repository', { kind: 'foreign' }],
+        ['Invalid', 'other repository', { kind: 'foreign' }],
+        ['Invalid', 'superseded', { kind: 'superseded', part: 'request' }],
+        ['Invalid', 'superseded', { kind: 'superseded', part: 'push' }],
+      ],
+    );
+    for (const [reason, , failure] of judged) if (reason === 'Forbidden') assert.deepEqual(failure, refused);
+  });
 });

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { H3Event } from 'h3';
-import type { Target } from '../annotations/target.ts';
-import type { DeliveryHeaders } from '../sources/delivery.ts';
+import type { ResourceName } from '../shared/domain/kubernetes/object-name.ts';
+import type { DeliveryHeaders } from './sources/delivery.ts';
 
 /** An authenticated delivery. */
-export interface Admitted {
+export interface Authenticated {
   requestId: string;
   /** The raw bytes; the reader must release them. */
   body: { bytes: Buffer; release(): void };
@@ -14,7 +14,7 @@ export interface Admitted {
 
 declare module 'h3' {
   interface H3EventContext {
-    admitted?: Admitted;
+    authenticated?: Authenticated;
   }
 }
 
@@ -66,6 +66,6 @@ export function headersOf(event: H3Event): DeliveryHeaders {
 }
 
 /** Returns the resource in the path, whose secret is checked and which is patched. */
-export function targetOf({ context: { params } }: H3Event): Target {
+export function resourceOf({ context: { params } }: H3Event): ResourceName {
   return { namespace: params?.namespace ?? '', name: params?.name ?? '' };
 }
