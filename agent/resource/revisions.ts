@@ -13,7 +13,7 @@ import { readJson } from '../../shared/domain/text/read-json.ts';
 import { CodedError } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { readText } from '../../shared/io/kubernetes/read-answer.ts';
+import { readAnswer } from '../../shared/io/kubernetes/read-answer.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
@@ -125,7 +125,7 @@ export class Revisions {
     const name = revisionName(identity.crName, revision);
     const path = groupPath('apps/v1', 'controllerrevisions', identity.namespace, name);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const text = await readText(await client.stream({ method: 'GET', path, signal }));
+    const text = await readAnswer(await client.stream({ method: 'GET', path, signal }));
     const object = readJson(controllerRevisionSchema, Buffer.from(text), BOUNDS);
     if (!object) throw unusable(`${name} contains no spec.sync`);
     const owners = object.metadata.ownerReferences ?? [];

@@ -52,8 +52,8 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     if (withinMs <= 0 || signal.aborted) throw fenced();
     const { url, body } = statusRequest(destination, status);
     // After a process wakes up, requests that wait for a connection are sent before timers fire.
-    const refusal = () => (writeWithinMs() > 0 ? undefined : fenced());
-    const options = { ...authorized, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
+    const veto = () => (writeWithinMs() > 0 ? undefined : fenced());
+    const options = { ...authorized, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), veto };
     const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
       throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : error;
     });

@@ -47,8 +47,8 @@ export class FencedClient extends KubernetesClient {
     if (withinMs <= 0) throw new FencedError();
     const timeoutMs = Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs);
     // After a process wakes up, writes that wait for a connection are sent before timers fire.
-    const refusal = () => (this.#writeWithinMs() > 0 ? undefined : new FencedError());
-    const write = super.request<T>({ ...request, timeoutMs, refusal });
+    const veto = () => (this.#writeWithinMs() > 0 ? undefined : new FencedError());
+    const write = super.request<T>({ ...request, timeoutMs, veto });
     this.#writes.add(write);
     try {
       return await write;

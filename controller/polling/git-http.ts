@@ -34,7 +34,7 @@ export interface GitHttpOptions {
   /** Waits until the host can get another request. */
   turn?: Turn | undefined;
   /** Called right before the request is sent; an error ends it. */
-  refusal?: GuardedRequest['refusal'];
+  veto?: GuardedRequest['veto'];
 }
 
 /** Waits for the turn of a request; called before each of them. */
@@ -151,10 +151,7 @@ export class GitHttp {
 
 const accountOf = ({ account, authorization }: GitHttpOptions): string | undefined => account ?? authorization;
 
-function requestOf(
-  { authorization, ca, signal, refusal }: GitHttpOptions,
-  { payload, headers }: Content,
-): GuardedRequest {
+function requestOf({ authorization, ca, signal, veto }: GitHttpOptions, { payload, headers }: Content): GuardedRequest {
   if (ca && Buffer.byteLength(ca) > MAX_CA_BYTES) throw caTooLarge();
   return {
     method: payload ? 'POST' : 'GET',
@@ -169,7 +166,7 @@ function requestOf(
     ca,
     signal,
     stallMs: STALL_MS,
-    refusal,
+    veto,
   };
 }
 

@@ -1,11 +1,11 @@
 import type { GatewaySyncStatus } from '../../api/gateway-sync-status.ts';
 
-type Target = NonNullable<GatewaySyncStatus['target']>;
+type FollowedRef = NonNullable<GatewaySyncStatus['target']>;
 
 /** Whether what `spec.git.semver` follows is what was asked for: the tag, its commit, or the newest in the range. */
 export function answersRange(
   asked: string,
-  { ref: tag, range, tagPrefix = '' }: Target,
+  { ref: tag, range, tagPrefix = '' }: FollowedRef,
   commit: string | undefined,
 ): boolean {
   return asked === range || asked === commit || plainName(asked, tagPrefix) === plainName(tag, tagPrefix);

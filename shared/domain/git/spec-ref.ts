@@ -3,7 +3,7 @@ import type { GatewaySyncStatus } from '../../api/gateway-sync-status.ts';
 
 type FollowedGit = Pick<GatewaySyncSpec['git'], 'ref' | 'semver'>;
 type RangeGit = Pick<GatewaySyncSpec['git'], 'semver' | 'tagPrefix'>;
-type Target = NonNullable<GatewaySyncStatus['target']>;
+type FollowedRef = NonNullable<GatewaySyncStatus['target']>;
 
 /** What `spec.git` asks to follow: a ref, or a range of versions. The API server ensures that one of them exists. */
 export const specRef = ({ ref, semver }: FollowedGit): string => ref ?? semver ?? '';
@@ -21,5 +21,5 @@ export const isObservedRef = (
 ): boolean => observedRef === ref && observedSemver === semver && observedTagPrefix === tagPrefix;
 
 /** Whether a target was chosen for the range of versions and the prefix in `spec.git`. */
-export const isSameRange = ({ range, tagPrefix }: Target, git: RangeGit): boolean =>
+export const isSameRange = ({ range, tagPrefix }: FollowedRef, git: RangeGit): boolean =>
   range === git.semver && tagPrefix === git.tagPrefix;

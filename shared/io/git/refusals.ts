@@ -5,7 +5,7 @@ import { TerminalError, TransientError } from '../../errors.ts';
 export type Credentials = 'none' | 'token' | 'sshKey';
 
 /** Destination of a redirect: the repository at another URL, a page, a loop, or unknown. */
-type Destination = 'repository' | 'page' | 'circle' | 'unknown';
+type Redirect = 'repository' | 'page' | 'circle' | 'unknown';
 
 const SECRET = 'the Secret specified in spec.git.auth';
 
@@ -49,7 +49,7 @@ export const notServed = (credentials: Credentials): string =>
 export const reported = (credentials: Credentials): string =>
   `the git server reported an error instead of serving the repository; check spec.git.repo, and ${remedies[credentials]}; retrying`;
 
-const redirects: Record<Destination, (remedy: string) => string> = {
+const redirects: Record<Redirect, (remedy: string) => string> = {
   repository: () => 'the git server redirects this URL; set spec.git.repo to the URL that it redirects to',
   page: (remedy) =>
     `the git server redirects this URL to a page, such as a sign-in page; check spec.git.repo, and ${remedy}`,
@@ -60,7 +60,7 @@ const redirects: Record<Destination, (remedy: string) => string> = {
 };
 
 /** Message for a redirect that isn't followed. */
-export const redirected = (credentials: Credentials, to: Destination = 'unknown'): string =>
+export const redirected = (credentials: Credentials, to: Redirect = 'unknown'): string =>
   redirects[to](remedies[credentials]);
 
 /** The error for a redirect that isn't followed; omit `to` if the destination is unknown. */

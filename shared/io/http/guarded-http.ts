@@ -11,7 +11,7 @@ import { decisiveError } from '../git/unreachable.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
 import { exceptionsOf, isExcepted, proxiesOf } from './no-proxy.ts';
-import { type Refusal, sendWhenReady } from './send-when-ready.ts';
+import { sendWhenReady, type Veto } from './send-when-ready.ts';
 import { TrustedCas } from './trusted-cas.ts';
 
 export interface GuardedHttpOptions {
@@ -32,7 +32,7 @@ export interface GuardedRequest {
   /** Time without data that ends the request (ms). If omitted, 30 s. */
   stallMs?: number;
   /** Called right before the request is sent; an error ends it. */
-  refusal?: Refusal | undefined;
+  veto?: Veto | undefined;
 }
 
 /** Maximum number of redirects. */
@@ -127,7 +127,7 @@ export class GuardedHttp {
     const isProxied = this.hasProxyFor(url);
     if (isProxied) await this.guard.checkProxied(url.hostname);
     const { plain, secure } = isProxied ? this.#proxied : this.#direct;
-    const { method = 'GET', headers = {}, body, ca, signal, stallMs = SILENCE_MS, refusal } = request;
+    const { method = 'GET', headers = {}, body, ca, signal, stallMs = SILENCE_MS, veto } = request;
     const isSecure = url.protocol === 'https:';
     let connection: Duplex | undefined;
     const options: Connecting = {
@@ -146,7 +146,7 @@ export class GuardedHttp {
     };
     const sent = (isSecure ? httpsRequest : httpRequest)(url, options);
     sent.once('timeout', () => sent.destroy(stalled()));
-    if (refusal) sendWhenReady(sent, body, refusal);
+    if (veto) sendWhenReady(sent, body, veto);
     else sent.end(body);
     const timer = setTimeout(() => sent.destroy(stalled()), Math.max(HEAD_MS, stallMs));
     return await answerTo(sent, signal)

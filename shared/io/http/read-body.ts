@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { networkOf } from '../../domain/text/ip-address.ts';
 import { areTiny } from './bytes-of.ts';
 
-export type Body = HeldBody | { kind: Refusal } | { kind: 'aborted' };
+export type Body = HeldBody | { kind: BodyProblem } | { kind: 'aborted' };
 
 /** After `slow` or `tinyPieces`, the response must close the connection. */
-type Refusal = 'tooLarge' | 'busy' | 'slow' | 'tinyPieces';
+type BodyProblem = 'tooLarge' | 'busy' | 'slow' | 'tinyPieces';
 
 export interface BodyLimits {
   /** Maximum size of a body (bytes). */
@@ -149,7 +149,7 @@ class Incoming {
     return this.#recent * (this.#options.isTrusted ? TRUST : 1);
   }
 
-  refuse(kind: Refusal): void {
+  refuse(kind: BodyProblem): void {
     if (this.#isOver) return;
     this.#request.off('data', this.#keep);
     if (kind === 'slow') this.#request.pause();

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 /**
- * Sends a request once its connection is ready, unless `refusal` returns an error then. Node would accept the bytes at
+ * Sends a request once its connection is ready, unless `veto` returns an error then. Node would accept the bytes at
  * once, and send them when a connection exists: in a process that was stopped or asleep, that is before any timer
  * fires.
  */
-export function sendWhenReady(request: ClientRequest, payload: string | Buffer | undefined, refusal: Refusal): void {
+export function sendWhenReady(request: ClientRequest, payload: string | Buffer | undefined, veto: Veto): void {
   const send = () => {
     if (request.destroyed) return;
-    const error = refusal();
+    const error = veto();
     if (error) request.destroy(error);
     else request.end(payload);
   };
@@ -21,7 +21,7 @@ export function sendWhenReady(request: ClientRequest, payload: string | Buffer |
 }
 
 /** Returns the error that forbids sending now, or undefined. */
-export type Refusal = () => Error | undefined;
+export type Veto = () => Error | undefined;
 
 /** `reusedSocket` doesn't show it: it is false for a request that waited for a free connection. */
 function isReady(socket: Socket): boolean {

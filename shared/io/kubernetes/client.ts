@@ -4,12 +4,12 @@ import { urlToHttpOptions } from 'node:url';
 import { withoutUndefined } from '../../domain/text/objects.ts';
 import { CodedError, codeOf } from '../../errors.ts';
 import { answerTo } from '../http/answer-to.ts';
-import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
+import { sendWhenReady, type Veto } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import { type CallCredentials, type CredentialSource, unlessUntrusted } from './credentials.ts';
 import { deadlineAfter, SilenceError } from './deadline.ts';
-import { readText } from './read-answer.ts';
+import { readAnswer } from './read-answer.ts';
 
 /** Default timeout of a call (ms). */
 export const DEFAULT_TIMEOUT_MS = 15_000;
@@ -33,7 +33,7 @@ export interface ApiRequest {
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
   /** Called right before each attempt is sent; an error ends the call. */
-  refusal?: Refusal;
+  veto?: Veto;
 }
 
 export interface ClientOptions {
@@ -89,7 +89,7 @@ export class KubernetesClient {
     const timeUp = () => new CodedError(`no complete response within ${timeoutMs} ms`, 'ETIMEDOUT');
     const { signal, timer } = deadlineAfter(timeoutMs, timeUp, request.signal);
     try {
-      return JSON.parse(await readText(await this.#send({ ...request, signal }, this.#calls))) as T;
+      return JSON.parse(await readAnswer(await this.#send({ ...request, signal }, this.#calls))) as T;
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
@@ -157,7 +157,7 @@ export class KubernetesClient {
     this.#options.onServerTime?.(response.headers.date, started);
     report(status);
     if (status < 300) return response;
-    throw new ApiError(status, await readText(response), response.headers['retry-after']);
+    throw new ApiError(status, await readAnswer(response), response.headers['retry-after']);
   }
 
   /** Returns the response. After a 401 or an untrusted certificate, retries once with refreshed credentials. */
@@ -176,7 +176,7 @@ export class KubernetesClient {
     access: CallCredentials,
     isRepeated = false,
   ): Promise<IncomingMessage> {
-    const { method, path, query, body, contentType, accept, signal, refusal } = request;
+    const { method, path, query, body, contentType, accept, signal, veto } = request;
     // A string is sent in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = withoutUndefined({
@@ -191,7 +191,7 @@ export class KubernetesClient {
     const wholePath = `${this.#address.path?.replace(/\/$/, '')}${path}${queryString(query)}`;
     const options = { ...this.#address, path: wholePath, method, headers, agent };
     const outgoing = isSecure ? httpsRequest(options) : httpRequest(options);
-    if (refusal) sendWhenReady(outgoing, payload, refusal);
+    if (veto) sendWhenReady(outgoing, payload, veto);
     else outgoing.end(payload);
     try {
       return await answerTo(outgoing, signal);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../errors.ts';
 
 /** Reads a response as text. Uses events, because async iteration would double the cost of a small call. */
-export function readText(response: IncomingMessage): Promise<string> {
+export function readAnswer(response: IncomingMessage): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
