@@ -17,7 +17,7 @@ const modules = {
   controller:
     'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
-    'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+    'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config · disk',
   cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
 };
 

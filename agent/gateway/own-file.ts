@@ -1,5 +1,5 @@
 import { closeSync, fchmodSync, fsyncSync, lstatSync, openSync, writeSync } from 'node:fs';
-import { readText } from '../../shared/io/read-text.ts';
+import { readText } from '../disk/read-text.ts';
 
 /** The agent's directory in the data volume, held open so that a replacement of its path has no effect. */
 export interface OwnDirectory extends Disposable {

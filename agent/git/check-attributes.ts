@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
-import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
+import { CLONE_VOLUME, onVolume } from '../disk/volume-error.ts';
 
 /** A `.gitattributes` file: its path in its repository, and git's ID of its content, which is on disk. */
 interface AttributesFile {

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { TransientError } from '../../shared/errors.ts';
-import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
+import { onVolume, TEMPORARY_VOLUME } from '../disk/volume-error.ts';
 
 /** The CAs that git trusts by default in the agent's image; https://manpages.debian.org/update-ca-certificates.8. */
 const SYSTEM_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';

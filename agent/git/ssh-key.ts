@@ -2,7 +2,7 @@ import { open, rm, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
 import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
-import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
+import { onVolume, TEMPORARY_VOLUME } from '../disk/volume-error.ts';
 
 /** In-memory file systems by their statfs(2) numbers: tmpfs and ramfs. */
 const MEMORY = [0x01021994, 0x858458f6];

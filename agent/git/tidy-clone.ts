@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
-import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
+import { CLONE_VOLUME, onVolume } from '../disk/volume-error.ts';
 import { GIT_LIMITS } from './git-limits.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
 

@@ -4,7 +4,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
+import { CLONE_VOLUME } from '../disk/volume-error.ts';
 import { healClone } from './tidy-clone.ts';
 
 /** Limits of a transfer. */

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
-import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
+import { CLONE_VOLUME, onVolume } from '../disk/volume-error.ts';
 import { fetchLfsObjects, incompleteDirectory, objectPath } from './fetch-lfs-objects.ts';
 import type { LfsTransfer } from './lfs-api.ts';
 import { lfsError } from './lfs-errors.ts';

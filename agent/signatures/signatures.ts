@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
-import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
+import { onVolume, TEMPORARY_VOLUME } from '../disk/volume-error.ts';
 
 export interface SignatureOptions {
   git: Git;

@@ -1,7 +1,7 @@
 import { TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 import { ContentReader } from '../content/content-reader.ts';
+import { CLONE_VOLUME } from '../disk/volume-error.ts';
 import type { FetchRequest } from '../git/clone.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';

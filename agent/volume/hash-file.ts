@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fstatSync, openSync, type PathLike, readSync, type Stats } from 'node:fs';
 import { codeOf } from '../../shared/errors.ts';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 
 interface FileHashes {

@@ -3,7 +3,7 @@ import { fstatSync, fsync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import { checkOf, keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked } from './checked-lines.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import type { Move } from './move.ts';

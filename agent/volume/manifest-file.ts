@@ -14,8 +14,8 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { codeOf, TerminalError } from '../../shared/errors.ts';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { Logger } from '../../shared/log.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import {
   type Applied,
   emptyManifest,

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import * as v from 'valibot';
-import { readText } from '../../shared/io/read-text.ts';
+import { readText } from '../disk/read-text.ts';
 import type { Directory } from './directory.ts';
 
 const NAME = 'owner.json';

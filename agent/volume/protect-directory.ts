@@ -1,5 +1,5 @@
 import { fstatSync } from 'node:fs';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import type { Directory } from './directory.ts';
 import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';

@@ -1,5 +1,5 @@
 import { fstatSync, readSync } from 'node:fs';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import type { DataRoot } from './data-root.ts';
 import { isForbidden } from './hash-file.ts';
 import { OpenFile } from './open-file.ts';

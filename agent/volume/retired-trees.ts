@@ -2,7 +2,7 @@ import { constants, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
 import { Pacer } from '../../shared/io/pacer.ts';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { rootOf } from '../plan/trees.ts';
 import { BUILDING } from './build-tree.ts';

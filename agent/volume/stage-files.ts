@@ -16,9 +16,9 @@ import {
 import { promisify } from 'node:util';
 import { codeOf, TerminalError } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
-import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { ContentReader } from '../content/content-reader.ts';
 import { type ContentSink, type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import { modeOf } from '../plan/file-mode.ts';
 import { linkHash } from '../plan/kept-link.ts';
 import type { OwnedFile } from '../plan/manifest.ts';

@@ -4,8 +4,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { READ_FLAGS } from '../../../../agent/disk/read-text.ts';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
-import { READ_FLAGS } from '../../../../shared/io/read-text.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { mockCalls } from './mock-calls.ts';
 

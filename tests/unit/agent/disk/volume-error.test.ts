@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
+import { CLONE_VOLUME, onVolume, volumeError } from '../../../../agent/disk/volume-error.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
-import { CLONE_VOLUME, onVolume, volumeError } from '../../../../shared/io/volume-error.ts';
 import { codedError } from '../../../support/coded-error.ts';
 
 suite('an error of a volume', () => {

@@ -1,4 +1,4 @@
-import { TransientError } from '../errors.ts';
+import { TransientError } from '../../shared/errors.ts';
 
 const words: Record<string, (volume: string) => string> = {
   ENOSPC: (volume) => `${volume} is full`,
