@@ -1,11 +1,10 @@
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { readConfig, readOrExit } from '../shared/config.ts';
-import { isRunning } from '../shared/io/is-running.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { createLogger, endOnUncaught } from '../shared/log.ts';
 import { configSchema } from './config.ts';
-import { makeDirectory, removeLeft } from './own-directories.ts';
+import { isRunning, makeDirectory, removeLeft } from './own-directories.ts';
 import { runController } from './run-controller.ts';
 
 /** Time for admission to drain after the lease was lost (ms); the process is ended then, even if it hangs. */

@@ -1,5 +1,6 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../shared/errors.ts';
 
 /** Process ids of a machine. */
 export interface Processes {
@@ -30,5 +31,15 @@ export function removeLeft(parent: string, { own, isRunning }: Processes): void 
     } catch {
       // It belongs to another user of the machine.
     }
+  }
+}
+
+/** Returns whether a process of any user runs on this machine; false for invalid ids. */
+export function isRunning(id: number): boolean {
+  try {
+    // biome-ignore lint/style/noRestrictedGlobals: nothing else can say it
+    return id > 0 && process.kill(id, 0);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
   }
 }

@@ -24,7 +24,7 @@ function checkAgentRole({ agentRole }: ClusterSurvey): Findings {
   if (!agentRole.value)
     return failed(check, `ClusterRole ${AGENT_CLUSTER_ROLE} not found: agents have no permissions`, advice);
   const role = agentRole.value;
-  const missing = AGENT_PERMISSIONS.flatMap(({ apiGroup, resource, verbs }) =>
+  const missing = AGENT_PERMISSIONS.flatMap(({ apiGroups: [apiGroup = ''], resources: [resource = ''], verbs }) =>
     verbs.filter((verb) => !allows(role, { apiGroup, resource, verb })).map((verb) => `${verb} ${resource}`),
   );
   if (missing.length === 0) return ok(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} has the required permissions`);

@@ -5,9 +5,5 @@ export const agentClusterRole = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
   metadata: { name: 'sync-agent' },
-  rules: AGENT_PERMISSIONS.map(({ apiGroup, resource, verbs }) => ({
-    apiGroups: [apiGroup],
-    resources: [resource],
-    verbs,
-  })),
+  rules: AGENT_PERMISSIONS,
 };

@@ -8,23 +8,12 @@ export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
 /** Names of a custom resource in its CRD. */
-export interface ResourceNames {
-  kind: string;
-  plural: string;
-  singular: string;
-  shortName: string;
+export type ResourceNames = ReturnType<typeof namesOf>;
+
+function namesOf(kind: string, shortName: string) {
+  const singular = kind.toLowerCase();
+  return { kind, singular, plural: `${singular}s`, shortName };
 }
 
-export const GATEWAY_SYNC: ResourceNames = {
-  kind: 'GatewaySync',
-  plural: 'gatewaysyncs',
-  singular: 'gatewaysync',
-  shortName: 'gsync',
-};
-
-export const SYNC_REPORT: ResourceNames = {
-  kind: 'SyncReport',
-  plural: 'syncreports',
-  singular: 'syncreport',
-  shortName: 'sreport',
-};
+export const GATEWAY_SYNC = namesOf('GatewaySync', 'gsync');
+export const SYNC_REPORT = namesOf('SyncReport', 'sreport');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { isRunning } from '../../../../shared/io/is-running.ts';
+import { isRunning } from '../../../controller/own-directories.ts';
 
 test('a process counts as running until it has ended, whichever user owns it', async () => {
   assert.equal(isRunning(process.pid), true);
