@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { inputsHash, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { MAX_PROBLEMS, type Problem, TerminalError } from '../../shared/errors.ts';
 import { wholeOf } from '../git/blob-reader.ts';
 import type { Content } from '../lfs/lfs-store.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES } from '../plan/render-content.ts';
 import { tooLargeForPatch, tooLargeForTemplate } from '../plan/render-file.ts';
+import { inputsHash } from '../plan/template-values.ts';
 import type { ContentReader } from './content-reader.ts';
 import { renderApart } from './render-thread.ts';
 

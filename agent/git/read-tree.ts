@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { directoriesOf, isWithin } from '../../shared/domain/files/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
+import { directoriesOf } from '../plan/directories.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { otherKind } from './find-fault.ts';

@@ -1,4 +1,5 @@
-import { directoriesAfter, joinPath } from '../../shared/domain/files/relative-path.ts';
+import { joinPath } from '../../shared/domain/files/relative-path.ts';
+import { directoriesAfter } from './directories.ts';
 
 /** Name of files in the format of gitattributes(5). */
 const ATTRIBUTES_FILE = '.gitattributes';

@@ -1,13 +1,7 @@
-import {
-  allDirectories,
-  directoriesOf,
-  isAgentPath,
-  isFilePath,
-  isTooLong,
-  isWithin,
-} from '../../shared/domain/files/relative-path.ts';
+import { isAgentPath, isFilePath, isTooLong, isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
 import { unkeptLink } from './describe-broken-links.ts';
+import { allDirectories, directoriesOf } from './directories.ts';
 import { keptLinkProblem } from './kept-link.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
 import type { LinkText } from './link-text.ts';

@@ -1,10 +1,11 @@
-import { inputsHash, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import { hasMode } from './file-mode.ts';
 import { linkHash } from './kept-link.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
+import { inputsHash } from './template-values.ts';
 
 /** Reasons to write a file. */
 export type WriteReason =

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { directoriesOf, hasAgentName, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
+import { hasAgentName, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
+import { directoriesOf } from './directories.ts';
 import { ABSOLUTE, type LinkText } from './link-text.ts';
 
 /** A symbolic link to deliver as it is (`links: keep`). */

@@ -1,5 +1,6 @@
-import { directoriesAfter, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
+import { isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { MAX_PROBLEMS } from '../../shared/errors.ts';
+import { directoriesAfter } from './directories.ts';
 import { type LinkResolver, tooManyLinks } from './link-resolver.ts';
 import type { OnEntry } from './memory-budget.ts';
 import { CYCLE, MAX_LEVELS, type Resolved, TOO_DEEP } from './path-walk.ts';

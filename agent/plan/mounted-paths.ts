@@ -1,4 +1,4 @@
-import { directoriesOf } from '../../shared/domain/files/relative-path.ts';
+import { directoriesOf } from './directories.ts';
 import { foldName } from './name-collisions.ts';
 import type { DesiredTree } from './plan-input.ts';
 import type { NameFolding } from './volume-traits.ts';

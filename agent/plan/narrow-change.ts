@@ -1,16 +1,11 @@
-import {
-  allDirectories,
-  directoriesOf,
-  isAgentPath,
-  isFilePath,
-  isTooLong,
-  isWithin,
-} from '../../shared/domain/files/relative-path.ts';
+import { isAgentPath, isFilePath, isTooLong, isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
-import { inputsHash, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { allDirectories, directoriesOf } from './directories.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
 import { type Manifest, mappedPathOf, type OwnedFile } from './manifest.ts';
 import type { DesiredFile, PlanInput, TreeChange, TreeEntry } from './plan-input.ts';
+import { inputsHash } from './template-values.ts';
 
 interface NarrowInput {
   mappings: RenderedMapping[];

@@ -1,4 +1,5 @@
-import { allDirectories, directoriesOf, isWithin } from '../../shared/domain/files/relative-path.ts';
+import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import { allDirectories, directoriesOf } from './directories.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { DisplacedFile, OwnedFile } from './manifest.ts';

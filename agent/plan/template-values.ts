@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
+
 /** Identity of the agent. */
 export interface Identity {
   podName: string;
@@ -42,4 +45,11 @@ export function templateValues({ identity, labels, ref, commit, vars }: Template
   const ordinal = /-(\d+)$/.exec(identity.podName)?.[1];
   if (ordinal !== undefined) values.set('PodOrdinal', ordinal);
   return values;
+}
+
+/** A hash of the values of these keys, so that a file is rendered again only after one of its values changed. */
+export function inputsHash(keys: string[], values: TemplateValues): string {
+  return createHash('sha256')
+    .update(JSON.stringify(keys.map((key) => [key, values.get(key) ?? null])))
+    .digest('hex');
 }

@@ -1,4 +1,4 @@
-import { allDirectories } from '../../shared/domain/files/relative-path.ts';
+import { allDirectories } from '../plan/directories.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { isCopy, type Plan, planChanges } from '../plan/plan-changes.ts';

@@ -1,7 +1,7 @@
 import { linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
-import { allDirectories } from '../../shared/domain/files/relative-path.ts';
 import { codeOf } from '../../shared/errors.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { allDirectories } from '../plan/directories.ts';
 import { isSameFingerprint, type OwnedFile } from '../plan/manifest.ts';
 import type { Publication } from '../plan/publication.ts';
 import { rootOf } from '../plan/trees.ts';

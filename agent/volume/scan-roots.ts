@@ -1,4 +1,4 @@
-import { allDirectories } from '../../shared/domain/files/relative-path.ts';
+import { allDirectories } from '../plan/directories.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { LiveRoot } from '../plan/plan-input.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';

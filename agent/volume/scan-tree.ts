@@ -1,6 +1,7 @@
 import { opendirSync, readlinkSync, type Stats } from 'node:fs';
-import { allDirectories, isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
+import { isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { allDirectories } from '../plan/directories.ts';
 import { modeOf } from '../plan/file-mode.ts';
 import { linkHash } from '../plan/kept-link.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';

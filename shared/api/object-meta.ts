@@ -10,7 +10,6 @@ export type AsJson<T> = T extends Date
       : T;
 
 /** A type of client-node with every part optional. */
-
 export type DeepPartial<T> = T extends (infer Item)[]
   ? DeepPartial<Item>[]
   : T extends object

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { MAX_PROBLEMS, type Problem } from '../../errors.ts';
 
 /** Values by their full key: `GatewayName`, `Labels.app`, `Vars.port`. */
@@ -55,14 +54,6 @@ export function renderTemplate(
   if (length + text.length - end > maxLength) problems.add('length', end, tooLong(maxLength));
   if (problems.result) return problems.result;
   return { kind: 'rendered', text: [...joined, ...pieces, text.slice(end)].join(''), keys: [...keys].sort() };
-}
-
-/** A hash of the values of these keys, so that a file is rendered again only after one of its values changed. */
-
-export function inputsHash(keys: string[], values: TemplateValues): string {
-  return createHash('sha256')
-    .update(JSON.stringify(keys.map((key) => [key, values.get(key) ?? null])))
-    .digest('hex');
 }
 
 function literal(inner: string): string | undefined {

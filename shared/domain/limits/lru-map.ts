@@ -1,5 +1,4 @@
 /** A map with a maximum size, which evicts the least recently used entry. */
-
 export class LruMap<K, V> extends Map<K, V> {
   readonly #max: number;
 

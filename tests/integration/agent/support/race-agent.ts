@@ -3,6 +3,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
+import { allDirectories } from '../../../../agent/plan/directories.ts';
 import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../../../../agent/plan/plan-input.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
@@ -15,7 +16,6 @@ import { scanRoots } from '../../../../agent/volume/scan-roots.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { allDirectories } from '../../../../shared/domain/files/relative-path.ts';
 import { ATOMIC, atomicTreeOf, treeOf } from './race-tree.ts';
 
 /** Given as JSON in the first argument. */

@@ -6,9 +6,9 @@ import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import { emptyManifest, type MutableManifest } from '../../../../agent/plan/manifest.ts';
 import { narrowChange } from '../../../../agent/plan/narrow-change.ts';
 import type { DesiredTree, TreeChange, TreeEntry } from '../../../../agent/plan/plan-input.ts';
+import { inputsHash } from '../../../../agent/plan/template-values.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
 import { renderMappings } from '../../../../shared/domain/files/render-mappings.ts';
-import { inputsHash } from '../../../../shared/domain/files/render-template.ts';
 import { fc, runs } from '../../../support/property.ts';
 import { withoutOverlaps } from '../support/without-overlaps.ts';
 

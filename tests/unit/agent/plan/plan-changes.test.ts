@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { directoriesOf } from '../../../../shared/domain/files/relative-path.ts';
+import { directoriesOf } from '../../../../agent/plan/directories.ts';
 import { fc, runs } from '../../../support/property.ts';
 import { changesOf } from '../support/changes-of.ts';
 import { desiredFiles, type MemoryVolume, planFor, refusal, volumeWith } from '../support/memory-volume.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
+import { allDirectories, directoriesOf } from '../../../../agent/plan/directories.ts';
 import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { manifestUpdate } from '../../../../agent/plan/next-manifest.ts';
 import { type Plan, type PlanResult, planChanges } from '../../../../agent/plan/plan-changes.ts';
@@ -11,7 +12,6 @@ import type {
   PlanInput,
   PlanSettings,
 } from '../../../../agent/plan/plan-input.ts';
-import { allDirectories, directoriesOf } from '../../../../shared/domain/files/relative-path.ts';
 
 /** The defaults of a profile, except that all files can be removed. */
 export const SETTINGS: PlanSettings = {

@@ -1,4 +1,4 @@
-import { directoriesOf } from '../../../../shared/domain/files/relative-path.ts';
+import { directoriesOf } from '../../../../agent/plan/directories.ts';
 
 /** Removes entries whose path needs another one as a directory. */
 export function withoutOverlaps<T>(tree: Record<string, T>): Record<string, T> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { directoriesOf } from '../../../../../agent/plan/directories.ts';
 import { BOUNDS } from '../../../../../shared/api/bounds.ts';
 import { compileGlob, compileGlobForDirectories, globProblem } from '../../../../../shared/domain/files/glob.ts';
-import { directoriesOf } from '../../../../../shared/domain/files/relative-path.ts';
 import { assertLinear } from '../../../../support/assert-linear.ts';
 import { fc, runs } from '../../../../support/property.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { isLfsPointer } from '../../../../../agent/lfs/lfs-pointer.ts';
 import { renderContent } from '../../../../../agent/plan/render-content.ts';
-import { gatewayNameOf, type Identity, templateValues } from '../../../../../agent/plan/template-values.ts';
+import { gatewayNameOf, type Identity, inputsHash, templateValues } from '../../../../../agent/plan/template-values.ts';
 import { BOUNDS } from '../../../../../shared/api/bounds.ts';
-import { inputsHash, renderTemplate } from '../../../../../shared/domain/files/render-template.ts';
+import { renderTemplate } from '../../../../../shared/domain/files/render-template.ts';
 import { assertLinear } from '../../../../support/assert-linear.ts';
 import { fc, runs } from '../../../../support/property.ts';
 
