@@ -1,31 +1,12 @@
 import * as v from 'valibot';
 import { flag, optionalWholeNumber, port, readConfig, wholeNumber } from '../shared/config.ts';
 import type { TlsFiles } from '../shared/io/http/listen.ts';
-import { LOG_LEVELS, type LogOptions } from '../shared/log.ts';
+import { LOG_LEVELS } from '../shared/log.ts';
 import type { SecretSource, SecretSources } from './authentication/secrets.ts';
-
-export interface Config {
-  /** Address to listen on; any if undefined. */
-  host: string | undefined;
-  port: number;
-  healthPort: number;
-  metricsPort: number;
-  maxBodyBytes: number;
-  /** Maximum number of connections. A further one closes an idle connection, or is closed. */
-  maxConnections: number;
-  /** Maximum number of connections per address when all are in use; 0 disables the limit. */
-  maxConnectionsPerAddress: number;
-  /** Number of trusted proxies that append to `X-Forwarded-For`. */
-  trustedHops: number;
-  /** Failed authentications per minute and address before requests are refused unread; 0 disables the limit. */
-  maxFailuresPerMinute: number;
-  tls: TlsFiles | undefined;
-  secrets: SecretSources;
-  log: LogOptions;
-}
 
 const text = v.optional(v.string());
 
+/** Environment of the receiver; docs/reference/configuration.md describes it. */
 const schema = v.pipe(
   v.object({
     RECEIVER_HOST: text,
@@ -67,26 +48,17 @@ const schema = v.pipe(
 
 type Environment = v.InferOutput<typeof schema>;
 
+export type Config = ReturnType<typeof readReceiverConfig>;
+
 /** Reads the receiver's configuration from environment variables. Throws `ConfigError` with every problem in it. */
-export function readReceiverConfig(environment: Record<string, string | undefined>): Config {
+export function readReceiverConfig(environment: Record<string, string | undefined>) {
   const given = readConfig(schema, environment);
-  return {
-    host: given.RECEIVER_HOST,
-    port: given.RECEIVER_PORT,
-    healthPort: given.HEALTH_PORT,
-    metricsPort: given.METRICS_PORT,
-    maxBodyBytes: given.MAX_BODY_BYTES,
-    maxConnections: given.MAX_CONNECTIONS,
-    maxConnectionsPerAddress: given.MAX_CONNECTIONS_PER_ADDRESS ?? shareOf(given),
-    trustedHops: given.TRUSTED_PROXY_HOPS,
-    maxFailuresPerMinute: given.MAX_AUTH_FAILURES_PER_MINUTE,
-    tls: tlsFiles(given),
-    secrets: {
-      hmac: secretSource(given.WEBHOOK_HMAC_SECRET_FILE, given.WEBHOOK_HMAC_SECRET),
-      bearer: secretSource(given.WEBHOOK_BEARER_TOKEN_FILE, given.WEBHOOK_BEARER_TOKEN),
-    },
-    log: { level: given.LOG_LEVEL, devMode: given.LOG_DEV_MODE },
+  const secrets: SecretSources = {
+    hmac: secretSource(given.WEBHOOK_HMAC_SECRET_FILE, given.WEBHOOK_HMAC_SECRET),
+    bearer: secretSource(given.WEBHOOK_BEARER_TOKEN_FILE, given.WEBHOOK_BEARER_TOKEN),
   };
+  const connectionsPerAddress = given.MAX_CONNECTIONS_PER_ADDRESS ?? shareOf(given);
+  return { ...given, secrets, connectionsPerAddress, tls: tlsFiles(given) };
 }
 
 /** A quarter of all connections, but no limit behind proxies, because all senders share the proxies' addresses. */

@@ -5,7 +5,7 @@ import { readReceiverConfig } from './config.ts';
 import { runReceiver } from './run-receiver.ts';
 
 const config = readOrExit(() => readReceiverConfig(process.env), process);
-const log = createLogger('receiver', config.log);
+const log = createLogger('receiver', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
 endOnUncaught(process, log);
 // Handled from the beginning, so that a signal during startup also causes a graceful shutdown.
 const stopping = new AbortController();

@@ -56,19 +56,19 @@ export async function runReceiver(config: Config, receiverHost: ReceiverHost): P
   const { client, clock } = createClient(credentials, metrics);
   const followingTime = await followServerTime(client, log);
   const handler = createHandler(config, { client, clock, metrics, log });
-  const { port, tls, maxConnections, maxConnectionsPerAddress } = config;
+  const { RECEIVER_PORT: port, tls } = config;
   const limiter = new ConnectionLimiter({
-    max: maxConnections,
-    maxPerAddress: maxConnectionsPerAddress,
+    max: config.MAX_CONNECTIONS,
+    maxPerAddress: config.connectionsPerAddress,
     onDrop: () => metrics.countDropped(),
   });
   const any = await anyAddress(log);
-  const host = config.host ?? any;
+  const host = config.RECEIVER_HOST ?? any;
   const listening = await listen({ handler: limiter.guard(handler), host, port, tls });
   limiter.watch(listening.server);
   const operations = await Promise.all([
-    serveOperations({ host: any, port: config.healthPort, isReady: () => hasSecrets && !signal.aborted }),
-    serveOperations({ host: any, port: config.metricsPort, metrics: metrics.page }),
+    serveOperations({ host: any, port: config.HEALTH_PORT, isReady: () => hasSecrets && !signal.aborted }),
+    serveOperations({ host: any, port: config.METRICS_PORT, metrics: metrics.page }),
   ]);
   log.info({ version, port, tls: tls !== undefined }, 'listening');
 
@@ -111,7 +111,7 @@ async function untilSecretsAreThere(secrets: SecretSources, { log, signal }: Pic
 type Parts = ReturnType<typeof createClient> & { metrics: ReceiverMetrics; log: Logger };
 
 function createHandler(config: Config, { client, clock, metrics, log }: Parts): RequestListener {
-  const { maxBodyBytes, maxFailuresPerMinute, trustedHops } = config;
+  const { MAX_BODY_BYTES: maxBytes, MAX_AUTH_FAILURES_PER_MINUTE: perMinute, TRUSTED_PROXY_HOPS: trustedHops } = config;
   const queue = new AnnotationQueue({
     annotate: createAnnotate(client),
     log: log.child({ component: 'queue' }),
@@ -122,15 +122,12 @@ function createHandler(config: Config, { client, clock, metrics, log }: Parts): 
   });
   metrics.watchQueue(() => queue.waiting);
   const logResponse = createLogResponse(log);
-  const burst = Math.max(1, Math.floor(maxFailuresPerMinute / 6));
+  const burst = Math.max(1, Math.floor(perMinute / 6));
   return createApp({
     log,
-    readBody: createReadBody({
-      maxBytes: maxBodyBytes,
-      budgetBytes: Math.max(BODY_BUDGET_BYTES, 2 * maxBodyBytes),
-    }),
+    readBody: createReadBody({ maxBytes, budgetBytes: Math.max(BODY_BUDGET_BYTES, 2 * maxBytes) }),
     readSecrets: createReadSecrets(config.secrets),
-    failures: new RateLimit({ perMinute: maxFailuresPerMinute, burst, maxKeys: MAX_ADDRESSES }),
+    failures: new RateLimit({ perMinute, burst, maxKeys: MAX_ADDRESSES }),
     secondLooks: new RateLimit({ ...SECOND_LOOKS, maxKeys: MAX_ADDRESSES }),
     replays: new Replays(),
     clock,

@@ -81,22 +81,27 @@ suite('the receiver of the chart', { concurrency: true }, () => {
       maxAuthFailuresPerMinute: 0,
       trustedProxyHops: 3,
     });
-    const { host: _, ...config } = readReceiverConfig(environmentOf(pick(objects, 'Deployment', '-receiver')));
+    const { RECEIVER_HOST: _, ...config } = readReceiverConfig(environmentOf(pick(objects, 'Deployment', '-receiver')));
     assert.deepEqual(config, {
-      port: 9999,
-      healthPort: 8081,
-      metricsPort: 8080,
-      maxBodyBytes: 25_000_000,
-      maxConnections: 50,
-      maxConnectionsPerAddress: 0,
-      trustedHops: 3,
-      maxFailuresPerMinute: 0,
+      RECEIVER_PORT: 9999,
+      HEALTH_PORT: 8081,
+      METRICS_PORT: 8080,
+      MAX_BODY_BYTES: 25_000_000,
+      MAX_CONNECTIONS: 50,
+      MAX_AUTH_FAILURES_PER_MINUTE: 0,
+      TRUSTED_PROXY_HOPS: 3,
+      TLS_CERT_FILE: '/etc/webhook/tls/tls.crt',
+      TLS_KEY_FILE: '/etc/webhook/tls/tls.key',
+      WEBHOOK_HMAC_SECRET_FILE: '/etc/webhook/hmac/webhook-secret',
+      WEBHOOK_BEARER_TOKEN_FILE: '/etc/webhook/token/webhook-token',
+      LOG_LEVEL: 'info',
+      LOG_DEV_MODE: false,
+      connectionsPerAddress: 0,
       tls: { certFile: '/etc/webhook/tls/tls.crt', keyFile: '/etc/webhook/tls/tls.key' },
       secrets: {
         hmac: { file: '/etc/webhook/hmac/webhook-secret' },
         bearer: { file: '/etc/webhook/token/webhook-token' },
       },
-      log: { level: 'info', devMode: false },
     });
   });
 

@@ -34,7 +34,7 @@ export async function startOwnReceiver(
 ): Promise<Receiver<OwnProgram<void>>> {
   const { environment, ...receiver } = await environmentOf(kubeconfig, env);
   const config = readReceiverConfig(environment);
-  const options = { name: 'receiver', env: environment, level: config.log.level };
+  const options = { name: 'receiver', env: environment, level: config.LOG_LEVEL };
   const program = startOwnProgram(t, options, (host) =>
     runReceiver(config, { ...host, times: { lameDuckMs: 0, ...times } }),
   );

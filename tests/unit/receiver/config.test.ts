@@ -19,18 +19,18 @@ function problemsOf(environment: Record<string, string>): string[] {
 
 test('an empty environment gives the documented defaults', () => {
   assert.deepEqual(readReceiverConfig({ PATH: '/bin', WEBHOOK_HMAC_SECRET: '' }), {
-    host: undefined,
-    port: 9444,
-    healthPort: 8081,
-    metricsPort: 8080,
-    maxBodyBytes: 3_145_728,
-    maxConnections: 300,
-    maxConnectionsPerAddress: 75,
-    trustedHops: 0,
-    maxFailuresPerMinute: 600,
+    RECEIVER_PORT: 9444,
+    HEALTH_PORT: 8081,
+    METRICS_PORT: 8080,
+    MAX_BODY_BYTES: 3_145_728,
+    MAX_CONNECTIONS: 300,
+    MAX_AUTH_FAILURES_PER_MINUTE: 600,
+    TRUSTED_PROXY_HOPS: 0,
+    LOG_LEVEL: 'info',
+    LOG_DEV_MODE: false,
+    connectionsPerAddress: 75,
     tls: undefined,
     secrets: { hmac: undefined, bearer: undefined },
-    log: { level: 'info', devMode: false },
   });
 });
 
@@ -62,7 +62,7 @@ test("all problems of the receiver's configuration are reported at once", () => 
 });
 
 test('an address gets a quarter of the connections, and behind proxies all of them', () => {
-  const limit = (environment: Record<string, string>) => readReceiverConfig(environment).maxConnectionsPerAddress;
+  const limit = (environment: Record<string, string>) => readReceiverConfig(environment).connectionsPerAddress;
   assert.equal(limit({ MAX_CONNECTIONS: '10' }), 3);
   assert.equal(limit({ TRUSTED_PROXY_HOPS: '1' }), 0);
   assert.equal(limit({ TRUSTED_PROXY_HOPS: '1', MAX_CONNECTIONS_PER_ADDRESS: '7' }), 7);
