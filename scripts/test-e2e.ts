@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
 /**
@@ -13,7 +13,7 @@ import path from 'node:path';
  *
  * Omit it if the cluster pulls the images from a registry. `npm run test:e2e -- FILE…` runs only these.
  */
-async function testEndToEnd(files: string[]): Promise<number> {
+function testEndToEnd(files: string[]): number {
   if (!process.env.KUBECONFIG) {
     process.stderr.write(
       'KUBECONFIG is not set: set it to the cluster in which the end-to-end tests install the chart.\n',
@@ -23,23 +23,20 @@ async function testEndToEnd(files: string[]): Promise<number> {
   const { E2E_IMAGE_REGISTRY = 'stoker-operator', E2E_IMAGE_TAG = 'e2e', E2E_LOAD_IMAGES } = process.env;
   const env = { ...process.env, E2E_IMAGE_REGISTRY, E2E_IMAGE_TAG };
   if (E2E_LOAD_IMAGES) {
-    const status = await run('/bin/sh', ['-c', E2E_LOAD_IMAGES], env);
+    const status = run('/bin/sh', ['-c', E2E_LOAD_IMAGES], env);
     if (status !== 0) {
       process.stderr.write(`E2E_LOAD_IMAGES exited with status ${status}.\n`);
       return status;
     }
   }
   const reporter = '--test-reporter=spec';
-  return await run(process.execPath, ['--test', '--test-concurrency=1', reporter, ...files], env);
+  return run(process.execPath, ['--test', '--test-concurrency=1', reporter, ...files], env);
 }
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(command, args, { cwd: path.join(import.meta.dirname, '..'), env, stdio: 'inherit' });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (status) => resolve(status ?? 1));
-  });
+function run(command: string, args: string[], env: NodeJS.ProcessEnv): number {
+  const cwd = path.join(import.meta.dirname, '..');
+  return spawnSync(command, args, { cwd, env, stdio: 'inherit' }).status ?? 1;
 }
 
 const files = process.argv.slice(2);
-process.exitCode = await testEndToEnd(files.length > 0 ? files : ['tests/e2e/*.test.ts']);
+process.exitCode = testEndToEnd(files.length > 0 ? files : ['tests/e2e/*.test.ts']);

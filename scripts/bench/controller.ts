@@ -35,7 +35,7 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
   const polled = await step('Requests while polls move all other resources', () =>
     timeRequestsDuringPolls(world, repositories, { mirror, first: count, count }),
   );
-  const memory = await readMemory(pid);
+  const memory = readMemory(pid);
   const rollouts = await step('Rollouts in progress', () =>
     measureRollouts(world, repositories, { mirror, pid, pods, metricsPort }),
   );
@@ -82,7 +82,7 @@ async function startFromCold(world: World, mirror: Mirror, interval: number) {
     // Before the first poll could be due.
     queries: requests.filter(({ command, at }) => command === 'ls-refs' && at < startedAt + interval * 950).length,
     writes: await readWrites(controller.metricsPort),
-    memory: await readMemory(controller.pid),
+    memory: readMemory(controller.pid),
   };
 }
 

@@ -42,7 +42,7 @@ export async function run(args: string[]): Promise<void> {
 async function measureIdle(world: World): Promise<string> {
   const { program } = await startReceiver(world);
   await sleep(5_000);
-  const memory = megabytes(await readMemory(program.pid));
+  const memory = megabytes(readMemory(program.pid));
   await program.stop();
   return memory;
 }
@@ -60,7 +60,7 @@ async function measure(
   const result = await step(what, () => sendDeliveries(receiver.port, { ...load, seconds }));
   const cpuSeconds = (await readCpuSeconds(pid)) - cpu;
   const newPatches = (await countPatches(receiver)) - patches;
-  const memory = await readMemory(pid);
+  const memory = readMemory(pid);
   await receiver.program.stop();
   const { perSecond, p50, p99, statuses } = result;
   const isAccepted = load.secret === SECRET;

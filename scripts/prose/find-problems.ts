@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { runCommand } from '../testbed/run-command.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
 
@@ -17,7 +16,7 @@ export async function howTosWithoutExample(): Promise<string[]> {
 
 /** Finds long subjects among the commits after the one that added this file; none without a history. */
 export async function longCommitSubjects(): Promise<string[]> {
-  const git = async (...args: string[]) => (await promisify(execFile)('git', args, { cwd: checkout })).stdout.trim();
+  const git = async (...args: string[]) => (await runCommand('git', args, { cwd: checkout })).trim();
   try {
     const added = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', 'scripts/prose/find-problems.ts');
     if (added === '') return [];

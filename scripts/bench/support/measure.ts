@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { memoryOf } from '../../testbed/memory-limit.ts';
 
 /** Resident memory of a process now, and its peak, in MB (10^6 bytes). */
 export interface Memory {
@@ -7,9 +8,8 @@ export interface Memory {
 }
 
 /** Reads the memory of a process; Linux only. */
-export async function readMemory(pid: number): Promise<Memory> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const field = (name: string) => (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6;
+export function readMemory(pid: number): Memory {
+  const field = (name: 'VmRSS' | 'VmHWM') => (memoryOf(pid, name) * 1024) / 1e6;
   return { now: field('VmRSS'), peak: field('VmHWM') };
 }
 
