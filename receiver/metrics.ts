@@ -3,28 +3,13 @@ import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
 import { isStray, type Outcome, reasonOf } from './outcome.ts';
 import type { HandledRequest } from './routes/respond.ts';
 
-export interface ReceiverMetrics {
-  page: MetricsPage;
-  /** Counts a request: a delivery, or a stray request such as a scan. */
-  countAnswer(record: HandledRequest): void;
-  /** Counts a call to the API server; `code` is 0 without a response. */
-  countPatch(code: number, seconds: number): void;
-  /** Counts the deliveries in one patch beyond the first. */
-  countMerged(deliveries: number): void;
-  countRetried(): void;
-  /** Counts a connection that was closed due to a limit. */
-  countDropped(): void;
-  /** Exports the number of pending deliveries at the time of a scrape. */
-  watchQueue(waiting: () => number): void;
-  /** Records whether unauthenticated clients can request a sync. */
-  setOpen(isOpen: boolean): void;
-}
+export type ReceiverMetrics = ReturnType<typeof createMetrics>;
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PATCH_BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Creates the receiver's metrics in a new registry. Label values are from fixed lists, independent of requests. */
-export function createMetrics(): ReceiverMetrics {
+export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = counterIn(registry);
@@ -56,17 +41,22 @@ export function createMetrics(): ReceiverMetrics {
   });
 
   return {
-    page: registry,
-    countAnswer: ({ outcome, seconds }) => {
+    page: registry as MetricsPage,
+    /** Counts a request: a delivery, or a stray request such as a scan. */
+    countAnswer: ({ outcome, seconds }: HandledRequest) => {
       if (isStray(outcome)) return strays.inc({ reason: outcome.reason });
       deliveries.inc({ source: outcome.source ?? 'unknown', outcome: outcome.kind, reason: reasonOf(outcome) });
       requests.observe({ outcome: outcome.kind }, seconds);
     },
-    countPatch: (code, seconds) => patches.observe({ code }, seconds),
-    countMerged: (count) => merged.inc(count - 1),
-    countRetried: () => retried.inc(),
-    countDropped: () => dropped.inc(),
-    watchQueue: (waiting) => {
+    /** Counts a call to the API server; `code` is 0 without a response. */
+    countPatch: (code: number, seconds: number): void => patches.observe({ code }, seconds),
+    /** Counts the deliveries in one patch beyond the first. */
+    countMerged: (count: number): void => merged.inc(count - 1),
+    countRetried: (): void => retried.inc(),
+    /** Counts a connection that was closed due to a limit. */
+    countDropped: (): void => dropped.inc(),
+    /** Exports the number of pending deliveries at the time of a scrape. */
+    watchQueue: (waiting: () => number): void => {
       new Gauge({
         name: 'sync_receiver_queued_deliveries',
         help: 'Deliveries without a response yet.',
@@ -76,7 +66,8 @@ export function createMetrics(): ReceiverMetrics {
         },
       });
     },
-    setOpen: (isOpen) => open.set(isOpen ? 1 : 0),
+    /** Records whether unauthenticated clients can request a sync. */
+    setOpen: (isOpen: boolean): void => open.set(isOpen ? 1 : 0),
   };
 }
 
