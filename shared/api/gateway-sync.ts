@@ -108,8 +108,6 @@ const reloadRequestSchema = v.pipe(
   }),
 );
 
-const readyPathSchema = gatewayPath('Path that returns 2xx once the gateway can reload.');
-
 const signalSchema = object(
   'Signal that the agent sends after a change, before the requests. The pod needs shareProcessNamespace: true.',
   {
@@ -166,7 +164,7 @@ const gatewaySchema = v.pipe(
             }),
           ),
         ),
-        readyPath: v.optional(readyPathSchema),
+        readyPath: v.optional(gatewayPath('Path that returns 2xx once the gateway can reload.')),
         touchFile: v.optional(
           destinationPath(
             'File in the data volume that the agent touches after a change, for gateways that watch a file. It contains the commit and the time.',

@@ -81,10 +81,6 @@ export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry', 'Gateways'] as const;
 export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
 
-const message = text(
-  'Gateways or conditions that the rollout waits for, with the reason and the time.',
-  BOUNDS.message,
-);
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
 
@@ -161,7 +157,9 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   ),
   stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
   stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
-  message: v.optional(message),
+  message: v.optional(
+    text('Gateways or conditions that the rollout waits for, with the reason and the time.', BOUNDS.message),
+  ),
   startedAt: timestamp('Time when the rollout began.'),
   waveStartedAt: v.optional(timestamp('Time when the wave began.')),
   admittedAt: v.optional(timestamp('Time when gateways were last admitted.')),

@@ -82,15 +82,6 @@ const checksSchema = list(
   'Checks of files before they are delivered, after templates and patches. If a file fails, nothing is delivered.',
 );
 
-const varsSchema = v.pipe(
-  map(text('Value of the variable.'), BOUNDS.list, 'Variables for templates, such as {{ .Vars.name }}.'),
-  cel({
-    rule: "self.all(key, key.matches('^[A-Za-z_][A-Za-z0-9_]{0,62}$'))",
-    message:
-      'names of variables must consist of at most 63 letters, digits, and underscores, and not begin with a digit',
-  }),
-);
-
 /** Settings of a profile. Those that it omits are inherited from the defaults. */
 const settings = {
   excludePatterns: list(
@@ -99,7 +90,14 @@ const settings = {
     "Files that are never delivered. Matching files that the agent doesn't own are never touched.",
   ),
   checks: checksSchema,
-  vars: varsSchema,
+  vars: v.pipe(
+    map(text('Value of the variable.'), BOUNDS.list, 'Variables for templates, such as {{ .Vars.name }}.'),
+    cel({
+      rule: "self.all(key, key.matches('^[A-Za-z_][A-Za-z0-9_]{0,62}$'))",
+      message:
+        'names of variables must consist of at most 63 letters, digits, and underscores, and not begin with a digit',
+    }),
+  ),
   syncPeriod: integer(5, 86_400, 'Seconds between two comparisons of the data volume with the delivered files.'),
   dryRun: flag('Only report changes, without making them.'),
   designerSessionPolicy: oneOf(
