@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
@@ -28,7 +28,8 @@ async function judgeFor(
       kind === 'request'
         ? { [requestedRef]: 'v1', [requestedRepo]: recorded }
         : { [pushedRef]: 'refs/heads/main', [pushedRepo]: recorded };
-    const patch = client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
+    const query = { fieldManager: FIELD_MANAGERS.receiver, dryRun: 'All' };
+    const patch = client.mergePatch(path, { metadata: { annotations } }, { query });
     return await patch.then(
       () => 'accepted',
       (error: Error) => {
@@ -67,7 +68,11 @@ test('a delivery about another repository is rejected as such, even if it is old
   const { namespace, client } = await installReceiverRights(t);
   const { requestedAt, requestedRepo, pushedAt, pushedRepo } = REQUEST_ANNOTATIONS;
   const annotate = (annotations: Record<string, string>) =>
-    client.mergePatch(gatewaySyncPath(namespace, 'demo'), { metadata: { annotations } });
+    client.mergePatch(
+      gatewaySyncPath(namespace, 'demo'),
+      { metadata: { annotations } },
+      { query: { fieldManager: FIELD_MANAGERS.receiver } },
+    );
   const [now, earlier] = [0, 60_000].map((ms) => new Date(Date.now() - ms).toISOString());
   await annotate({ [requestedAt]: `${now}`, [requestedRepo]: 'site', [pushedAt]: `${now}`, [pushedRepo]: '-' });
   await assert.rejects(

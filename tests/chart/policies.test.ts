@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -55,9 +55,11 @@ test('the policies apply to renamed accounts', async (t) => {
 test("an older request doesn't overwrite a newer one", async () => {
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
   const path = gatewaySyncPath(namespace, 'site');
-  const annotate = (annotations: Record<string, string>) => client.mergePatch(path, { metadata: { annotations } });
+  const query = { fieldManager: FIELD_MANAGERS.receiver };
+  const annotate = (annotations: Record<string, string>) =>
+    client.mergePatch(path, { metadata: { annotations } }, { query });
   const probe = (annotations: Record<string, string>) =>
-    client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
+    client.mergePatch(path, { metadata: { annotations } }, { query: { ...query, dryRun: 'All' } });
   const at = (offsetMs: number) => new Date(Date.now() + offsetMs).toISOString();
   const administrator = await connectAdministrator();
   const store = (key: string, value: string) =>

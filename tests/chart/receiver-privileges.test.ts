@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { INSPECT_ANNOTATION, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import { INSPECT_ANNOTATION, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -199,6 +199,29 @@ test("if a resource has many field owners, the receiver's credentials can merge 
     'all but one gone': () => write([newest]),
   });
   await write(managedFields);
+});
+
+test("the receiver's credentials can't join the owners of the spec by writing in the names of many managers", async () => {
+  const { client } = rights;
+  const { path, patch, stored } = await createResource('impersonated');
+  for (const [index, manager] of ['kubectl-edit', 'kubectl-patch', 'helm'].entries())
+    await patch({ spec: { history: index + 5 }, metadata: { labels: { [manager]: 'yes' } } }, manager);
+  const isOfSpec = ({ fieldsV1 }: FieldOwner) => 'f:spec' in fieldsV1;
+  const before = ownersOf(await stored()).filter(isOfSpec);
+  const { requestedAt, pushedAt, requestedRepo, pushedRepo } = REQUEST_ANNOTATIONS;
+  const time = new Date().toISOString();
+  const values: Record<string, string> = {
+    [requestedAt]: time,
+    [pushedAt]: time,
+    [requestedRepo]: '-',
+    [pushedRepo]: '-',
+  };
+  for (const [index, name] of Object.values(REQUEST_ANNOTATIONS).entries()) {
+    const query = { fieldManager: `manager-${index}` };
+    const annotations = { [name]: values[name] ?? 'x' };
+    assert.match(await verdict(client.mergePatch(path, { metadata: { annotations } }, { query })), /^(403|422)$/, name);
+  }
+  assert.deepEqual(ownersOf(await stored()).filter(isOfSpec), before);
 });
 
 test('deliveries are stored even if a resource has so many field owners that the API server merges the oldest', async (t) => {

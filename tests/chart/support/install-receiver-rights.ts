@@ -1,4 +1,4 @@
-import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { FIELD_MANAGERS, REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { createGatewaySync } from '../../integration/receiver/start-receiver.ts';
@@ -31,7 +31,11 @@ export async function installReceiverRights(t: Scope): Promise<ReceiverRights> {
 /** A policy takes effect a moment after it is stored. */
 async function untilPoliciesHold(client: KubernetesClient, path: string): Promise<void> {
   const annotate = (annotations: Record<string, string>) =>
-    client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
+    client.mergePatch(
+      path,
+      { metadata: { annotations } },
+      { query: { fieldManager: FIELD_MANAGERS.receiver, dryRun: 'All' } },
+    );
   const answer = () => annotate({ 'example.test/x': 'y' }).then(() => 'accepted', String);
   const accept = (text: string) => /only its own annotations/.test(text);
   await until(answer, { describe: 'the policy of the receiver', accept });
