@@ -74,14 +74,19 @@ function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined): Inte
   return request && !isDone(request, status.lastRequest, status) ? request : undefined;
 }
 
-/** The ref that a hub follows, if that was requested, with the time that counts for the hub. */
+/** The ref that a hub follows, if that was requested, with the time of the request. */
 function requestOfHub({ spec, status, createdAt }: ObservedGatewaySync): Intents['request'] {
   const { target, targetTime, lastRequest } = status;
   if (target?.source !== 'Request' || isOtherRepository({ spec, status })) return undefined;
+  const isLast = lastRequest?.id === target.requestId && lastRequest?.ref === target.ref;
   // Followers may follow another ref than the one that only the hub resolved again.
-  if (lastRequest?.by === REFRESHED_BY && lastRequest.id === target.requestId) return undefined;
-  const asked = withoutUndefined({ ref: target.ref, id: target.requestId, at: targetTime });
-  return { ...asked, madeAt: readStatedTime(targetTime ?? '') ?? createdAt, ignored: undefined };
+  if (isLast && lastRequest?.by === REFRESHED_BY) return undefined;
+  // A push to the branch that was requested makes the target newer, but isn't a request to the followers.
+  const asked = isLast && lastRequest?.outcome !== 'Pending' ? lastRequest : undefined;
+  const madeAt = readStatedTime(asked?.seenAt ?? asked?.at ?? targetTime ?? '');
+  const at = madeAt === undefined ? undefined : new Date(madeAt).toISOString();
+  const followed = withoutUndefined({ ref: target.ref, id: target.requestId, at });
+  return { ...followed, madeAt: madeAt ?? createdAt, ignored: undefined };
 }
 
 function isDone(annotations: RequestAnnotations, echo: EchoedRequest | undefined, status: GatewaySyncStatus): boolean {

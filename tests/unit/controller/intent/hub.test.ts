@@ -108,6 +108,17 @@ suite('a resource with spec.webhook.from', () => {
     assert.deepEqual(endIn(followed({ status }, hubWith({ ref: 'v1', request: request(30) }))), ['v1', 'Applied']);
   });
 
+  test("isn't moved by a push to a branch that was requested earlier", () => {
+    const allowed = { allowedRefs: ['dev'] };
+    const hub = { ...allowed, request: request(10, 'dev') };
+    const edited = { ...allowed, ref: 'next', edits: 1, editSeen: 20 };
+    const status = followed({ ...edited, status: followed(allowed, hubWith(hub)) }, hubWith(hub));
+    assert.deepEqual(endIn(status), ['next', 'Superseded']);
+    const pushed = hubWith({ ...hub, push: { at: at(30) }, status: hubWith(hub).status });
+    assert.equal(pushed.status.lastPush?.outcome, 'Applied');
+    assert.deepEqual(followed({ ...edited, status }, pushed), status);
+  });
+
   test('accepts the repositories that the hub accepts', () => {
     const mirrored = { ...request(10), repo: 'acme/site' };
     const hub = (repositories: string[]) => hubWith({ repositories, request: mirrored });
