@@ -80,6 +80,7 @@ function policyOf({ spec }: ObservedGatewaySync, { edit, kept }: Intents, refs: 
     allowedRefs: spec.webhook.allowedRefs,
     specRef: qualify(edit, refs),
     keptRef: qualify(kept, refs),
+    requestedRef: kept?.target.source === 'Request' ? kept.target.ref : undefined,
     editedAt: edit.at,
   };
 }

@@ -1,4 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
+import { REFRESHED_BY } from '../../shared/api/names.ts';
 import { compileGlob } from '../../shared/domain/files/glob.ts';
 import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
@@ -11,7 +12,7 @@ import { noDefaultBranch, resolveRef } from './resolve-ref.ts';
 /** Judgement of one request or push, without comparing it with others. */
 export type Judgement =
   | { kind: 'accepted'; intent: Intent }
-  /** It is refused, or it is a push to the ref that is followed anyway, which is only queried again. */
+  /** It is refused, or it names the ref that is followed anyway, which is only queried again. */
   | { kind: 'final'; outcome: Outcome }
   /** It seems to be allowed, but the repository doesn't show it. */
   | { kind: 'missing'; message: string; advice?: string | undefined };
@@ -26,6 +27,8 @@ export interface RefPolicy {
   editedAt: number;
   /** Full name of the ref that an earlier request or push selected. */
   keptRef: string | undefined;
+  /** The ref as it was requested, if a request selected it. */
+  requestedRef: string | undefined;
 }
 
 /** Judges a request. Without `allowedRefs`, it can name any tag, and the refs that are followed anyway. */
@@ -44,6 +47,8 @@ export function judgeRequest(request: OpenIntent, policy: RefPolicy, refs: Adver
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyRefs);
   if (isAllowed === 'no') return ignored(notAllowed(first));
+  // Otherwise, the hub of other resources would no longer show the request that selected the ref.
+  if (request.by === REFRESHED_BY && ref === policy.requestedRef) return applied;
   const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
   return { kind: 'accepted', intent: { target, at: madeAt } };
 }
@@ -53,7 +58,7 @@ export function judgePush(push: OpenIntent, policy: RefPolicy, refs: AdvertisedR
   const { ref, madeAt } = push;
   if (push.ignored) return ignored(push.ignored);
   if (!competes(push, policy)) {
-    if (ref === policy.specRef || ref === policy.keptRef) return { kind: 'final', outcome: { outcome: 'Applied' } };
+    if (ref === policy.specRef || ref === policy.keptRef) return applied;
     return ignored("this branch isn't followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs");
   }
   if (!isValidRefName(ref)) return invalidRef;
@@ -72,6 +77,8 @@ export function competes(push: Pushed, policy: RefPolicy): boolean {
 function isTracked({ ref, madeAt }: Pushed, { specRef, editedAt }: RefPolicy): boolean {
   return ref === specRef && madeAt >= editedAt;
 }
+
+const applied: Judgement = { kind: 'final', outcome: { outcome: 'Applied' } };
 
 const ignored = (message: string): Judgement => ({ kind: 'final', outcome: { outcome: 'Ignored', message } });
 

@@ -108,6 +108,17 @@ suite('a resource with spec.webhook.from', () => {
     assert.deepEqual(endIn(followed({ status }, hubWith({ ref: 'v1', request: request(30) }))), ['v1', 'Applied']);
   });
 
+  test('starts with the release that its hub follows, and handles a pending one, even after the hub resolved it again', () => {
+    const hub = { request: request(10) };
+    const query = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
+    const pending = decideFor(resourceOf({ from: 'hub' }), { hub: hubWith(hub), query, now: second(11) }).status;
+    assert.equal(pending.lastRequest?.outcome, 'Pending');
+    const refreshed = hubWith({ request: { ...request(20), by: REFRESHED_BY }, status: hubWith(hub).status });
+    assert.deepEqual(endIn(refreshed.status), applied);
+    assert.deepEqual(endIn(followed({}, refreshed)), applied);
+    assert.deepEqual(endIn(followed({ status: pending }, refreshed)), applied);
+  });
+
   test("isn't moved by a push to a branch that was requested earlier", () => {
     const allowed = { allowedRefs: ['dev'] };
     const hub = { ...allowed, request: request(10, 'dev') };
