@@ -112,7 +112,7 @@ function editOf({ generation, spec, status, editSeenAt = NEVER }: ObservedGatewa
   if (isUnseen(status)) {
     // Another replica may have seen it before, and not have resolved it.
     const isKnown = status.observedGeneration === generation;
-    return { target, field, at: (isKnown ? keptEditAt : undefined) ?? editSeenAt };
+    return { target, field, at: isKnown ? (keptEditAt ?? NEVER) : editSeenAt };
   }
   const isSame = field !== 'spec.git.repo' && isSameRef;
   if (isSame || status.observedGeneration === generation) return { target, field, at: keptEditAt ?? NEVER };

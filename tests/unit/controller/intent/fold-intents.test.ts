@@ -97,6 +97,11 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'v1, request Applied',
   ],
   [
+    'a request, and an edit of a mapping before the git server first responded',
+    { edits: 1, editSeen: 90, request: { at: at(30) }, status: { observedGeneration: 2 } },
+    'v1, request Applied',
+  ],
+  [
     'the ref of the last webhook by hand, after another one by hand',
     {
       request: { ...first, seenAt: second(40) },
