@@ -17,7 +17,10 @@ function owns(fields: unknown, path: string[]): boolean {
   return true;
 }
 
+/** Annotation in which client-side apply stores the manifest. Argo CD does so in its own name. */
+const MANIFEST = ['f:metadata', 'f:annotations', 'f:kubectl.kubernetes.io/last-applied-configuration'];
+
 /** Whether the owner applied the field from a manifest, and so keeps it in a file somewhere. */
-export function isApplied({ operation, manager }: ManagedFieldsEntry): boolean {
-  return operation === 'Apply' || manager === CLIENT_SIDE_APPLY;
+export function isApplied({ operation, manager, fieldsV1 }: ManagedFieldsEntry): boolean {
+  return operation === 'Apply' || manager === CLIENT_SIDE_APPLY || owns(fieldsV1, MANIFEST);
 }

@@ -37,6 +37,9 @@ suite('the owners of a field', () => {
   test('applied it from a manifest, or not', () => {
     assert.equal(isApplied({ manager: 'flux', operation: 'Apply' }), true);
     assert.equal(isApplied({ manager: 'kubectl-client-side-apply', operation: 'Update' }), true);
+    const manifest = { 'f:kubectl.kubernetes.io/last-applied-configuration': {} };
+    const fieldsV1 = { 'f:metadata': { 'f:annotations': { 'f:sync.io/requested-ref': {}, ...manifest } } };
+    assert.equal(isApplied({ manager: 'argocd-controller', operation: 'Update', fieldsV1 }), true);
     assert.equal(isApplied({ manager: 'kubectl-annotate', operation: 'Update' }), false);
   });
 });
