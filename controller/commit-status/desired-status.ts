@@ -33,12 +33,14 @@ function ofRollout(rollout: RolloutStatus, status: GatewaySyncStatus): CommitSta
   const { phase, commit, nextCommit, givenUp = [], message, summary } = rollout;
   // An abandoned commit has failed, even if some gateways can't be rolled back.
   if (GIVEN_UP.includes(phase)) return failure(commit, whyGivenUp(rollout));
-  if (nextCommit !== undefined) {
-    // An abandoned commit has its status already.
-    const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
-    return isGivenUp ? undefined : pending(nextCommit, message ?? summary);
-  }
-  return phase === 'Complete' ? ofGateways(commit, status) : pending(commit, `${countsOf(status)}; ${summary}`);
+  const isComplete = phase === 'Complete';
+  const own = isComplete ? ofGateways(commit, status) : pending(commit, `${countsOf(status)}; ${summary}`);
+  // The result of this commit comes first. Otherwise, it would never be posted.
+  const isPosted = status.commitStatus?.commit !== commit || status.commitStatus.state !== 'pending';
+  if (nextCommit === undefined || (!isPosted && (!isComplete || own.state !== 'pending'))) return own;
+  // An abandoned commit has its status already.
+  const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
+  return isGivenUp ? undefined : pending(nextCommit, message ?? summary);
 }
 
 function whyGivenUp(rollout: RolloutStatus): string {

@@ -108,6 +108,19 @@ suite('the desired commit status of a rollout', () => {
     assert.equal(said(givenUp, waves), undefined);
   });
 
+  test('is that of the pending commit until it has a result, even while a newer one waits', () => {
+    const said = (fields: Partial<RolloutStatus>, synced: number, state: 'pending' | 'success') => {
+      const status = rolling({ nextCommit: other, ...fields }, { total: 12, synced });
+      const commitStatus = { commit, context: 'site', state, posts: 1, time: '2026-01-01T00:00:00Z' };
+      const wanted = desiredStatus(resource({}, waves), { ...status, commitStatus });
+      return [wanted?.commit, wanted?.state];
+    };
+    assert.deepEqual(said({ phase: 'Progressing' }, 3, 'pending'), [commit, 'pending']);
+    assert.deepEqual(said({ phase: 'Complete' }, 12, 'pending'), [commit, 'success']);
+    assert.deepEqual(said({ phase: 'Complete' }, 12, 'success'), [other, 'pending']);
+    assert.deepEqual(said({ phase: 'Complete' }, 11, 'pending'), [other, 'pending']);
+  });
+
   test('is that of the rolled back commit even while another one waits', () => {
     for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) {
       const wanted = desiredStatus(resource({}, waves), rolling({ phase, nextCommit: other }));
