@@ -1,22 +1,26 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
-import { Slots } from '../shared/domain/limits/slots.ts';
+import type { Progress } from './mutants/try-mutants.ts';
 import { copyCheckout } from './test/copy-checkout.ts';
+import { useMemoryDirectory } from './test/memory-directory.ts';
+import { reachOf } from './test/reach.ts';
 import { startGuarded } from './testbed/guarded-process.ts';
 import { runCommand } from './testbed/run-command.ts';
 
-// Changes the programs of the last commit in small ways, one at a time, and tells which changes no test notices. Unlike
-// `npm run mutation`, it can compare with the tests of another commit.
-//   npm run mutants -- --mutate 'controller/intent/*.ts' --tests 'tests/unit/controller/intent/*.test.ts'
+// Changes modules of the last commit in small ways, one at a time, and tells which changes no unit test notices.
+//   npm run mutants -- controller/intent agent/volume
 //   npm run mutants -- … --before main~3       what did the tests of this commit notice that those of HEAD don't?
 
-const { values } = parseArgs({
+const { values, positionals: programs } = parseArgs({
+  allowPositionals: true,
   options: {
-    mutate: { type: 'string' },
-    tests: { type: 'string' },
+    /** Files or directories. If omitted, all unit tests that the programs can reach. */
+    tests: { type: 'string', multiple: true },
+    /** Maximum number of changes to each module. */
     sample: { type: 'string', default: '160' },
     seed: { type: 'string', default: '1' },
     /** TEST_DEPTH, by default that of `npm test`. */
@@ -25,149 +29,122 @@ const { values } = parseArgs({
     before: { type: 'string' },
   },
 });
-if (!values.mutate || !values.tests) {
-  console.error(
-    'usage: npm run mutants -- --mutate GLOB --tests GLOB [--sample N] [--depth quick|full] [--before COMMIT]',
-  );
+if (programs.length === 0) {
+  console.error('usage: npm run mutants -- PATH… [--tests PATH]… [--sample N] [--depth quick|full] [--before COMMIT]');
   process.exit(2);
 }
+/** The share of changes that have to be noticed. */
+const ENOUGH = 0.8;
+/** Milliseconds without progress after which a process is ended. */
+const SILENCE_MS = 300_000;
+/** Most strings are words for people. */
+const STRINGS = 'StringLiteral';
+
+type Mutant = Record<'id' | 'change', string>;
 
 const silent = { isTraceEnabled: () => false, isDebugEnabled: () => false };
 const log = new Proxy(silent, { get: (target, name) => Reflect.get(target, name) ?? (() => {}) }) as never;
 
-const scripts = path.join(import.meta.dirname, 'test');
-const runOptions = [
-  ...['--import', path.join(scripts, 'slim-imports.ts')],
-  ...['--test', '--test-isolation=none', '--test-force-exit'],
-];
+useMemoryDirectory(process.env);
+const { directory: cwd, remove } = await copyCheckout();
+const git = (...args: string[]) => runCommand('git', args, { cwd });
+const filesOf = async (paths: string[]) =>
+  (await git('ls-files', ...paths)).split('\n').filter((name) => name.endsWith('.ts'));
 
-interface Change {
-  id: string;
-  change: string;
+/** Puts all mutants into the programs of the copy, each turned on by a variable. */
+async function instrument(): Promise<Mutant[]> {
+  const contents = (await filesOf(programs)).map(async (name) => {
+    return { name, content: await readFile(path.join(cwd, name), 'utf8'), mutate: true };
+  });
+  const options = { plugins: null, excludedMutations: [STRINGS], ignorers: [] };
+  const { files, mutants } = await new Instrumenter(log).instrument(await Promise.all(contents), options);
+  for (const { name, content } of files) await writeFile(path.join(cwd, name), content);
+  const others = mutants.filter(({ mutatorName }) => mutatorName !== STRINGS);
+  return others.map(({ id, fileName, location: { start }, mutatorName, replacement }) => {
+    const place = `${fileName}:${start.line + 1}:${start.column + 1}`;
+    return { id, change: `${place} ${mutatorName}: ${replacement.replaceAll(/\s+/g, ' ')}` };
+  });
 }
 
-/** The programs of a commit with all changes, of which an environment variable turns on one, and tests. */
-class Sandbox {
-  readonly #directory: string;
-  /** Test files, fast ones first, with what each needs to notice anything. */
-  readonly #files: { file: string; ms: number; reached: Set<string> }[] = [];
-
-  constructor(directory: string) {
-    this.#directory = directory;
-  }
-
-  async instrument(glob: string): Promise<Change[]> {
-    const names = await this.#filesOf(glob);
-    const files = await Promise.all(
-      names.map(async (name) => ({ name, content: await readFile(this.#at(name), 'utf8'), mutate: true })),
-    );
-    const options = { plugins: null, excludedMutations: [], ignorers: [] };
-    const instrumented = await new Instrumenter(log).instrument(files, options);
-    for (const { name, content } of instrumented.files) await writeFile(this.#at(name), content);
-    // Most strings are words for people.
-    const changes = instrumented.mutants.filter(({ mutatorName }) => mutatorName !== 'StringLiteral');
-    return changes.map(({ id, fileName, location, mutatorName, replacement }) => ({
-      id,
-      change: `${fileName}:${location.start.line + 1}:${location.start.column + 1} ${mutatorName}: ${replacement}`,
-    }));
-  }
-
-  /** Replaces the tests with those of a commit. */
-  async takeTestsOf(commit: string): Promise<void> {
-    const options = { cwd: this.#directory };
-    await runCommand('git', ['rm', '-r', '--quiet', 'tests'], options);
-    await runCommand('git', ['checkout', '--quiet', commit, '--', 'tests'], options);
-  }
-
-  /** Runs each test file without a change, to find out which changes it reaches. */
-  async survey(glob: string): Promise<void> {
-    const all = await this.#filesOf(glob);
-    const files = values.depth === 'quick' ? all.filter((file) => !file.endsWith('.full.test.ts')) : all;
-    await inParallel(files, async (file) => {
-      const started = performance.now();
-      const reached = this.#at(`reached-${files.indexOf(file)}.json`);
-      const options = ['--import', path.join(scripts, 'write-reached.ts')];
-      const status = await this.#run([file], { REACHED: reached }, options);
-      if (status !== 0) throw new Error(`${file} fails without a change`);
-      const ids = JSON.parse(await readFile(reached, 'utf8')) as string[];
-      this.#files.push({ file, ms: performance.now() - started, reached: new Set(ids) });
-    });
-    this.#files.sort((a, b) => a.ms - b.ms);
-  }
-
-  /** Returns whether a test notices the change; a test that doesn't end does. */
-  async notices(id: string): Promise<boolean> {
-    const reaching = this.#files.filter(({ reached }) => reached.has(id));
-    if (reaching.length === 0) return false;
-    const limitMs = reaching.reduce((sum, { ms }) => sum + 3 * ms, 10_000);
-    const files = reaching.map(({ file }) => file);
-    const options = [`--test-reporter=${path.join(scripts, 'first-failure-reporter.ts')}`];
-    return (await this.#run(files, { __STRYKER_ACTIVE_MUTANT__: id }, options, limitMs)) !== 0;
-  }
-
-  /** Returns the exit status, or 1 if the tests didn't end in time. */
-  async #run(files: string[], env: NodeJS.ProcessEnv, options: string[], limitMs = 600_000): Promise<number> {
-    const { exited, killAll } = startGuarded(process.execPath, [...runOptions, ...options, ...files], {
-      cwd: this.#directory,
-      env: { ...process.env, TEST_DEPTH: values.depth, TEST_SEED: '1', ...env },
-      output: { log: '/dev/null' },
-    });
-    const timer = setTimeout(killAll, limitMs);
-    const { code } = await exited;
-    clearTimeout(timer);
-    return code ?? 1;
-  }
-
-  async #filesOf(glob: string): Promise<string[]> {
-    const globs = glob.match(/\S+/g) ?? [];
-    const args = ['ls-files', ...globs.map((part) => `:(glob)${part}`)];
-    const files = (await runCommand('git', args, { cwd: this.#directory })).split('\n').filter(Boolean);
-    if (files.length === 0) throw new Error(`no file of the last commit matches ${glob}`);
-    return files;
-  }
-
-  #at(name: string): string {
-    return path.join(this.#directory, name);
-  }
-}
-
-const slots = new Slots(Math.max(2, availableParallelism()));
-
-async function inParallel<T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const runs = items.map((item) => slots.run(() => run(item)));
-  // Until all have ended, their directory stays.
-  await Promise.allSettled(runs);
-  return await Promise.all(runs);
-}
+const ofProgram = (program: string, mutants: Mutant[]) => mutants.filter(({ change }) => change.startsWith(program));
 
 /** Sorts by a number that depends on the seed, so that two runs choose the same ones. */
-function sampleOf(all: Change[], count: number, seed: number): Change[] {
-  const rank = ({ change }: Change) =>
-    [...change].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 0x01000193), seed);
-  return all.toSorted((a, b) => rank(a) - rank(b)).slice(0, count);
+function sampleOf(mutants: Mutant[]): Mutant[] {
+  const rank = ({ change }: Mutant) =>
+    [...change].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 0x01000193), Number(values.seed));
+  return mutants.toSorted((a, b) => rank(a) - rank(b)).slice(0, Number(values.sample));
 }
 
-const copies = [await copyCheckout(), ...(values.before ? [await copyCheckout()] : [])];
-try {
-  const [present, earlier] = copies.map(({ directory }) => new Sandbox(directory));
-  if (!present) throw new Error('no copy');
-  const changes = await present.instrument(values.mutate);
-  await present.survey(values.tests);
-  const sample = sampleOf(changes, Number(values.sample), Number(values.seed));
-  const noticed = await inParallel(sample, ({ id }) => present.notices(id));
-  const survivors = sample.filter((_, index) => !noticed[index]);
-  for (const { change } of survivors) console.log(`not noticed: ${change}`);
-  console.log(`${changes.length} changes, ${sample.length} tried, ${sample.length - survivors.length} noticed`);
-  if (earlier && values.before) {
-    await earlier.takeTestsOf(values.before);
-    await earlier.instrument(values.mutate);
-    await earlier.survey(values.tests);
-    const before = await inParallel(survivors, ({ id }) => earlier.notices(id));
-    const lost = survivors.filter((_, index) => before[index]);
-    for (const { change } of lost) console.log(`noticed before: ${change}`);
-    console.log(`${lost.length} of them were noticed by the tests of ${values.before}`);
-    process.exitCode = lost.length > 0 ? 1 : 0;
+/** Tries mutants with the tests of the copy, and reports who notices each. */
+async function tryAll(mutants: Mutant[], onTried: (mutant: Mutant, by?: string) => void): Promise<void> {
+  const reached = reachOf(programs).map((name) => (name === 'all' ? 'tests/unit' : name));
+  const all = await filesOf(values.tests ?? reached.filter((name) => name.startsWith('tests/unit')));
+  const isRun = values.depth === 'quick' ? /(?<!\.full)\.test\.ts$/ : /\.test\.ts$/;
+  const files = all.filter((name) => isRun.test(name));
+  const rest = new Map(mutants.map((mutant) => [mutant.id, mutant]));
+  const ended = new Set<string>();
+  const onProgress = ({ tried = '', by, isTooLate, skipped }: Progress) => {
+    if (skipped) console.log(`skipped, because it fails without a change: ${skipped}`);
+    const mutant = rest.get(tried);
+    if (mutant && !isTooLate) onTried(mutant, by);
+    rest.delete(tried);
+  };
+  while (rest.size > 0) {
+    await writeFile(path.join(cwd, 'job.json'), JSON.stringify({ files, ids: [...rest.keys()] }));
+    const last = await work(onProgress);
+    // A mutant that ends the process is tried again, because an earlier one may have left something behind.
+    if (last?.trying && ended.has(last.trying)) onProgress({ tried: last.trying, by: 'the end of the process' });
+    else if (last?.trying) ended.add(last.trying);
+    else if (!last?.tried) throw new Error(`the process ended after ${JSON.stringify(last)}`);
   }
+}
+
+/** Works in a process until it ends, and returns its last step. */
+async function work(onProgress: (progress: Progress) => void): Promise<Progress | undefined> {
+  const args = ['--test-reporter=dot', '--test-reporter-destination=/dev/null', 'scripts/mutants/try-mutants.ts'];
+  const env = { TEST_SEED: '1', ...process.env, TEST_DEPTH: values.depth };
+  const { child, killAll } = startGuarded(process.execPath, args, { cwd, env, output: 'pipe' });
+  child.ref();
+  child.stderr?.resume();
+  const timer = setTimeout(killAll, SILENCE_MS);
+  let last: Progress | undefined;
+  for await (const line of createInterface({ input: child.stdout as Readable })) {
+    // Programs print as well.
+    if (!line.startsWith('progress ')) continue;
+    timer.refresh();
+    last = JSON.parse(line.slice('progress '.length)) as Progress;
+    onProgress(last);
+  }
+  clearTimeout(timer);
+  await killAll();
+  return last;
+}
+
+try {
+  const all = await instrument();
+  const sample = programs.flatMap((program) => sampleOf(ofProgram(program, all)));
+  const noticed: Mutant[] = [];
+  const survivors: Mutant[] = [];
+  await tryAll(sample, (mutant, by) => {
+    (by ? noticed : survivors).push(mutant);
+    if (!by) console.log(`not noticed: ${mutant.change}`);
+  });
+  for (const program of programs) {
+    const [changes, killed, left] = [all, noticed, survivors].map((mutants) => ofProgram(program, mutants).length);
+    console.log(`${program}: ${changes} changes, ${killed} noticed, ${left} not`);
+  }
+  let isWorse = !(noticed.length > ENOUGH * (noticed.length + survivors.length));
+  if (values.before) {
+    await git('rm', '-r', '--quiet', 'tests');
+    await git('checkout', '--quiet', values.before, '--', 'tests');
+    await rm(path.join(cwd, 'survey.json'));
+    isWorse = false;
+    await tryAll(survivors, ({ change }, by) => {
+      if (by) console.log(`noticed before, by ${by}: ${change}`);
+      isWorse ||= Boolean(by);
+    });
+  }
+  process.exitCode = isWorse ? 1 : 0;
 } finally {
-  for (const { remove } of copies) await remove();
+  await remove();
 }

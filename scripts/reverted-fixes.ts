@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { copyCheckout } from './test/copy-checkout.ts';
 import { reachOf } from './test/reach.ts';
@@ -16,106 +15,75 @@ const { values, positionals } = parseArgs({
     /** Number of commits to skip, newest first. */
     skip: { type: 'string', default: '0' },
     full: { type: 'boolean', default: false },
+    /** Only tests whose path contains this. */
+    only: { type: 'string', default: '' },
   },
 });
 
-const root = path.join(import.meta.dirname, '..');
 const PROGRAM = /^(agent|controller|receiver|cli|shared)\/.*\.ts$/;
 /** More is seldom a fix. */
 const MAX_LINES = 80;
+/** Groups and directories of `npm test`. */
+const USUAL = /^(tests\/)?(unit|integration|chart)\b/;
+const depth = values.full ? 'full' : 'quick';
 
-interface Fix {
-  commit: string;
-  subject: string;
-  /** The change of the programs. */
-  patch: string;
-  /** The tests that were changed with it, and still exist. */
-  tests: string[];
-  /** The tests that these programs can reach. */
-  reached: string[];
-}
+const { directory: cwd, remove } = await copyCheckout();
+const git = (...args: string[]) => runCommand('git', args, { cwd });
+const succeeds = (command: string, args: string[], options: CommandOptions = {}): Promise<boolean> =>
+  runCommand(command, args, { cwd, ...options }).then(
+    () => true,
+    () => false,
+  );
 
-const git = (...args: string[]) => runCommand('git', args, { cwd: root });
-
-/** Returns the fix of a commit, or nothing if it isn't one by these rules. */
-async function readFix(commit: string): Promise<Fix | undefined> {
-  const [subject = '', ...names] = (await git('show', '--format=%s', '--name-only', commit))
-    .split('\n')
-    .filter(Boolean);
+/** Reverts the fix of a commit in the copy, and returns the tests to run; undefined if it isn't a fix by these rules. */
+async function revert(commit: string): Promise<Record<'its tests' | 'other tests', string[]> | undefined> {
+  const names = (await git('show', '--format=', '--name-only', commit)).split('\n');
   const programs = names.filter((name) => PROGRAM.test(name));
   const changed = names.filter((name) => /^tests\/.*\.test\.ts$/.test(name));
   if (programs.length === 0 || changed.length === 0) return undefined;
   const patch = await git('show', '--format=', '--no-renames', commit, '--', ...programs);
   const lines = patch.split('\n').filter((line) => /^[-+](?![-+])/.test(line)).length;
   if (lines > MAX_LINES) return undefined;
-  const all = changed.flatMap((file) => [file, file.replace(/\.test\.ts$/, '.full.test.ts')]);
-  const tests = (await git('ls-files', ...all)).split('\n').filter(Boolean);
-  return { commit, subject, patch, tests, reached: reachOf(programs) };
+  if (!(await succeeds('git', ['apply', '--reverse', '--3way', '-'], { input: patch }))) return undefined;
+  if (!(await succeeds('node_modules/.bin/tsc', ['--noEmit', '--project', '.']))) return undefined;
+  const own = await git('ls-files', ...changed.flatMap((file) => [file, file.replace(/\.test\.ts$/, '.full.test.ts')]));
+  const reached = reachOf(programs);
+  const others = reached.includes('all') ? ['tests/unit', 'tests/integration', 'tests/chart'] : reached;
+  return { 'its tests': own.split('\n').filter(Boolean), 'other tests': others };
 }
-
-/** Groups and directories of `npm test`. */
-const USUAL = /^(tests\/)?(unit|integration|chart)\b/;
-
-/** A copy of the checkout in which a fix can be reverted. */
-async function makeCheckout() {
-  const { directory: cwd, remove } = await copyCheckout();
-  const run = (command: string, args: string[], options: CommandOptions = {}) =>
-    runCommand(command, args, { cwd, ...options }).then(
-      () => true,
-      () => false,
-    );
-  const reset = () => run('git', ['reset', '--quiet', '--hard']);
-  return {
-    remove,
-    reset,
-    /** Returns whether the fix could be reverted, and the types are right without it. */
-    revert: async (patch: string): Promise<boolean> => {
-      await reset();
-      if (!(await run('git', ['apply', '--reverse', '--3way', '-'], { input: patch }))) return false;
-      return await run('node_modules/.bin/tsc', ['--noEmit', '--project', '.']);
-    },
-    passes: (depth: string, ...tests: string[]) =>
-      run(process.execPath, ['scripts/test.ts', ...tests], {
-        env: { ...process.env, TEST_DEPTH: depth, BUNDLES_MADE_IN: '' },
-      }),
-  };
-}
-
-type Checkout = Awaited<ReturnType<typeof makeCheckout>>;
 
 /** Returns the first tests that notice: those of the fix, or any. */
-async function whoNotices({ tests, reached }: Fix, checkout: Checkout, depth: string): Promise<string | undefined> {
-  const isRun = (name: string) => depth !== 'quick' || (USUAL.test(name) && !name.endsWith('.full.test.ts'));
-  const others = reached.includes('all') ? ['unit', 'integration', 'chart'] : reached;
-  for (const [who, names] of Object.entries({ 'its tests': tests, 'other tests': others })) {
-    const run = names.filter(isRun);
-    if (run.length === 0 || (await checkout.passes(depth, ...run))) continue;
-    await checkout.reset();
-    if (!(await checkout.passes(depth, ...run))) throw new Error(`these fail with the fix, too: ${run.join(' ')}`);
-    return who;
+async function whoNotices(tests: Record<string, string[]>): Promise<string | undefined> {
+  const env = { ...process.env, TEST_DEPTH: depth, BUNDLES_MADE_IN: '' };
+  for (const [who, names] of Object.entries(tests)) {
+    const usual = names.filter((name) => values.full || (USUAL.test(name) && !name.endsWith('.full.test.ts')));
+    const run = ['scripts/test.ts', ...usual.filter((name) => name.includes(values.only))];
+    if (run.length === 1 || (await succeeds(process.execPath, run, { env }))) continue;
+    await git('reset', '--quiet', '--hard');
+    if (await succeeds(process.execPath, run, { env })) return who;
+    console.log(`these fail with the fix as well: ${run.slice(1).join(' ')}`);
+    return undefined;
   }
   return undefined;
 }
 
-const commits =
-  positionals.length > 0 ? positionals : (await git('rev-list', '--no-merges', 'HEAD')).trim().split('\n');
-const depth = values.full ? 'full' : 'quick';
-const checkout = await makeCheckout();
-const counts = { noticed: 0, unnoticed: 0 };
+let unnoticed = 0;
 try {
-  for (const commit of commits.slice(Number(values.skip))) {
-    const fix = await readFix(commit);
-    if (!fix || !(await checkout.revert(fix.patch))) {
-      if (positionals.length > 0) console.log(`- ${commit} is not a fix that can be reverted`);
-      continue;
-    }
-    const who = await whoNotices(fix, checkout, depth);
-    counts[who ? 'noticed' : 'unnoticed'] += 1;
-    console.log(`${who ? '✔' : '✖'} ${commit.slice(0, 8)} ${fix.subject} (${who ?? 'no test notices'})`);
-    if (counts.noticed + counts.unnoticed === Number(values.count)) break;
+  const commits = positionals.length > 0 ? positionals : (await git('rev-list', '--no-merges', 'HEAD')).match(/\S+/g);
+  let left = Number(values.count);
+  for (const commit of commits?.slice(Number(values.skip)) ?? []) {
+    await git('reset', '--quiet', '--hard');
+    const tests = await revert(commit);
+    if (!tests) continue;
+    const who = await whoNotices(tests);
+    if (!who) unnoticed += 1;
+    const subject = await git('show', '--no-patch', '--format=%h %s', commit);
+    console.log(`${who ? '✔' : '✖'} ${subject.trim()} (${who ?? 'no test notices'})`);
+    left -= 1;
+    if (left === 0) break;
   }
 } finally {
-  await checkout.remove();
+  await remove();
 }
-console.log(`${counts.noticed} noticed, ${counts.unnoticed} not`);
-process.exitCode = counts.unnoticed === 0 ? 0 : 1;
+console.log(`${unnoticed} not noticed`);
+process.exitCode = unnoticed === 0 ? 0 : 1;
