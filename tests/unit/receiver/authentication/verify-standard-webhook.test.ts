@@ -71,3 +71,11 @@ test('a changed or missing body, ID, or time is rejected', () => {
   assert.equal(verifyStandardWebhook({ headers, body: Buffer.from('{}'), at }, [secret]), false);
   assert.equal(verifyStandardWebhook({ headers, body, at }, []), false);
 });
+
+test("a time that isn't a number is invalid even with a right signature, and no failure of the server", () => {
+  for (const text of [`x${time}`, `${time}x`, '', '-1', '1e9', '1'.repeat(13)]) {
+    const mac = createHmac('sha256', 'plain').update(`${id}.${text}.`).update(body).digest('base64');
+    const signed = { ...headers, 'webhook-timestamp': text, 'webhook-signature': `v1,${mac}` };
+    assert.equal(check({ headers: signed, body, at }, ['plain']).kind, 'invalid', text);
+  }
+});
