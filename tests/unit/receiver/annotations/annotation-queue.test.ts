@@ -243,14 +243,19 @@ suite('a failed write', () => {
   });
 
   test("leaves no delivery waiting after an unexpected error, and doesn't end the process", async () => {
-    const clock = { offsetMs: 0, at: () => new Date(Number.NaN) };
+    let now = Number.NaN;
+    const clock = { offsetMs: 0, at: () => new Date(now) };
     const deadlineMs = 5_000;
-    const queue = new AnnotationQueue({ annotate: async () => {}, log, clock, deadlineMs });
+    const { log, lines } = recordingLog();
+    const { queue } = arrange({ log, clock, deadlineMs });
     const began = performance.now();
     const result = await queue.enqueue(demo, request(1));
     assert.equal(result.kind === 'refused' && result.reason, 'ApiServerUnavailable');
     assert.ok(performance.now() - began < deadlineMs, 'it was left to the deadline');
     assert.equal(queue.waiting, 0);
+    assert.equal(lines.length, 1);
+    now = Date.now();
+    assert.equal((await queue.enqueue(demo, request(2))).kind, 'stored', 'a later delivery');
   });
 
   test("for one resource doesn't delay another resource", async () => {
