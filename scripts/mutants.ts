@@ -83,14 +83,19 @@ async function tryAll(mutants: Mutant[], onTried: (mutant: Mutant, by?: string) 
   const files = all.filter((name) => isRun.test(name));
   const rest = new Map(mutants.map((mutant) => [mutant.id, mutant]));
   const ended = new Set<string>();
-  const onProgress = ({ tried = '', by, isTooLate, skipped }: Progress) => {
+  const survived = new Set<string>();
+  const onProgress = ({ tried = '', by, isReached, isTooLate, skipped }: Progress) => {
+    // A module may remember what it computed before, so a survivor is tried again in a process of its own.
+    if (isReached && !by && !survived.has(tried)) return void survived.add(tried);
     if (skipped) console.log(`skipped, because it fails without a change: ${skipped}`);
     const mutant = rest.get(tried);
     if (mutant && !isTooLate) onTried(mutant, by);
     rest.delete(tried);
   };
   while (rest.size > 0) {
-    await writeFile(path.join(cwd, 'job.json'), JSON.stringify({ files, ids: [...rest.keys()] }));
+    const untried = [...rest.keys()].filter((id) => !survived.has(id));
+    const ids = untried.length > 0 ? untried : [...rest.keys()].slice(0, 1);
+    await writeFile(path.join(cwd, 'job.json'), JSON.stringify({ files, ids }));
     const last = await work(onProgress);
     // A mutant that ends the process is tried again, because an earlier one may have left something behind.
     if (last?.trying && ended.has(last.trying)) onProgress({ tried: last.trying, by: 'the end of the process' });

@@ -20,6 +20,7 @@ export interface Progress {
   trying?: string;
   tried?: string;
   by?: string | undefined;
+  isReached?: boolean;
   isTooLate?: boolean;
 }
 
@@ -88,7 +89,8 @@ const surveyed = JSON.parse(readFileSync(SURVEY, 'utf8')) as SurveyedTest[];
 for (const id of ids) {
   report({ trying: id });
   const reaching = surveyed.filter(({ reached }) => reached[id]);
-  const isTooLate = reaching.length === 0 && Boolean(stryker.mutantCoverage?.static[id]);
-  report({ tried: id, by: await whoNotices(id, reaching), isTooLate });
+  const isReached = reaching.length > 0;
+  const isTooLate = !isReached && Boolean(stryker.mutantCoverage?.static[id]);
+  report({ tried: id, by: await whoNotices(id, reaching), isReached, isTooLate });
 }
 process.exit();
