@@ -273,6 +273,15 @@ suite('the digest of a preview', () => {
     assert.notEqual(problem('x').digest, problem('y').digest);
   });
 
+  test('of a change includes the tree of the commit, so that it confirms no guess of a content', () => {
+    const plan = { ...emptyPlan, changes: [{ kind: 'delete', path: 'a' }] } as unknown as typeof emptyPlan;
+    const digestOf = (tree: string) => summarizePreview({ plan, contents: new Map(), commit: '', tree }).digest;
+    assert.equal(digestOf('x'), digestOf('x'));
+    assert.notEqual(digestOf('x'), digestOf('y'));
+    const withoutChange = summarizePreview({ plan: emptyPlan, contents: new Map(), commit: '', tree: 'y' });
+    assert.equal(withoutChange.digest, nothing.digest);
+  });
+
   test('shortens a long message', () => {
     assert.equal(problem('x'.repeat(5_000)).failure?.length, 1024);
     assert.ok(problem('🙂'.repeat(5_000)).failure?.isWellFormed());
