@@ -223,6 +223,12 @@ suite('an approval covers no more than what was shown', () => {
       assert.equal(phaseOf(fleet), 'Progressing two');
     });
 
+  test('if previews are turned off at the same time', () => {
+    const fleet = previewed('abbb').set({ approved: 'B/r' });
+    for (let turn = 0; turn < 3; turn += 1) fleet.well(0).look();
+    assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['AwaitingApproval two', 'Approval']);
+  });
+
   test('if a newer commit took the place of its preview for a while', () => {
     const fleet = previewed('abbb', approved).well(0).look('C').look();
     fleet.well(0).look();
