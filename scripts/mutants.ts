@@ -148,6 +148,7 @@ try {
       if (by) console.log(`noticed before, by ${by}: ${change}`);
       isWorse ||= Boolean(by);
     });
+    if (!isWorse) console.log(`the tests of ${values.before} noticed none of them`);
   }
   process.exitCode = isWorse ? 1 : 0;
 } finally {
