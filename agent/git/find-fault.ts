@@ -79,14 +79,18 @@ export function faultOfFetch(error: unknown, commit: string): unknown {
   return INCOMPLETE.test(printed) ? incompleteError(commit, error) : error;
 }
 
-const invalid = (message: string, cause: unknown): TerminalError =>
-  new TerminalError(message, { code: 'commit.invalid', reason: 'ContentInvalid', cause });
+const invalid = (code: string, message: string, cause: unknown): TerminalError =>
+  new TerminalError(message, { code, reason: 'ContentInvalid', cause });
 
 export const tooLong = (): TerminalError =>
-  invalid('the commit has a path longer than 1 MiB: remove it in a new commit', undefined);
+  invalid('commit.longPath', 'the commit has a path longer than 1 MiB: remove it in a new commit', undefined);
 
 export const tooDeep = (cause: unknown): TerminalError =>
-  invalid('the commit has directories that are nested too deep for git: flatten them in a new commit', cause);
+  invalid(
+    'commit.tooDeep',
+    'the commit has directories that are nested too deep for git: flatten them in a new commit',
+    cause,
+  );
 
 const badPack = (cause: unknown): TransientError =>
   new TransientError(
@@ -96,11 +100,11 @@ const badPack = (cause: unknown): TransientError =>
 
 /** An error for an object of a commit that has the wrong type. */
 export const otherKind = (what: string, cause?: unknown): TerminalError =>
-  invalid(`${what}: commit rejected; remove the entry in a new commit`, cause);
+  invalid('commit.invalid', `${what}: commit rejected; remove the entry in a new commit`, cause);
 
 /** An error for a ref that points to another object: servers let tags name anything. */
 export const noCommit = (id: string, cause: unknown): TerminalError =>
-  invalid(`${id} isn't a commit: point the ref at one`, cause);
+  invalid('commit.otherObject', `${id} isn't a commit: point the ref at one`, cause);
 
 /** An error for objects that are missing after a full fetch of the commit. */
 export const incompleteError = (commit: string, cause: unknown): TransientError =>

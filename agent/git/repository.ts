@@ -96,7 +96,7 @@ export class Repository {
     if (!this.#contents) await this.open(commit);
     if (commit.length === this.#idLength) return;
     throw new TerminalError(`commit ${commit} isn't an object ID of this repository (${this.#idLength} hex digits)`, {
-      code: 'git.refNotFound',
+      code: 'git.objectFormat',
       reason: 'RefNotFound',
     });
   }

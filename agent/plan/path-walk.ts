@@ -10,6 +10,8 @@ export const CYCLE = 'a cycle';
 export const TOO_DEEP = `more than ${MAX_LEVELS} links to follow`;
 export const TOO_LONG = 'a path that is too long';
 export const OUTSIDE = 'outside the repository';
+export const outsideModule = (path: string) => `outside submodule ${path}`;
+export const unfetched = (path: string) => `in submodule ${path}, which needs spec.git.submodules: true`;
 export const DANGLING = 'no such file or directory in the commit';
 
 /** The entry that a path leads to. */
@@ -120,7 +122,7 @@ export class PathWalk {
     if (name === '' || name === '.') return undefined;
     if (name === '..') {
       const { path, parent } = this.#at;
-      if (path === root || !parent) return missing(step, root === '' ? OUTSIDE : `outside submodule ${root}`);
+      if (path === root || !parent) return missing(step, root === '' ? OUTSIDE : outsideModule(root));
       this.#at = parent;
       return undefined;
     }
@@ -169,7 +171,7 @@ export class PathWalk {
     const place = joinPath(this.#at.path, step.name);
     if (entry && !submodules) {
       if (!step.link) return { kind: 'missing', obstacle: { ...entry, path: this.#taken() } };
-      return missing(step, `in submodule ${place}, which needs spec.git.submodules: true`);
+      return missing(step, unfetched(place));
     }
     // The shorter path shows whether the link or the rest of the given path leads nowhere.
     const own = this.#rests.filter(({ link }) => link === step.link);

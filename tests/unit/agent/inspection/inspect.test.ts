@@ -169,8 +169,11 @@ suite('an inspection of another commit', () => {
       const key = Buffer.concat([part(Buffer.from('ssh-ed25519')), part(Buffer.alloc(32, 1))]).toString('base64');
       await writeFile(path.join(sandbox.directory, 'keys/ann'), `ssh-ed25519 ${key} ann\n`);
       await assert.rejects(sandbox.inspect(asked, { ...target, verify: 'head' }), { code: 'git.signature' });
-      await assert.rejects(sandbox.inspect(asked, { ...target, profile: mapped('missing') }), /has no missing/);
-      await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
+      await assert.rejects(sandbox.inspect(asked, { ...target, profile: mapped('missing') }), /\bmissing\b/);
+      await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), {
+        code: 'git.refNotFound',
+        message: /\bnowhere\b/,
+      });
     },
   );
 
@@ -186,9 +189,9 @@ suite('an inspection of another commit', () => {
   test("doesn't harm the clone if the commit's ID has another length", slow, async (t) => {
     const { sandbox, target } = await arrange(t, { 'config/a': '1' }, {});
     const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
-    await assert.rejects(sandbox.inspect(asked, target), { code: 'git.refNotFound', message: /hex digits/ });
+    await assert.rejects(sandbox.inspect(asked, target), { code: 'git.objectFormat' });
     await sandbox.restart();
-    await assert.rejects(sandbox.inspect(asked, target), { code: 'git.refNotFound', message: /hex digits/ });
+    await assert.rejects(sandbox.inspect(asked, target), { code: 'git.objectFormat' });
     const before = fetches();
     await sandbox.sync(target);
     assert.equal(fetches(), before);

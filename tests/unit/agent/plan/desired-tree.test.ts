@@ -163,7 +163,7 @@ suite('desiredTree', () => {
       { source: 'gone', destination: 'z' },
     ]);
     assert.deepEqual(problems?.length, 2);
-    assert.match(problems.join('; '), /^mappings\[0\]: .* no none.*; mappings\[2\]: .* no gone/);
+    assert.match(problems.join('; '), /^mappings\[0\]: .* none\b.*; mappings\[2\]: .* gone\b/);
     const inEachOther = ['top', 'base'].map((source) => ({ source, destination: 'p' }));
     const first = build(repository, [...inEachOther, { source: 'none', destination: 'x' }]);
     assert.equal(first.problems?.length, 1, 'a problem of the mappings, before any missing source');
@@ -172,10 +172,7 @@ suite('desiredTree', () => {
   test("explains how to name the gateway's source", () => {
     const { problems } = build(repository, [{ source: 'gateways/{{ .GatewayName }}', destination: 'x' }]);
     assert.equal(problems?.length, 1);
-    assert.match(
-      problems[0] ?? '',
-      /the repository has no gateways\/till-7f9 \(gateways\/{{ .GatewayName }}\): .*sync\.io\/gateway-name/,
-    );
+    assert.match(problems[0] ?? '', / gateways\/till-7f9 \(gateways\/{{ .GatewayName }}\).* sync\.io\/gateway-name/);
   });
 
   test('contains each file as the commit and the mapping have it', () => {
@@ -226,9 +223,7 @@ suite('desiredTree', () => {
       { source: 'base', destination: 'p/x' },
     ];
     const { problems } = build(repository, mappings, { files: [owned('p/x', 'gone/x')] });
-    assert.deepEqual(problems, [
-      'p/x is mapped as a file, but p/x/x needs it to be a directory: change the mappings, or exclude one',
-    ]);
+    assert.match(problems?.join('\n') ?? '', /^p\/x .* p\/x\/x .*$/);
   });
 
   test('lets an excluded file block nothing', () => {

@@ -17,7 +17,15 @@ import { directoriesOf } from '../../../../agent/plan/directories.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
 import { ABSOLUTE, EMPTY, NOT_UTF8, TOO_MUCH_TEXT } from '../../../../agent/plan/link-text.ts';
 import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
-import { CYCLE, DANGLING, OUTSIDE, TOO_DEEP, TOO_LONG } from '../../../../agent/plan/path-walk.ts';
+import {
+  CYCLE,
+  DANGLING,
+  OUTSIDE,
+  outsideModule,
+  TOO_DEEP,
+  TOO_LONG,
+  unfetched,
+} from '../../../../agent/plan/path-walk.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { fc, runs } from '../../../support/property.ts';
@@ -145,7 +153,7 @@ suite('links are errors', () => {
       name: 'into a submodule that is not fetched',
       tree: { l: link('lib/a'), lib: { submodule: true } },
       sources: ['l'],
-      reasons: ['l: in submodule lib, which needs spec.git.submodules: true'],
+      reasons: [`l: ${unfetched('lib')}`],
     },
   ];
   test('a broken link above several sources is named once', () => {
@@ -162,7 +170,7 @@ suite('links are errors', () => {
     const tree: Tree = { l: link('lib/in'), 'lib/in': 'file', 'lib/out': link('../a'), a: 'file' };
     const { files, broken } = followLinksIn(tree, { submodules: true, modules: ['lib'] });
     assert.deepEqual(files, { a: 'a', l: 'lib/in', 'lib/in': 'lib/in' });
-    assert.deepEqual(broken, ['lib/out: outside submodule lib']);
+    assert.deepEqual(broken, [`lib/out: ${outsideModule('lib')}`]);
   });
 
   test('that name five of many, with the patterns that exclude them', () => {

@@ -70,10 +70,7 @@ suite('a file that was there before', () => {
     const displaced = { name: 'k', size: 1024 ** 3 };
     volume.manifest.files.set('large', ownedFile('large', { blob: '1', sha256: 'sha256 of 1', displaced }));
     volume.write('large', '1');
-    assert.match(
-      refusal(volume, { a: '1', large: '1' }),
-      /^TakenOverFull: 2 files that the agent did not write \(1025 MiB\)/,
-    );
+    assert.match(refusal(volume, { a: '1', large: '1' }), /^TakenOverFull: 2 .*\(1025 MiB\)/);
   });
 });
 
@@ -272,14 +269,11 @@ suite('on a volume that ignores case, the plan', () => {
   test("rejects names that would collide, and the agent's own directory, before the first write", () => {
     const folding = CASELESS;
     const volume = new MemoryVolume();
-    assert.match(
-      refusal(volume, { 'x/Name': '1', 'x/name': '2' }, { folding }),
-      /^NameCollision: x\/name and x\/Name collide/,
-    );
+    assert.match(refusal(volume, { 'x/Name': '1', 'x/name': '2' }, { folding }), /^NameCollision: x\/name .* x\/Name /);
     assert.match(refusal(volume, { 'A/x': '1', 'a/y': '2' }, { folding }), /^NameCollision: a and A collide/);
     assert.match(
       refusal(volume, { '.Sync-Agent/x': '1' }, { folding }),
-      /^NameCollision: \.Sync-Agent and \.sync-agent/,
+      /^NameCollision: \.Sync-Agent .* \.sync-agent /,
     );
     assert.match(refusal(volume, { straße: '1', STRASSE: '2' }, { folding }), /^NameCollision/);
     assert.deepEqual(changesOf(planFor(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
@@ -289,7 +283,7 @@ suite('on a volume that ignores case, the plan', () => {
     const folding = { case: 'ascii', unicode: false } as const;
     assert.match(
       refusal(new MemoryVolume(), { README: '1', readme: '2' }, { folding }),
-      /^NameCollision: readme and README collide on this volume, which is case-insensitive/,
+      /^NameCollision: readme .* README (?!.*Unicode)/,
     );
     const others = { Äpfel: '1', äpfel: '2', straße: '1', STRASSE: '2' };
     assert.equal(planFor(new MemoryVolume(), others, { folding }).changes.length, 4);
@@ -306,7 +300,7 @@ suite('on a volume that ignores case, the plan', () => {
     const folding = { case: false, unicode: true };
     assert.match(
       refusal(new MemoryVolume(), { [composed]: '1', [decomposed]: '2' }, { folding }),
-      /normalizes Unicode/,
+      /^NameCollision: .* Unicode/,
     );
   });
 
@@ -319,8 +313,7 @@ suite('on a volume that ignores case, the plan', () => {
 
 suite('a mount of the pod inside the data volume', () => {
   const mounts = ['data/cache', 'logs'];
-  const problem = (path: string, point: string) =>
-    new RegExp(`mounts another volume at ${point} .*, so ${path} cannot`);
+  const problem = (path: string, point: string) => new RegExp(` ${point} .* ${path} `);
 
   for (const [path, point] of [
     ['data/cache', 'data/cache'],

@@ -22,31 +22,27 @@ const LITTLE = { isBig: false };
 const BIG = { isBig: true };
 
 suite("a template in text that isn't UTF-8 is a problem that names the bytes", () => {
-  for (const [encoding, content, words] of [
-    ['ISO-8859-1', Buffer.from(`city=K\xf6ln\n${NAME}`, 'latin1'), /^byte 6 isn't UTF-8, so the \{\{ at byte 15 /],
-    ['ISO-8859-1, without the end of the braces', Buffer.from('\xfc{{ .GatewayName', 'latin1'), /at byte 1 /],
+  for (const [encoding, content, expected] of [
+    ['ISO-8859-1', Buffer.from(`city=K\xf6ln\n${NAME}`, 'latin1'), ['6', '15']],
+    ['ISO-8859-1, without the end of the braces', Buffer.from('\xfc{{ .GatewayName', 'latin1'), ['0', '1']],
     [
       'a replacement character, and more',
       Buffer.concat([Buffer.from('\ufffd'), Buffer.from([0xff]), Buffer.from(NAME)]),
-      /^byte 3 .* at byte 9 /,
+      ['3', '9'],
     ],
-    [
-      'UTF-16LE',
-      wide(NAME, { width: 2, ...LITTLE }),
-      /^byte 0 isn't UTF-8 \(its byte .* UTF-16LE\), so the \{\{ at byte 12 /,
-    ],
+    ['UTF-16LE', wide(NAME, { width: 2, ...LITTLE }), ['0', 'UTF-16LE', '12']],
     [
       'UTF-16LE, as iconv writes it, without a byte order mark',
       wide(NAME, { width: 2, ...LITTLE }).subarray(2),
-      /^the text looks like UTF-16LE, so the \{\{ at byte 10 can't be rendered/,
+      ['UTF-16LE', '10'],
     ],
-    ['UTF-16BE, without a byte order mark', wide(NAME, { width: 2, ...BIG }).subarray(2), /UTF-16BE, .* at byte 10 /],
-    ['UTF-32BE', wide(NAME, { width: 4, ...BIG }), /UTF-32BE.* at byte 24 /],
+    ['UTF-16BE, without a byte order mark', wide(NAME, { width: 2, ...BIG }).subarray(2), ['UTF-16BE', '10']],
+    ['UTF-32BE', wide(NAME, { width: 4, ...BIG }), ['2', 'UTF-32BE', '24']],
   ] as const) {
     test(encoding, () => {
       const result = renderContent(content, values);
-      assert.ok(result.kind === 'problem');
-      assert.match(result.message, words);
+      assert.ok(result.kind === 'problem' && result.problems[0]?.key === 'encoding');
+      assert.deepEqual(result.message.replaceAll('UTF-8', '').match(/UTF-\d+\w+|\d+/g), expected);
     });
   }
 });

@@ -127,7 +127,7 @@ suite('judgeResource', () => {
     for (const name of ['default', 'constructor']) {
       const verdict = judgeResource(resource({}, { sync: syncOf(profiles) }), name, unasked);
       assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'requireSync');
-      assert.match(verdict.message, new RegExp(` ${name}, .* a, b: .*sync\\.io/profile`));
+      assert.match(verdict.message, new RegExp(` ${name}, .* a, b\\b.*sync\\.io/profile`));
     }
   });
 

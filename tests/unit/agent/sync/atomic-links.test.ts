@@ -81,10 +81,8 @@ suite('an atomic mapping whose source is a symbolic link', () => {
       await commit({ files: files });
       const into = [mappingOf('leaf', 'dags/', { publish: 'atomic' })];
       for (const profile of [profileOf('leaf'), profileOf('leaf', { mappings: into })]) {
-        await assert.rejects(
-          sync({ ...profile, dryRun }),
-          /leaf leads to the file file, but publish: atomic needs a directory/,
-        );
+        const refusal = { code: 'sync.ProfileInvalid', message: /\bleaf .* file, .* publish: atomic / };
+        await assert.rejects(sync({ ...profile, dryRun }), refusal);
       }
       assert.deepEqual(await sandbox.files(), {});
     });
@@ -142,7 +140,7 @@ suite('a dry run and a diff list the link of an atomic destination if', () => {
       act?.(at('dags'));
       const { message, changes } = describeSync(await sync({ ...profile, dryRun: true }), []);
       assert.deepEqual(changes, lines);
-      assert.match(message ?? '', new RegExp(`^dry run: ${lines.length} changes`));
+      assert.match(message ?? '', new RegExp(`^\\D*${lines.length} `));
       const answer = await sandbox.inspect({ kind: 'diff', ref: 'main' }, { repo, commit: id, profile });
       assert.deepEqual(
         answer.changes.map(({ kind, path: file, reason }) => `${kind} ${file} (${reason})`),

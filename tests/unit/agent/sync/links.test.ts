@@ -182,7 +182,7 @@ suite('symbolic links in the repository', () => {
     const target = { repo: root.url, commit: await root.commit({ files }), submodules: true, profile: mapped('on') };
     await assert.rejects(
       sandbox.sync({ ...target, submodules: false }),
-      /on\/a -> \.\.\/lib\/x\/a \(in submodule lib, which needs/,
+      /on\/a -> \.\.\/lib\/x\/a \(.*\blib\b.* spec\.git\.submodules/,
     );
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { 'on/a': 'a', 'on/d': 'deep' });
@@ -193,10 +193,7 @@ suite('symbolic links in the repository', () => {
     await sandbox.sync({ ...target, commit: next });
     assert.deepEqual(await sandbox.files(), { 'on/a/a': 'a', 'on/a/deep/d': 'deep' });
     const leaving = await root.commit({ files: { 'on/up': link('../lib/up') } });
-    await assert.rejects(
-      sandbox.sync({ ...target, commit: leaving }),
-      /on\/up -> \.\.\/lib\/up \(outside submodule lib\)/,
-    );
+    await assert.rejects(sandbox.sync({ ...target, commit: leaving }), /on\/up -> \.\.\/lib\/up \([^)]*\blib\)/);
   });
 
   test('are right after every commit of any history', async (t) => {

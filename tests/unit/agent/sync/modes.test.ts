@@ -184,7 +184,7 @@ suite('a mapping with a mode', () => {
       return changesOf(await syncWith(profile, id));
     };
     const different = await commit({ files: { public: 'public', other: 'different' } });
-    await assert.rejects(sync(different, '0600'), { reason: 'PathConflict', message: /^other exists/ });
+    await assert.rejects(sync(different, '0600'), { reason: 'PathConflict', message: /^other / });
     assert.equal(modeIn(sandbox, 'public'), '644');
     const id = await commit({ files: { script: 'script', other: null } });
     assert.deepEqual(await sync(id, '0600'), ['modify public (ModeChanged)', 'modify script (ModeChanged)']);

@@ -34,10 +34,10 @@ suite('a file that the agent has no permission to read', () => {
 
   test('is taken over if it was not delivered, and restored with its mode, or named in an error', async (t) => {
     const { sandbox, target, commit, file } = await unreadable(t, { isDelivered: false });
-    await assert.rejects(
-      sandbox.sync({ ...target, profile: { onConflict: 'refuse' } }),
-      /^TerminalError: a exists in the data volume with different or unreadable content, and the agent did not write it/,
-    );
+    await assert.rejects(sandbox.sync({ ...target, profile: { onConflict: 'refuse' } }), {
+      code: 'sync.PathConflict',
+      message: /^a .*\(onConflict: refuse\)/,
+    });
     const { plan } = await sandbox.sync(target);
     assert.deepEqual(describeChanges(plan, 9).sort(), ['add b (New)', 'modify a (TakenOver)']);
     assert.deepEqual(await sandbox.files(), { a: '1', b: '1' });

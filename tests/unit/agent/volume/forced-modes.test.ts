@@ -99,7 +99,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
             const outcome = await sandbox.sync(target);
             assert.deepEqual([outcome.plan.changes, outcome.plan.drift], [[], []], `${mode}`);
             const { message = '' } = describeSync(outcome, []);
-            assert.equal(message.includes("the data volume doesn't keep the permissions of files"), mode !== undefined);
+            assert.equal(/\bmode\b/.test(message), mode !== undefined);
             assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
             await sandbox.restart();
           }

@@ -229,10 +229,10 @@ test('names that would collide on the volume are rejected before the first write
   const { sandbox, at, deliver, sync } = await prepare(t, { a: '1', 'd/x': '1' });
   assert.deepEqual(sandbox.root.traits, USUAL_TRAITS, 'probed when the lock was taken');
   sandbox.root.traits = { case: true, unicode: true, keepsModes: true };
-  const refusal = { name: 'TerminalError', code: 'sync.NameCollision', message: /^a and A collide/ };
+  const refusal = { name: 'TerminalError', code: 'sync.NameCollision', message: /^a .* A / };
   await assert.rejects(deliver({ A: '2' }), refusal);
   await assert.rejects(sync({ dryRun: true }), refusal);
-  await assert.rejects(deliver({ A: null, 'D/y': '2' }), /^TerminalError: d and D collide/);
+  await assert.rejects(deliver({ A: null, 'D/y': '2' }), { code: 'sync.NameCollision', message: /^d .* D / });
   assert.deepEqual(await sandbox.files(), { a: '1', 'd/x': '1' });
   assert.deepEqual(await readdir(at('.sync-agent/staging')), []);
 });
@@ -244,7 +244,7 @@ suite("a profile's setting", () => {
     await writeFile(at('b'), 'edge');
     const template = { mappings: [{ source: '.', destination: '.', required: true, template: true }] };
     const refuse = { ...template, onConflict: 'refuse' as const };
-    const refusal = { code: 'sync.PathConflict', message: /^a exists .*\(onConflict: refuse\)/ };
+    const refusal = { code: 'sync.PathConflict', message: /^a .*\(onConflict: refuse\)/ };
     await assert.rejects(deliver({ a: '1', b: '{{ .GatewayName }}' }, refuse), refusal);
     await assert.rejects(sync({ ...refuse, dryRun: true }), refusal);
     assert.deepEqual(await sandbox.files(), { a: 'theirs', b: 'edge', z: '1' });
