@@ -4,7 +4,8 @@ import { git } from './list-checkout.ts';
 /** Throws `Problem` if the directory isn't the root of its repository, to which all paths are relative. */
 export async function requireRoot(directory: string): Promise<void> {
   const prefix = (await git(directory, ['rev-parse', '--show-prefix'])).trim();
-  if (prefix !== '') throw new Problem(`${directory} is the directory ${prefix} of a repository: specify its root`);
+  if (prefix !== '')
+    throw new Problem(`${directory} is the directory ${prefix} of a repository: specify its root`, 'CheckoutInvalid');
 }
 
 /**

@@ -59,7 +59,9 @@ export async function git(directory: string, args: string[]): Promise<string> {
     const { stdout } = await run('git', ['-C', directory, ...args], { maxBuffer: MAX_OUTPUT_BYTES });
     return stdout;
   } catch (error) {
-    throw new Problem(`git can't read the checkout ${directory}: ${gitCause(error)}`, undefined, { cause: error });
+    throw new Problem(`git can't read the checkout ${directory}: ${gitCause(error)}`, 'CheckoutInvalid', {
+      cause: error,
+    });
   }
 }
 

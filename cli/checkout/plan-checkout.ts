@@ -54,5 +54,6 @@ function findProfile(sync: GatewaySyncManifest['spec']['sync'], name: string): R
   if (profile) return profile;
   throw new Problem(
     `the GatewaySync has no profile named ${name}, only ${Object.keys(sync.profiles).sort().join(', ')}`,
+    'NotFound',
   );
 }

@@ -17,16 +17,21 @@ export type GatewaySyncManifest = v.InferOutput<typeof schema>;
 /** Returns the only GatewaySync among the objects of a manifest. Throws `Problem`. */
 export function readGatewaySync(objects: readonly unknown[]): GatewaySyncManifest {
   const [first, ...others] = objects.filter((object) => v.is(kindSchema, object));
-  if (others.length > 0) throw new Problem('the manifest contains several GatewaySyncs: specify a file with one');
-  if (first === undefined) throw new Problem('the manifest contains no GatewaySync');
+  if (others.length > 0)
+    throw new Problem('the manifest contains several GatewaySyncs: specify a file with one', 'ManifestInvalid');
+  if (first === undefined) throw new Problem('the manifest contains no GatewaySync', 'ManifestInvalid');
   const parsed = v.safeParse(schema, first, OWN_WORDS);
   if (parsed.success) {
     const unknown = unknownFields(first.spec, parsed.output.spec, 'spec');
-    if (unknown.length > 0) throw new Problem(`the GatewaySync has unknown fields: ${unknown.join(', ')}`);
+    if (unknown.length > 0)
+      throw new Problem(`the GatewaySync has unknown fields: ${unknown.join(', ')}`, 'ManifestInvalid');
     return parsed.output;
   }
   const [{ message, path = [] }] = parsed.issues;
-  throw new Problem(`the GatewaySync is invalid: ${path.map(({ key }) => key).join('.')}: ${message}`);
+  throw new Problem(
+    `the GatewaySync is invalid: ${path.map(({ key }) => key).join('.')}: ${message}`,
+    'ManifestInvalid',
+  );
 }
 
 /** Lists the fields that the schema has dropped. The API server would drop them as well, or reject the object. */

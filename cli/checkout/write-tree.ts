@@ -8,7 +8,8 @@ import { Problem } from '../client/problem.ts';
 export async function createTree(directory: string): Promise<void> {
   await makeDirectory(directory);
   const [entry] = await readdir(directory);
-  if (entry !== undefined) throw new Problem(`${directory} isn't empty: specify a new directory for --output`);
+  if (entry !== undefined)
+    throw new Problem(`${directory} isn't empty: specify a new directory for --output`, 'FileUnusable');
 }
 
 type FileMode = Pick<DesiredFile, 'executable' | 'mode' | 'linkText'>;

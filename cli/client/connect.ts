@@ -5,7 +5,7 @@ import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { version } from '../../shared/version.ts';
 import { type KubeconfigPlaces, loadKubeconfig } from './kubeconfig.ts';
 import { chooseLogin, type LoginOptions } from './login.ts';
-import { EXIT, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
 import { proxyFor } from './proxy.ts';
 import { UserCredentials } from './user-credentials.ts';
 
@@ -52,7 +52,7 @@ export function connect(options: AccessOptions, host: AccessHost): Access {
   const callTimeoutMs = requestTimeoutOf(options);
   const login = chooseLogin(loadKubeconfig(kubeconfig, host), options);
   const chosen = namespace ?? login.namespace ?? 'default';
-  if (!isNamespaceName(chosen)) throw new Problem(`${chosen} is not a valid name of a namespace`, EXIT.usage);
+  if (!isNamespaceName(chosen)) throw new Problem(`${chosen} is not a valid name of a namespace`, 'InvalidArguments');
   const proxy = proxyFor(login.server, login.cluster['proxy-url'], environment);
   const credentials = new UserCredentials(login, { environment, hasTerminal: confirm !== undefined, note });
   const clock = new ServerClock();
@@ -76,5 +76,8 @@ function requestTimeoutOf({ 'request-timeout': timeout }: AccessOptions): number
   if (timeout === undefined) return undefined;
   const timeoutMs = parseDuration(/^\d+$/.test(timeout) ? `${timeout}s` : timeout);
   if (timeoutMs !== undefined) return timeoutMs;
-  throw new Problem('--request-timeout must be a duration such as 30s or 2m, or a number of seconds', EXIT.usage);
+  throw new Problem(
+    '--request-timeout must be a duration such as 30s or 2m, or a number of seconds',
+    'InvalidArguments',
+  );
 }

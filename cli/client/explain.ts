@@ -2,7 +2,7 @@ import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { codeOf, isBug } from '../../shared/errors.ts';
 import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { Access } from './connect.ts';
-import { EXIT, Problem } from './problem.ts';
+import { Problem, type ProblemCode } from './problem.ts';
 
 /** Attempted action for messages, such as `list GatewaySyncs in the namespace gateways`. */
 export interface Attempt {
@@ -23,41 +23,51 @@ export async function attempt<T>(access: Access, what: Attempt, action: () => Pr
   }
 }
 
-/** Converts an API or connection error to a message and an exit status. */
+/** Converts an API or connection error to a message and a code. */
 function explain(error: unknown, { server, proxy, context }: Access, { doing, name, namespace }: Attempt): Problem {
   const as = context ? ` (context ${context})` : '';
-  const fail = (message: string, status: Problem['status'] = EXIT.unavailable) =>
-    new Problem(message, status, { cause: error });
-  if (isBug(error)) return fail(`cannot ${doing} because of ${bugWords(error)}`, EXIT.failed);
+  const fail = (message: string, code: ProblemCode) => new Problem(message, code, { cause: error });
+  if (isBug(error)) return fail(`cannot ${doing} because of ${bugWords(error)}`, 'Bug');
   if (!(error instanceof ApiError))
-    return fail(`cannot ${doing} at ${server}${proxy ? ` through the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`);
+    return fail(
+      `cannot ${doing} at ${server}${proxy ? ` through the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`,
+      'Unavailable',
+    );
   const { status, message, objectName } = error;
   if (status === 403 && /cannot impersonate/.test(message))
-    return fail(`not allowed to impersonate: request the verb impersonate, or remove --as${as}: ${message}`);
-  if (status === 401) return fail(`the cluster rejected your credentials: log in again, or choose another user${as}`);
+    return fail(
+      `not allowed to impersonate: request the verb impersonate, or remove --as${as}: ${message}`,
+      'CredentialsRejected',
+    );
+  if (status === 401)
+    return fail(
+      `the cluster rejected your credentials: log in again, or choose another user${as}`,
+      'CredentialsRejected',
+    );
   if (status === 403) {
     const isOwn = /is forbidden: User /.test(message);
     const help = isOwn
       ? `request the role ${/patch|change/.test(doing) ? 'edit' : 'view'} there${namespace ? '' : ', or specify a namespace that you can read with --namespace'}`
       : message.replace(/^.*denied request: /s, '');
-    return fail(`not allowed to ${doing}: ${help}${isOwn ? as : ''}`);
+    return fail(`not allowed to ${doing}: ${help}${isOwn ? as : ''}`, 'Forbidden');
   }
   if (status === 404 && objectName !== undefined && name !== undefined)
     return fail(
       `GatewaySync ${name} not found in the namespace ${namespace}: list all with kubectl stoker status -A`,
-      EXIT.failed,
+      'NotFound',
     );
   if (status === 404)
     return fail(
       `the CRDs of the operator are not installed in this cluster${as}: install the chart, or choose another`,
+      'NotInstalled',
     );
   if (status === 409)
     return fail(
       `another user changed it at the same time: check it with kubectl stoker status, and try again`,
-      EXIT.failed,
+      'ResourceChanged',
     );
-  if (status === 422) return fail(`the API server rejected the change: ${message}`, EXIT.failed);
-  return fail(`cannot ${doing}: the API server returned ${status}: ${message}`);
+  if (status === 422) return fail(`the API server rejected the change: ${message}`, 'ChangeRejected');
+  return fail(`cannot ${doing}: the API server returned ${status}: ${message}`, 'Unavailable');
 }
 
 /** Where users report bugs. */
@@ -70,7 +80,7 @@ const PASSING = [
 ];
 
 /** Checks whether an error is temporary: the API server restarts or is busy, or the connection was lost. */
-export function isPassing({ cause }: Problem): boolean {
+export function isPassing(cause: unknown): boolean {
   if (cause instanceof ApiError) return cause.status === 429 || cause.status >= 500;
   return PASSING.includes(codeOf(cause));
 }

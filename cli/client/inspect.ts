@@ -68,7 +68,7 @@ class PostedQuestion {
    * Writes it if the resource has the version that was read. Throws {@link Problem}, even if it was withdrawn before.
    */
   async post(annotation: string, resourceVersion: string | undefined): Promise<void> {
-    if (this.#withdrawal) throw new Problem('interrupted');
+    if (this.#withdrawal) throw new Problem('interrupted', 'Interrupted');
     const annotations = { [INSPECT_ANNOTATION]: annotation };
     const arrival = patchGatewaySync(this.#access, { name: this.#name, resourceVersion }, { annotations });
     this.#annotation = annotation;
@@ -121,7 +121,10 @@ async function write(access: Access, { asking, key, deadline, question }: Writin
     if (other && lifeMs > 0 && lifeMs <= INSPECTION.lifeMs) {
       if (isFirst) onBusy();
       if (performance.now() > deadline)
-        throw new Problem(`another user is querying the files of ${name} until ${other.expires}: try again later`);
+        throw new Problem(
+          `another user is querying the files of ${name} until ${other.expires}: try again later`,
+          'Busy',
+        );
       await sleep(POLL_MS);
       continue;
     }

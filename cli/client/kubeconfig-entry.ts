@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { OWN_WORDS } from '../../shared/domain/text/issue-words.ts';
 import { isObject } from '../../shared/domain/text/objects.ts';
 import type { Entry } from './kubeconfig.ts';
-import { EXIT, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
 
 // The fields of a kubeconfig (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/). Null is an empty value.
 const text = v.nullish(v.string(), '');
@@ -121,7 +121,7 @@ function refuseBoth(given: object, key: string, what: string): void {
 
 /** An error about an entry of the kubeconfig. */
 export const refusal = (what: string, says: string): Problem =>
-  new Problem(`${what} of the kubeconfig ${says}`, EXIT.unavailable);
+  new Problem(`${what} of the kubeconfig ${says}`, 'KubeconfigInvalid');
 
 const resolve = ({ directory }: Entry, file: string): string => (file ? path.resolve(directory, file) : '');
 

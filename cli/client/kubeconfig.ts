@@ -7,7 +7,7 @@ import { yamlCause } from '../../shared/domain/syntax/yaml-words.ts';
 import { OWN_WORDS } from '../../shared/domain/text/issue-words.ts';
 import { causeOf } from '../../shared/domain/text/message-of.ts';
 import type { Environment } from '../../shared/io/http/no-proxy.ts';
-import { EXIT, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
 
 /** A named cluster, user, or context of a kubeconfig. */
 export interface Entry {
@@ -44,7 +44,10 @@ export function loadKubeconfig(file: string | undefined, places: KubeconfigPlace
   if (config.contexts.length + config.clusters.length > 0) return config;
   const own = file === undefined ? ofThisPod(places.environment ?? {}) : undefined;
   if (own) return own;
-  throw new Problem('no kubeconfig found: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl', EXIT.unavailable);
+  throw new Problem(
+    'no kubeconfig found: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
+    'KubeconfigInvalid',
+  );
 }
 
 const entriesSchema = v.nullish(v.array(v.looseObject({ name: v.string() })), []);
@@ -103,7 +106,7 @@ function readYaml(file: string): unknown {
 }
 
 const unreadable = (file: string, why: string, cause?: unknown): Problem =>
-  new Problem(`cannot read the kubeconfig ${file}: ${why}`, EXIT.unavailable, { cause });
+  new Problem(`cannot read the kubeconfig ${file}: ${why}`, 'KubeconfigInvalid', { cause });
 
 /** Files of a pod's service account (https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/). */
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';

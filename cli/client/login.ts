@@ -1,7 +1,7 @@
 import { isSendable } from './credential-plugin.ts';
 import type { Entry, Kubeconfig } from './kubeconfig.ts';
 import { type Cluster, readCluster, readContext, readUser, refusal, type User } from './kubeconfig-entry.ts';
-import { EXIT, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
 import { isThisMachine } from './proxy.ts';
 
 /** Options of kubectl that select the cluster and the user. */
@@ -55,7 +55,7 @@ function noContext({ contexts }: Kubeconfig, wanted: string | undefined): Proble
     wanted === undefined
       ? `the kubeconfig has no current context: run kubectl config use-context, or add --context (${names})`
       : `context ${wanted} not found in the kubeconfig: choose one of ${names}`;
-  return new Problem(says, EXIT.unavailable);
+  return new Problem(says, 'KubeconfigInvalid');
 }
 
 function find(entries: readonly Entry[], wanted: string, what: 'cluster' | 'user'): Entry {
@@ -64,7 +64,7 @@ function find(entries: readonly Entry[], wanted: string, what: 'cluster' | 'user
   const names = entries.map(({ name }) => name).join(', ') || 'none';
   throw new Problem(
     `${what} ${wanted} not found in the kubeconfig: add it, or choose another context or --${what} (${names})`,
-    EXIT.unavailable,
+    'KubeconfigInvalid',
   );
 }
 

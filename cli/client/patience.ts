@@ -18,7 +18,7 @@ export async function readPatiently<T>(deadline: number, read: (timeoutMs: numbe
     try {
       return await read(timeoutMs);
     } catch (error) {
-      if (!(error instanceof Problem && isPassing(error)) || performance.now() > deadline) throw error;
+      if (!(error instanceof Problem && isPassing(error.cause)) || performance.now() > deadline) throw error;
     }
     await sleep(RETRY_MS);
   }

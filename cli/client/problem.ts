@@ -16,13 +16,52 @@ export const EXIT = {
 
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
+/** Codes of problems by subject, with the exit status of the command. */
+const PROBLEMS = {
+  // The command line.
+  InvalidArguments: EXIT.usage,
+  ConfirmationNeeded: EXIT.usage,
+  CommitNotFound: EXIT.usage,
+  // Access to the cluster.
+  KubeconfigInvalid: EXIT.unavailable,
+  CredentialsRejected: EXIT.unavailable,
+  Forbidden: EXIT.unavailable,
+  NotInstalled: EXIT.unavailable,
+  Unavailable: EXIT.unavailable,
+  // Objects of the cluster.
+  NotFound: EXIT.failed,
+  ResourceChanged: EXIT.failed,
+  ChangeRejected: EXIT.failed,
+  // Changes that would have no effect.
+  NoRollout: EXIT.failed,
+  NotPreviewed: EXIT.failed,
+  NothingToDo: EXIT.failed,
+  FollowsAnother: EXIT.failed,
+  // Waits and queries.
+  SyncFailed: EXIT.failed,
+  TimedOut: EXIT.failed,
+  Replaced: EXIT.failed,
+  Interrupted: EXIT.failed,
+  Busy: EXIT.failed,
+  NothingToShow: EXIT.failed,
+  // Files of this machine.
+  ManifestInvalid: EXIT.failed,
+  CheckoutInvalid: EXIT.failed,
+  FileUnusable: EXIT.failed,
+  // The page, and this program.
+  PageFailed: EXIT.failed,
+  Bug: EXIT.failed,
+} as const;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
 /** An error that ends a command, with a one-line message. */
 export class Problem extends CodedError {
   readonly status: ExitStatus;
 
-  constructor(message: string, status: ExitStatus = EXIT.failed, options?: ErrorOptions) {
-    super(message, 'problem', options);
+  constructor(message: string, code: ProblemCode, options?: ErrorOptions) {
+    super(message, code, options);
     this.name = 'Problem';
-    this.status = status;
+    this.status = PROBLEMS[code];
   }
 }

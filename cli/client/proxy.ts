@@ -1,6 +1,6 @@
 import { type Environment, isExcepted } from '../../shared/io/http/no-proxy.ts';
 import { Networks } from '../../shared/io/networks.ts';
-import { EXIT, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
 
 /**
  * Returns the proxy to a server, as in kubectl: the `proxy-url` of the kubeconfig, or else from the environment by the
@@ -13,12 +13,12 @@ export function proxyFor(server: URL, proxyUrl: string | undefined, environment:
   if (!given || (!proxyUrl && isDirect())) return undefined;
   const from = proxyUrl ? 'the proxy-url of the kubeconfig' : name;
   const url = given.includes('://') ? given : `http://${given}`;
-  if (!URL.canParse(url)) throw new Problem(`${from} is not a URL`, EXIT.unavailable);
+  if (!URL.canParse(url)) throw new Problem(`${from} is not a URL`, 'KubeconfigInvalid');
   const proxy = new URL(url);
   if (!['http:', 'https:'].includes(proxy.protocol))
     throw new Problem(
       `${from} is a proxy for ${proxy.protocol.slice(0, -1)}: kubectl stoker supports http and https`,
-      EXIT.unavailable,
+      'KubeconfigInvalid',
     );
   return proxy;
 }

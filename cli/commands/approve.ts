@@ -1,5 +1,5 @@
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import { readDetails } from '../client/read.ts';
 import { effectOfApproval } from '../orders/approve.ts';
 import { makeCommand } from './command.ts';
@@ -31,7 +31,7 @@ export const approve = makeCommand({
   run: ({ args, host }) => {
     // Commits with the same first characters can be created within a second.
     if (args.commit !== undefined && !isCommitHash(args.commit))
-      throw new Problem('--commit must be a full commit hash of 40 or 64 characters', EXIT.usage);
+      throw new Problem('--commit must be a full commit hash of 40 or 64 characters', 'InvalidArguments');
     return carryOut({
       args,
       host,

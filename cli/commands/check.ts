@@ -90,7 +90,7 @@ function readLabels(labels: readonly string[] = []): ReadonlyMap<string, string>
   return new Map(
     labels.map((label) => {
       const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(label) ?? [];
-      if (key === '') throw new Problem(`--label must be KEY=VALUE, not ${label}`, EXIT.usage);
+      if (key === '') throw new Problem(`--label must be KEY=VALUE, not ${label}`, 'InvalidArguments');
       return [key, value] as const;
     }),
   );

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../shared/domain/text/duration.ts';
-import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 
 /** A command line with its purpose. */
@@ -107,12 +107,12 @@ export const outputArgs = {
 /** Returns the requested format; undefined means text. Throws `Problem`. */
 export function formatOf({ output }: { output?: string | undefined }): 'json' | 'yaml' | undefined {
   if (output === undefined || output === 'json' || output === 'yaml') return output;
-  throw new Problem(`--output must be json or yaml, not ${output}`, EXIT.usage);
+  throw new Problem(`--output must be json or yaml, not ${output}`, 'InvalidArguments');
 }
 
 /** Returns the maximum time to wait (ms). Throws `Problem`. */
 export function parseTimeout({ timeout }: { timeout: string }): number {
   const timeoutMs = parseDuration(timeout);
   if (timeoutMs !== undefined) return timeoutMs;
-  throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
+  throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', 'InvalidArguments');
 }

@@ -39,7 +39,7 @@ export const completion = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const script = SCRIPTS[args.shell];
-    if (!script) throw new Problem(`no completion for ${args.shell}: specify bash, zsh, or fish`, EXIT.usage);
+    if (!script) throw new Problem(`no completion for ${args.shell}: specify bash, zsh, or fish`, 'InvalidArguments');
     host.print(script(directoryOfHelper(host.program ?? '')));
     return EXIT.ok;
   },
@@ -52,6 +52,6 @@ function directoryOfHelper(program: string): string {
   const own = path.dirname(existsSync(program) ? realpathSync(program) : program);
   const directory = [path.join(own, 'completion'), own].find((each) => existsSync(path.join(each, HELPER)));
   if (directory === undefined)
-    throw new Problem(`${HELPER} not found in ${own}: copy it there from the archive of the release`);
+    throw new Problem(`${HELPER} not found in ${own}: copy it there from the archive of the release`, 'FileUnusable');
   return directory;
 }

@@ -1,5 +1,5 @@
 import { type Access, placeOf } from '../client/connect.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 import { linesOf, plain } from '../terminal/text.ts';
 
@@ -19,7 +19,8 @@ export async function isConfirmed(
   { yes, host }: { yes: boolean | undefined; host: Host },
 ): Promise<boolean> {
   if (yes) return true;
-  if (!host.confirm) throw new Problem('nothing was changed: without a terminal to confirm on, add --yes', EXIT.usage);
+  if (!host.confirm)
+    throw new Problem('nothing was changed: without a terminal to confirm on, add --yes', 'ConfirmationNeeded');
   const isWanted = await host.confirm(`Go ahead (${plain(placeOf(access))})?`);
   if (!isWanted) host.note('nothing was changed\n');
   return isWanted;

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
-import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { type ExitStatus, Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 import { drawData } from '../terminal/data.ts';
 import { formatOf, makeCommand, outputArgs } from './command.ts';
@@ -45,13 +45,14 @@ export const diff = makeCommand({
 /** Throws `Problem` if the ref isn't valid. */
 export function checkRef({ ref }: { ref?: string | undefined }): void {
   if (ref !== undefined && !isValidRefName(ref))
-    throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
+    throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', 'InvalidArguments');
 }
 
 /** Returns the query for the changes of a ref; without one, of the newest commit. Throws `Problem`. */
 export function askedFor(gatewaySync: GatewaySync, ref: string | undefined): Asked {
   if (ref !== undefined) return { kind: 'diff', ref, ...(isCommitHash(ref) && { commit: ref }) };
   const { lastSyncRef, lastSyncCommit } = gatewaySync.status ?? {};
-  if (!lastSyncCommit) throw new Problem(`${addressOf(gatewaySync)} has no commit yet: specify a ref with --ref`);
+  if (!lastSyncCommit)
+    throw new Problem(`${addressOf(gatewaySync)} has no commit yet: specify a ref with --ref`, 'NothingToShow');
   return { kind: 'diff', ref: lastSyncRef ?? lastSyncCommit, commit: lastSyncCommit };
 }

@@ -40,9 +40,12 @@ export const doctor = makeCommand({
     const format = formatOf(args);
     const allNamespaces = args['all-namespaces'] === true;
     if (allNamespaces && args.name)
-      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', EXIT.usage);
+      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', 'InvalidArguments');
     if (allNamespaces && args.namespace)
-      throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
+      throw new Problem(
+        '--namespace and --all-namespaces are mutually exclusive: remove one of them',
+        'InvalidArguments',
+      );
     const scope = { name: args.name, allNamespaces, operatorNamespace: args['operator-namespace'] };
     const { diagnosis, status } = await examine(connect(args, host), scope);
     const linked = linkPages(diagnosis);

@@ -1,4 +1,4 @@
-import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { type ExitStatus, Problem } from '../client/problem.ts';
 import { repositoryPatch } from '../fleet/inspection.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
@@ -36,8 +36,8 @@ export const drift = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
     if (args.patch && format)
-      throw new Problem('--patch and --output are mutually exclusive: remove one of them', EXIT.usage);
-    if (args['with-deleted'] && !args.patch) throw new Problem('--with-deleted requires --patch', EXIT.usage);
+      throw new Problem('--patch and --output are mutually exclusive: remove one of them', 'InvalidArguments');
+    if (args['with-deleted'] && !args.patch) throw new Problem('--with-deleted requires --patch', 'InvalidArguments');
     const inspected = await inspect(args, { host, ask: () => ({ kind: 'drift' }) });
     const { view } = inspected;
     if (format) host.print(drawData(view, format));

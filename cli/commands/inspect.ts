@@ -55,7 +55,7 @@ const LONGEST_MS = 240_000;
 export function timeoutOf({ timeout }: Pick<InspectArgs, 'timeout'>): number {
   const timeoutMs = parseDuration(timeout);
   if (timeoutMs !== undefined && timeoutMs <= LONGEST_MS) return timeoutMs;
-  throw new Problem('--timeout must be a duration of at most 4m, such as 30s', EXIT.usage);
+  throw new Problem('--timeout must be a duration of at most 4m, such as 30s', 'InvalidArguments');
 }
 
 /** Queries the agents of gateways in batches; all gateways if there are at most `few`. Throws `Problem`. */
@@ -71,7 +71,7 @@ export async function inspect(
   if (!details.reports)
     throw new Problem(
       `not allowed to list SyncReports in the namespace ${access.namespace}: request the role view there`,
-      EXIT.unavailable,
+      'Forbidden',
     );
   const pods = (await readPodStates(access, access.namespace)) ?? [];
   const agentPods = new Map(pods.map((pod) => [pod.name, pod]));
@@ -101,9 +101,13 @@ function check(
   { gateways, isSample }: Chosen,
   { args, all, host }: { args: InspectArgs; all: readonly Askable[]; host: Host },
 ): void {
-  if (all.length === 0) throw new Problem(`${args.name} has no gateways: annotate a pod with sync.io/inject: "true"`);
+  if (all.length === 0)
+    throw new Problem(`${args.name} has no gateways: annotate a pod with sync.io/inject: "true"`, 'NotFound');
   if (gateways.length === 0)
-    throw new Problem(`${args.name} has no gateway ${args.gateway}: list them with kubectl stoker status ${args.name}`);
+    throw new Problem(
+      `${args.name} has no gateway ${args.gateway}: list them with kubectl stoker status ${args.name}`,
+      'NotFound',
+    );
   if (isSample)
     say(
       `querying ${gateways.length} of ${all.length} gateways, one per profile and wave; use --gateway for another one, or --all`,

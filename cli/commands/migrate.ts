@@ -47,18 +47,18 @@ export const migrate = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const { repo, ref, path } = args;
     if (repo === undefined && (ref !== undefined || path !== undefined))
-      throw new Problem('--ref and --path require --repo', EXIT.usage);
+      throw new Problem('--ref and --path require --repo', 'InvalidArguments');
     const named = repo === undefined ? undefined : { repo, ref, directory: path ?? '.' };
     const objects = await readManifest(args.file, host, { version: '1.1', customTags: asKubectlHasThem });
     const result = migrateDocuments(objects, named);
-    if (result.kind === 'refused') throw new Problem(`nothing was printed: ${result.why}`);
+    if (result.kind === 'refused') throw new Problem(`nothing was printed: ${result.why}`, 'ManifestInvalid');
     const { documents, stays, untouched } = result;
     host.print(documents.map(draw).join('---\n'));
     for (const text of stays) say(text, host);
     if (documents.length > 0 && untouched.length > 0)
       say(`not printed because nothing changes: ${untouched.join(', ')}`, host);
     if (documents.length === 0 && stays.length === 0)
-      throw new Problem('the manifest has no git-sync, k8s-sidecar, or gitRepo volume');
+      throw new Problem('the manifest has no git-sync, k8s-sidecar, or gitRepo volume', 'NothingToDo');
     const open = documents.flatMap(({ notes }) => notes).filter((note) => note.startsWith('TODO')).length;
     if (open > 0) say(`${open === 1 ? '1 TODO' : `${open} TODOs`} left: see the comments`, host);
     return stays.length === 0 ? EXIT.ok : EXIT.failed;

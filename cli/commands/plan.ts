@@ -60,7 +60,7 @@ export const plan = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const { output = 'text', ref, commit, gateway, all } = args;
     const format = FORMATS.find((each) => each === output);
-    const wrong = (message: string) => new Problem(message, EXIT.usage);
+    const wrong = (message: string) => new Problem(message, 'InvalidArguments');
     if (!format) throw wrong(`--output must be ${FORMATS.join(', ')}, not ${output}`);
     if (ref === undefined && (gateway !== undefined || all)) throw wrong('--gateway and --all require --ref');
     checkRef(args);
@@ -103,7 +103,7 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   const gatewaySync = await untilPreviewed(access, { ...args, deadline });
   const candidate = plannableCommit(gatewaySync, args.commit);
   if (candidate.kind === 'unavailable' || candidate.kind === 'pending')
-    throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`);
+    throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`, 'NothingToShow');
   if (candidate.kind === 'settled') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
   const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
   const view = planOfPreview(gatewaySync, candidate.preview, details);
@@ -125,6 +125,7 @@ async function untilPreviewed(
     if (before && isReplaced(commit, before, gatewaySync))
       throw new Problem(
         `a newer commit of ${addressOf(gatewaySync)} replaced ${commit} before it was previewed; the newest commit is ${newest}`,
+        'Replaced',
       );
     before = gatewaySync;
     if (performance.now() < deadline) {
@@ -134,6 +135,7 @@ async function untilPreviewed(
     if (gatewaySync.status?.rollout?.preview?.commit === commit) return gatewaySync;
     throw new Problem(
       `timed out: the gateways of ${addressOf(gatewaySync)} have not previewed ${commit}; the newest commit is ${newest}`,
+      'TimedOut',
     );
   }
 }

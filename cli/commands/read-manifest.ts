@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type DocumentOptions, type ParseOptions, parseAllDocuments, type SchemaOptions } from 'yaml';
 import { yamlCause } from '../../shared/domain/syntax/yaml-words.ts';
 import { messageOf } from '../../shared/domain/text/message-of.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 
 /** Reads the YAML documents of a file, or of stdin if its name is `-`. Throws `Problem`. */
@@ -22,7 +22,7 @@ export async function readManifest(
       return value;
     });
   } catch (error) {
-    throw new Problem(`the manifest is not valid YAML: ${yamlCause(error)}`, EXIT.failed, { cause: error });
+    throw new Problem(`the manifest is not valid YAML: ${yamlCause(error)}`, 'ManifestInvalid', { cause: error });
   }
 }
 
@@ -31,7 +31,7 @@ async function readFileOrInput(file: string, { input }: Host): Promise<string> {
     if (file !== '-') return await readFile(file, 'utf8');
     if (input) return await input();
   } catch (error) {
-    throw new Problem(`cannot read the manifest: ${messageOf(error)}`, EXIT.failed, { cause: error });
+    throw new Problem(`cannot read the manifest: ${messageOf(error)}`, 'ManifestInvalid', { cause: error });
   }
-  throw new Problem('stdin is not available: specify a file', EXIT.usage);
+  throw new Problem('stdin is not available: specify a file', 'InvalidArguments');
 }

@@ -32,15 +32,19 @@ export const status = makeCommand({
     const format = formatOf(args);
     const all = args['all-namespaces'];
     if (all && args.name)
-      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', EXIT.usage);
+      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', 'InvalidArguments');
     if (all && args.namespace)
-      throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
+      throw new Problem(
+        '--namespace and --all-namespaces are mutually exclusive: remove one of them',
+        'InvalidArguments',
+      );
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     const found = args.name ? [await getGatewaySync(access, args.name)] : await listGatewaySyncs(access, namespace);
     if (found.length === 0 && namespace !== undefined && !(await mayExist(access, namespace)))
       throw new Problem(
         `namespace ${namespace} not found (context ${access.context}): list them with kubectl get namespaces`,
+        'NotFound',
       );
     const details = await readDetails(access, namespace, found);
     const view = fleetView(found, details);

@@ -60,9 +60,9 @@ export const sync = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const timeoutMs = parseTimeout(args);
     if (args.ref !== undefined && !isValidRefName(args.ref))
-      throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
+      throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', 'InvalidArguments');
     if (args.request !== undefined && (!args.wait || args.ref !== undefined))
-      throw new Problem('--request needs --wait, and excludes --ref', EXIT.usage);
+      throw new Problem('--request needs --wait, and excludes --ref', 'InvalidArguments');
     const access = connect(args, host);
     if (args.request !== undefined) {
       const asked = openRequestOf(await getRequested(access, args.name), args.request);
@@ -94,6 +94,7 @@ function openRequestOf([gatewaySync, hub = gatewaySync]: Requested, id: string):
   if (annotations[REQUEST_ANNOTATIONS.requestId] !== id)
     throw new Problem(
       `${name} has no request ${id}: a newer one replaced it, or the delivery was ignored or a push to a branch, which have none to wait for; see kubectl stoker trace ${name} --last`,
+      'Replaced',
     );
   return { id, ref, at, isRefresh: false };
 }
@@ -133,10 +134,10 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
     stuckSince = progress.stuck ? (stuckSince ?? performance.now()) : undefined;
     const isStuck = stuckSince !== undefined && performance.now() - stuckSince > STUCK_MS;
     if (progress.kind === 'done') return end(progress, host);
-    if (progress.kind === 'failed') throw new Problem(`${progress.says}${listed(missingIn(view))}`);
-    if (isStuck) throw new Problem(`some gateways failed${listed(progress.stuck ?? [])}`);
+    if (progress.kind === 'failed') throw new Problem(`${progress.says}${listed(missingIn(view))}`, 'SyncFailed');
+    if (isStuck) throw new Problem(`some gateways failed${listed(progress.stuck ?? [])}`, 'SyncFailed');
     if (performance.now() - started > timeoutMs)
-      throw new Problem(`timed out: ${progress.says}${listed(missingIn(view))}`);
+      throw new Problem(`timed out: ${progress.says}${listed(missingIn(view))}`, 'TimedOut');
     await sleep(POLL_MS);
   }
 }

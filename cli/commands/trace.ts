@@ -45,7 +45,7 @@ export const trace = makeCommand({
     const gatewaySync = await getGatewaySync(access, args.name);
     const events = await listEvents(access, gatewaySync);
     const view = traceView(gatewaySync, events, await readDetails(access, access.namespace, [gatewaySync]));
-    if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`);
+    if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`, 'NothingToShow');
     host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
     return EXIT.ok;
   },
@@ -65,7 +65,7 @@ async function untilNext(
     if (markOf(gatewaySync) !== before && isSettled(gatewaySync)) return await sleep(EVENTS_MS);
     if (performance.now() > deadline) {
       if (markOf(gatewaySync) !== before) return;
-      throw new Problem('no delivery in that time: use kubectl stoker trace --last for the previous one');
+      throw new Problem('no delivery in that time: use kubectl stoker trace --last for the previous one', 'TimedOut');
     }
     await sleep(POLL_MS);
   }

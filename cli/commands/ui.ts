@@ -33,10 +33,13 @@ export const ui = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const all = args['all-namespaces'];
     if (all && args.namespace)
-      throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
+      throw new Problem(
+        '--namespace and --all-namespaces are mutually exclusive: remove one of them',
+        'InvalidArguments',
+      );
     const port = args.port === undefined ? undefined : Number(args.port);
     if (port !== undefined && !(Number.isInteger(port) && port > 0 && port <= MAX_PORT))
-      throw new Problem(`--port must be a number from 1 to ${MAX_PORT}`, EXIT.usage);
+      throw new Problem(`--port must be a number from 1 to ${MAX_PORT}`, 'InvalidArguments');
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     await checkAccess(access, namespace);

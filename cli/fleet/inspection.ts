@@ -131,7 +131,8 @@ export interface ChangeView extends Pick<InspectedChange, 'path' | 'source' | 'k
   leftOut?: string;
 }
 
-const WORDS: Record<LeftOut, string> = {
+/** Reasons for a missing diff. */
+export const LEFT_OUT: Record<LeftOut, string> = {
   binary: 'binary',
   foreign: 'not written by the agent',
   large: `larger than ${INSPECTION.fileBytes / 1024} KiB`,
@@ -144,6 +145,17 @@ const WORDS: Record<LeftOut, string> = {
   submodule: 'in a submodule',
   template: 'generated from a template',
   unreadable: 'not readable by the agent',
+};
+
+/** Reasons for a change that a patch doesn't contain. */
+export const UNPATCHED = {
+  outside: 'not a path of the repository',
+  undelivered: 'was never delivered',
+  deleted: 'missing on the gateway: add --with-deleted to delete it',
+  mode: 'the mapping sets its mode, not git',
+  disputed: (name: string, others: string) =>
+    `the change on ${name} differs from the change on ${others}: choose a gateway with --gateway`,
+  copies: (name: string) => `the copies of the file on ${name} have different changes`,
 };
 
 /** Creates the view of a response. */
@@ -189,7 +201,7 @@ function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): Chan
     reason,
     mode: modeChangeOf(change),
     diff: diff || undefined,
-    leftOut: leftOut && WORDS[leftOut],
+    leftOut: leftOut && LEFT_OUT[leftOut],
   });
 }
 
@@ -232,12 +244,12 @@ export function repositoryPatch(
       const why = whyRefused(change, withDeleted);
       const path = change.source ?? change.path;
       const file = why ? undefined : fileChangeOf(withoutModes(change), path);
-      if (!file) refused.push({ path, why: `${why ?? WORDS.limit} (${name})` });
+      if (!file) refused.push({ path, why: `${why ?? LEFT_OUT.limit} (${name})` });
       else {
         const text = texts.get(change) ?? unifiedDiff(file, algorithmOf(answer.commit));
         texts.set(change, text);
         const isMode = text === '' && change.before?.mode !== undefined;
-        if (isMode) refused.push({ path, why: `the mapping sets its mode, not git (${name})` });
+        if (isMode) refused.push({ path, why: `${UNPATCHED.mode} (${name})` });
         else addTo(found, { path, name, text });
       }
     }
@@ -246,10 +258,7 @@ export function repositoryPatch(
   for (const [path, { name, others }] of found) {
     if (others.length === 0) continue;
     const elsewhere = others.filter((other) => other !== name);
-    const why =
-      elsewhere.length > 0
-        ? `the change on ${name} differs from the change on ${elsewhere.join(', ')}: choose a gateway with --gateway`
-        : `the copies of the file on ${name} have different changes`;
+    const why = elsewhere.length > 0 ? UNPATCHED.disputed(name, elsewhere.join(', ')) : UNPATCHED.copies(name);
     refused.push({ path, why });
   }
   return { text: agreed.map(([, { text }]) => text).join(''), refused };
@@ -278,8 +287,8 @@ function addTo(found: Map<string, Found>, { path, name, text }: { path: string; 
 }
 
 function whyRefused({ kind, leftOut, path, source = path }: InspectedChange, withDeleted: boolean): string | undefined {
-  if (leftOut) return WORDS[leftOut];
-  if (!isFilePath(source)) return 'not a path of the repository';
-  if (kind === 'add' || kind === 'restore') return 'was never delivered';
-  return kind === 'delete' && !withDeleted ? 'missing on the gateway: add --with-deleted to delete it' : undefined;
+  if (leftOut) return LEFT_OUT[leftOut];
+  if (!isFilePath(source)) return UNPATCHED.outside;
+  if (kind === 'add' || kind === 'restore') return UNPATCHED.undelivered;
+  return kind === 'delete' && !withDeleted ? UNPATCHED.deleted : undefined;
 }

@@ -23,10 +23,36 @@ export interface TraceView {
   /** With spec.git.semver: the tag of the commit, and the range that it was chosen for. */
   followed?: { tag: string; range: string };
   /** Steps, timed by the clocks of the programs; `ms` is the time since the delivery. */
-  moments: { what: string; at: string; ms: number; gateway?: string }[];
+  moments: Moment[];
   /** Pending steps and missing data. */
   missing: string[];
 }
+
+/** A step of a delivery. */
+interface Moment {
+  step: 'Accepted' | 'Requested' | 'Annotated' | 'Found' | 'Resolved' | 'Handled' | 'Started' | 'Written' | 'Ready';
+  what: string;
+  at: string;
+  ms: number;
+  gateway?: string;
+}
+
+/** Words for steps that are missing. */
+export const MISSING = {
+  refused: (outcome: string | undefined, why = '') => `it was not applied (${outcome})${why && `: ${why}`}`,
+  failed: (why = '') => `it failed${why && `: ${why}`}`,
+  retried: () => 'the commit has been retried since, and all gateways may have it',
+  same: () => 'no new commit: the previous commit is still the newest',
+  events: () => 'not allowed to read events, which contain the times of the controller',
+  waiting: (name: string, commit: string, summary: string) => `${name} still has ${commit}: ${summary}`,
+  absent: (name: string, what: string, state: string, why = '') =>
+    `${name} does not have ${what} (${state})${why && `: ${why}`}`,
+  kept: (name: string, what: string) => `${name} keeps ${what}`,
+  earlier: (name: string, what: string) => `${name} already had ${what}`,
+  rolledBack: (count: number, commit: string) =>
+    `${count === 1 ? '1 gateway was' : `${count} gateways were`} since rolled back to ${commit}`,
+  unlisted: (count: number) => `the times of ${count} more gateways are not in the status, because its size is limited`,
+};
 
 /** Source of a sync: a webhook, a user, or a poll. */
 export interface Delivery {
@@ -70,9 +96,9 @@ export function traceView(
   const what = followed ? `${followed.tag}, the newest tag in ${followed.range},` : delivery.ref;
   const start = Date.parse(delivery.at);
   const moments: TraceView['moments'] = [];
-  const note = (what: string, at: string | undefined, gateway?: string) => {
+  const note: Noting['note'] = (step, what, at, gateway) => {
     const ms = Date.parse(at ?? '') - start;
-    if (at && ms >= 0) moments.push({ what, at, ms, ...(gateway && { gateway }) });
+    if (at && ms >= 0) moments.push({ step, what, at, ms, ...(gateway && { gateway }) });
   };
   const firstAfter = (isMeant: (event: ObservedEvent) => boolean) =>
     eventTimes(events, isMeant).find((time) => Date.parse(time) >= start);
@@ -89,16 +115,17 @@ export function traceView(
   const [first = resolvedAt] = [resolvedAt, ...moments.map(({ at }) => at)].sort(byTime);
   // The receiver's clock can be ahead of the controller's.
   const resolvedBy = !isOlder && Date.parse(first) < start ? delivery.at : first;
-  note(beginningOf(delivery), delivery.at);
+  note(...beginningOf(delivery), delivery.at);
   if (delivery.kind !== 'poll') {
-    note(`the controller resolved ${what}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
+    note('Resolved', `the controller resolved ${what}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
     const reason = `${delivery.kind}${delivery.outcome}`.toLowerCase();
     const handled = firstAfter((event) => event.reason.toLowerCase() === reason);
-    note(`the controller handled it: ${delivery.outcome}`, handled);
+    note('Handled', `the controller handled it: ${delivery.outcome}`, handled);
   }
   // After a failed commit, gateways may be ready with a different one.
   if (!refused)
     note(
+      'Ready',
       'Ready: all gateways have it',
       firstAfter(({ reason }) => reason === 'Synced'),
     );
@@ -162,14 +189,12 @@ const isTakenBack = ({ syncedCommit }: DiscoveredGateway, rollout: Status['rollo
   syncedCommit !== rollout.commit;
 
 function takenBackWords(count: number, { stableCommit = '' }: Partial<RolloutStatus> = {}): string[] {
-  if (count === 0) return [];
-  const gateways = count === 1 ? '1 gateway was' : `${count} gateways were`;
-  return [`${gateways} since rolled back to ${shortCommit(stableCommit)}`];
+  return count === 0 ? [] : [MISSING.rolledBack(count, shortCommit(stableCommit))];
 }
 
 function unnamedWords({ gateways }: Status, named: number): string[] {
   const count = (gateways?.total ?? 0) - named;
-  return count > 0 ? [`the times of ${count} more gateways are not in the status, because its size is limited`] : [];
+  return count > 0 ? [MISSING.unlisted(count)] : [];
 }
 
 function missingOf(
@@ -181,24 +206,23 @@ function missingOf(
   const refused = isRefused({ outcome });
   const wasTried = isGivenUp(delivery, status);
   const isBackAgain = wasTried && rollout?.phase === 'Complete' && rollout.stableCommit === lastSyncCommit;
-  const verdict = wasTried ? 'it failed' : `it was not applied (${outcome})`;
   return [
-    ...(refused ? [`${verdict}${message ? `: ${message}` : ''}`] : []),
-    ...(isBackAgain ? ['the commit has been retried since, and all gateways may have it'] : []),
-    ...(!refused && isOlder ? ['no new commit: the previous commit is still the newest'] : []),
-    ...(events ? [] : ['not allowed to read events, which contain the times of the controller']),
+    ...(refused ? [wasTried ? MISSING.failed(message) : MISSING.refused(outcome, message)] : []),
+    ...(isBackAgain ? [MISSING.retried()] : []),
+    ...(!refused && isOlder ? [MISSING.same()] : []),
+    ...(events ? [] : [MISSING.events()]),
   ];
 }
 
-function beginningOf({ kind, ref, by }: Delivery): string {
-  if (kind === 'poll') return `the controller found a new commit of ${ref} without a webhook`;
-  if (by === 'kubectl-stoker' || by === REFRESHED_BY || by === 'manual')
-    return `a user requested ${ref}${by === 'manual' ? ' with an annotation' : ''}`;
-  return `the receiver accepted the webhook: ${ref}${by ? ` from ${by}` : ''}`;
+function beginningOf({ kind, ref, by }: Delivery): [step: Moment['step'], what: string] {
+  if (kind === 'poll') return ['Found', `the controller found a new commit of ${ref} without a webhook`];
+  if (by === 'manual') return ['Annotated', `a user requested ${ref} with an annotation`];
+  if (by === 'kubectl-stoker' || by === REFRESHED_BY) return ['Requested', `a user requested ${ref}`];
+  return ['Accepted', `the receiver accepted the webhook: ${ref}${by ? ` from ${by}` : ''}`];
 }
 
 interface Noting {
-  note: (what: string, at: string | undefined, gateway?: string) => void;
+  note: (step: Moment['step'], what: string, at: string | undefined, gateway?: string) => void;
   commit: string | undefined;
   start: number;
   /** The commit isn't from this delivery. */
@@ -212,14 +236,14 @@ function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isKept, 
   const end = Date.parse(lastSyncTime);
   const what = commit ? shortCommit(commit) : 'it';
   const waits = rollout && syncStatus === 'Synced' && syncedCommit !== undefined && syncedCommit !== commit;
-  if (waits) return `${name} still has ${shortCommit(syncedCommit)}: ${rollout.summary}`;
-  if (syncedCommit !== commit || Number.isNaN(end))
-    return `${name} does not have ${what} (${syncStatus})${message ? `: ${message}` : ''}`;
-  if (end < start) return isKept ? `${name} keeps ${what}` : `${name} already had ${what}`;
+  if (waits) return MISSING.waiting(name, shortCommit(syncedCommit), rollout.summary);
+  if (syncedCommit !== commit || Number.isNaN(end)) return MISSING.absent(name, what, syncStatus, message);
+  if (end < start) return isKept ? MISSING.kept(name, what) : MISSING.earlier(name, what);
   const took = parseDuration(lastSyncDuration);
   // The receiver's clock can be ahead of the agent's: no step starts before the delivery.
-  if (took !== undefined) note(`${name} started the sync`, new Date(Math.max(start, end - took)).toISOString(), name);
-  note(`${name} has it on disk`, lastSyncTime, name);
+  if (took !== undefined)
+    note('Started', `${name} started the sync`, new Date(Math.max(start, end - took)).toISOString(), name);
+  note('Written', `${name} has it on disk`, lastSyncTime, name);
   return undefined;
 }
 

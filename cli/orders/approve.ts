@@ -26,19 +26,19 @@ export function effectOfApproval(
   const rollout = rolloutOf(gatewaySync);
   const release = toApprove(rollout);
   if (release === undefined)
-    throw new Problem(`${address} has no commit to approve: its rollout is ${rollout.summary}`);
+    throw new Problem(`${address} has no commit to approve: its rollout is ${rollout.summary}`, 'NothingToDo');
   const { commit, revision } = release;
   if (wanted !== undefined && commit !== wanted)
-    throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`);
+    throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`, 'NothingToDo');
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
-  if (waves.length === 0) throw new Problem(`no wave of ${address} has approval: true`);
+  if (waves.length === 0) throw new Problem(`no wave of ${address} has approval: true`, 'NothingToDo');
   const value = `${commit}/${revision}`;
   const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === value;
   const cause = isApproved ? whyOutdated(rollout, value) : undefined;
   const isOld = cause !== undefined;
   if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
   const why = whyUnpreviewed(gatewaySync, commit) ?? whyUnseen(gatewaySync, revision);
-  if (why !== undefined) throw new Problem(`nothing was approved: ${commit} ${why}`);
+  if (why !== undefined) throw new Problem(`nothing was approved: ${commit} ${why}`, 'NotPreviewed');
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   const { preview } = rollout;
   const view = preview && isSame(preview, release) ? planOfPreview(gatewaySync, preview, beyond) : undefined;
@@ -108,11 +108,17 @@ function whyUnseen({ spec, status }: GatewaySync, revision: string): string | un
     : 'is shown with another spec.sync than the current one; wait for its preview, or undo the edit';
 }
 
+/** Why an approval of the same commit doesn't apply. */
+export const CAUSES = {
+  previews: 'a change of spec.rollout.previewTimeout',
+  changes: 'other changes that gateways reported',
+};
+
 /** Returns why the handled approval doesn't apply. */
 function whyOutdated({ handled = {}, waitsFor, preview }: RolloutStatus, value: string) {
   const { approve, approvedDigests } = handled;
   if (approve !== value || waitsFor !== 'Approval') return undefined;
-  if (!preview) return 'a change of spec.rollout.previewTimeout';
+  if (!preview) return CAUSES.previews;
   // Without digests, the approval waits for the first report.
-  return approvedDigests ? 'other changes that gateways reported' : undefined;
+  return approvedDigests ? CAUSES.changes : undefined;
 }

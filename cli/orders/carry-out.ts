@@ -64,6 +64,7 @@ function confirmedEffect(
   if (now.kind === 'done' || agreementOf(now) !== agreed)
     throw new Problem(
       `nothing was changed, because the resource has changed in the meantime; the new effect would be: ${now.says}`,
+      'ResourceChanged',
     );
   return now;
 }
@@ -79,6 +80,7 @@ async function untilNoticed(
     if (performance.now() > deadline)
       throw new Problem(
         'the controller does not react to the removal of the earlier request: check that it runs, then try again',
+        'TimedOut',
       );
   }
 }

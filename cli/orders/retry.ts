@@ -10,7 +10,8 @@ export function effectOfRetry(gatewaySync: GatewaySync): OrderEffect {
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
   const commit = toRetry(rollout);
-  if (commit === undefined) throw new Problem(`${address} has no commit to retry: its rollout is ${rollout.summary}`);
+  if (commit === undefined)
+    throw new Problem(`${address} has no commit to retry: its rollout is ${rollout.summary}`, 'NothingToDo');
   const ref = commit === rollout.commit ? rollout.ref : undefined;
   // The controller starts only the commit of the ref; for another commit, it only lifts the rejection.
   const isNewest = [rollout.commit, rollout.nextCommit, gatewaySync.status?.lastSyncCommit].includes(commit);

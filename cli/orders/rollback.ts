@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import { shortCommit } from '../fleet/messages.ts';
 import { gatewaysDo } from '../fleet/names.ts';
 import { historyView, named, shortWay, type WayBack, wayBackTo } from '../fleet/orders.ts';
@@ -16,7 +16,7 @@ export function effectOfRollback(gatewaySync: GatewaySync, to: string): OrderEff
   const { commit, ref, phase } = rollout;
   const { value, isForward, ...target } = findWay(gatewaySync, to);
   if (isStoppedEarly(rollout) && target.commit === rollout.stableCommit)
-    throw new Problem(`no gateway has ${named(commit, ref)}: all keep ${shortCommit(target.commit)}`);
+    throw new Problem(`no gateway has ${named(commit, ref)}: all keep ${shortCommit(target.commit)}`, 'NothingToDo');
   const left =
     phase === 'RolledBack' || isStoppedEarly(rollout)
       ? { commit: rollout.stableCommit, ref: undefined }
@@ -43,11 +43,11 @@ function findWay(gatewaySync: GatewaySync, to: string): WayBack {
     .join(', ');
   const choose = list ? `choose one of ${list}` : 'it contains no other commit';
   if (found.kind === 'there')
-    throw new Problem(`${shortCommit(to)} is already the commit of the gateways: ${choose}`, EXIT.usage);
-  if (found.kind === 'several') throw new Problem(`several commits begin with ${to}: ${choose}`, EXIT.usage);
+    throw new Problem(`${shortCommit(to)} is already the commit of the gateways: ${choose}`, 'CommitNotFound');
+  if (found.kind === 'several') throw new Problem(`several commits begin with ${to}: ${choose}`, 'CommitNotFound');
   if (to === 'previous') {
     const newer = list && `; for a newer one, use --to: ${list}`;
-    throw new Problem(`the history has no earlier commit${newer}`);
+    throw new Problem(`the history has no earlier commit${newer}`, 'NothingToDo');
   }
-  throw new Problem(`${to} not found in the history: ${choose}`, EXIT.usage);
+  throw new Problem(`${to} not found in the history: ${choose}`, 'CommitNotFound');
 }

@@ -7,7 +7,8 @@ import { addressOf } from '../fleet/names.ts';
 export function rolloutOf(gatewaySync: GatewaySync): RolloutStatus {
   const { spec, status } = gatewaySync;
   const address = addressOf(gatewaySync);
-  if (!spec.rollout) throw new Problem(`${address} has no spec.rollout, which rollback, approve, and retry require`);
-  if (!status?.rollout) throw new Problem(`${address} has no rollout yet: see kubectl stoker status`);
+  if (!spec.rollout)
+    throw new Problem(`${address} has no spec.rollout, which rollback, approve, and retry require`, 'NoRollout');
+  if (!status?.rollout) throw new Problem(`${address} has no rollout yet: see kubectl stoker status`, 'NoRollout');
   return status.rollout;
 }

@@ -37,6 +37,7 @@ export function refuseFollower({ metadata: { name, namespace }, spec: { webhook 
   const next = `kubectl stoker sync ${webhook.from} --ref REF --namespace ${namespace}`;
   throw new Problem(
     `${name} handles the requests for ${webhook.from} (spec.webhook.from), and none for itself; to move all of them, run ${next}`,
+    'FollowsAnother',
   );
 }
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import { type ArgsDef, accessArgs, outputArgs, type ParsedArgs } from '../commands/command.ts';
 
 type Value = string | boolean | string[];
@@ -35,7 +35,7 @@ export function parseWords(args: ArgsDef, words: readonly string[]): ParsedArgs 
   for (const [key, arg] of Object.entries(args)) {
     if (!(key in parsed) && arg.default !== undefined) parsed[key] = arg.default;
     if (!(key in parsed) && arg.required)
-      throw new Problem(`${arg.type === 'positional' ? key.toUpperCase() : key} is missing`, EXIT.usage);
+      throw new Problem(`${arg.type === 'positional' ? key.toUpperCase() : key} is missing`, 'InvalidArguments');
   }
   // Each value has the type of its option.
   return parsed as ParsedArgs;
@@ -43,7 +43,7 @@ export function parseWords(args: ArgsDef, words: readonly string[]): ParsedArgs 
 
 function nextOf(places: string[], word: string): string {
   const place = places.shift();
-  if (place === undefined) throw new Problem(`unexpected argument ${word}`, EXIT.usage);
+  if (place === undefined) throw new Problem(`unexpected argument ${word}`, 'InvalidArguments');
   return place;
 }
 
@@ -52,13 +52,13 @@ function readOption(args: ArgsDef, { name, rawName, value }: OptionToken, parsed
   const arg = args[key];
   if (arg?.type === 'boolean') {
     if (value !== undefined && !/^(true|false)$/.test(value))
-      throw new Problem(`--${key} must be true or false, not ${rawName}=${value}`, EXIT.usage);
+      throw new Problem(`--${key} must be true or false, not ${rawName}=${value}`, 'InvalidArguments');
     parsed[key] = (value !== 'false') === (key === name);
     return;
   }
-  if (arg?.type !== 'string' || key !== name) throw new Problem(`unknown option ${rawName}`, EXIT.usage);
+  if (arg?.type !== 'string' || key !== name) throw new Problem(`unknown option ${rawName}`, 'InvalidArguments');
   // kubectl accepts `-n=NAME`, but Node takes `=NAME` as the value.
   const text = rawName.startsWith('--') ? value : value?.replace(/^=/, '');
-  if (!text) throw new Problem(`--${key} needs a value`, EXIT.usage);
+  if (!text) throw new Problem(`--${key} needs a value`, 'InvalidArguments');
   parsed[key] = arg.isRepeatable ? [...[parsed[key] ?? []].flat().map(String), text] : text;
 }

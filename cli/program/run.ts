@@ -31,12 +31,12 @@ async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus
   if (name === undefined && options.includes('--version')) return show(`${version}\n`, host);
   const [extra] = name === 'version' ? rest : rest.slice(1);
   if ((name === 'version' || name === 'help') && extra !== undefined && !wantsHelp)
-    throw new Problem(`unexpected argument ${extra}: see kubectl stoker --help`, EXIT.usage);
+    throw new Problem(`unexpected argument ${extra}: see kubectl stoker --help`, 'InvalidArguments');
   if (name === 'version') return show(`${version}\n`, host);
   if (name === 'help' && rest[0] && !wantsHelp) return show(describeCommand(find(rest[0]), host.columns), host);
   if (name === undefined || name === 'help') {
     if (name === undefined && rest.length > 0 && !wantsHelp)
-      throw new Problem('specify a command: list them with kubectl stoker --help', EXIT.usage);
+      throw new Problem('specify a command: list them with kubectl stoker --help', 'InvalidArguments');
     return show(describeProgram(host.columns), host);
   }
   const command = find(name);
@@ -51,7 +51,8 @@ function show(text: string, host: Host): ExitStatus {
 
 function find(name: string): Command {
   const command = COMMANDS.find((each) => each.name === name);
-  if (!command) throw new Problem(`unknown command ${name}: list the commands with kubectl stoker --help`, EXIT.usage);
+  if (!command)
+    throw new Problem(`unknown command ${name}: list the commands with kubectl stoker --help`, 'InvalidArguments');
   return command;
 }
 
@@ -69,11 +70,11 @@ function readArguments({ name, args }: Command, words: readonly string[]) {
     for (const [key, { what, isName }] of Object.entries(OBJECTS)) {
       const named = parsed[key];
       if (typeof named === 'string' && !isName(named))
-        throw new Problem(`${JSON.stringify(named)} is not a valid name of a ${what}`, EXIT.usage);
+        throw new Problem(`${JSON.stringify(named)} is not a valid name of a ${what}`, 'InvalidArguments');
     }
     return parsed;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    throw new Problem(`${error.message}: see kubectl stoker ${name} --help`, EXIT.usage, { cause: error });
+    throw new Problem(`${error.message}: see kubectl stoker ${name} --help`, 'InvalidArguments', { cause: error });
   }
 }

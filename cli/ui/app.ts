@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { H3, type H3Event, HTTPError } from 'h3';
 import { toNodeHandler } from 'h3/node';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import type { Asset } from './assets.ts';
 import type { Board } from './board.ts';
 import type { Desk } from './desk.ts';
@@ -97,7 +97,7 @@ async function reply(action: () => Promise<object>): Promise<Response> {
     return answer(200, await action());
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return answer(409, { says: error.message });
+    return answer(409, { code: error.code, says: error.message });
   }
 }
 
@@ -120,12 +120,12 @@ async function bodyOf(event: H3Event): Promise<unknown> {
   let body = '';
   for await (const chunk of requestOf(event) as AsyncIterable<Buffer>) {
     body += chunk;
-    if (body.length > MAX_BODY_BYTES) throw new Problem('the request of the page is too large');
+    if (body.length > MAX_BODY_BYTES) throw new Problem('the request of the page is too large', 'PageFailed');
   }
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new Problem('the request of the page is invalid', EXIT.failed, { cause: error });
+    throw new Problem('the request of the page is invalid', 'PageFailed', { cause: error });
   }
 }
 

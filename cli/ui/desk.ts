@@ -99,6 +99,6 @@ export class Desk {
 
 function parse<T extends v.GenericSchema>(schema: T, body: unknown): v.InferOutput<T> {
   const parsed = v.safeParse(schema, body);
-  if (!parsed.success) throw new Problem('the request of the page is invalid: reload it');
+  if (!parsed.success) throw new Problem('the request of the page is invalid: reload it', 'PageFailed');
   return parsed.output;
 }

@@ -20,7 +20,7 @@ import {
   type PodIdentity,
   podIdentityOf,
 } from '../client/gateway-objects.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import type { Problem } from '../client/problem.ts';
 import { listPodsWithoutSidecar, PODS_THAT_LIVE } from '../client/read.ts';
 import { withCommands } from '../client/with-commands.ts';
 import { LIST_SECONDS } from '../fleet/basis.ts';
@@ -243,8 +243,7 @@ export class Mirror {
 }
 
 /** Checks whether an error is temporary. */
-const isShort = (cause: unknown): boolean =>
-  isApiError(cause, 410) || isPassing(new Problem('', EXIT.unavailable, { cause }));
+const isShort = (cause: unknown): boolean => isApiError(cause, 410) || isPassing(cause);
 
 function withoutManagers<T extends { metadata: ObjectMeta }>({ metadata, ...object }: T): T {
   const { managedFields: _, ...kept } = metadata;

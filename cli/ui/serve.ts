@@ -3,7 +3,7 @@ import { causeOf } from '../../shared/domain/text/message-of.ts';
 import { listen } from '../../shared/io/http/listen.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Access } from '../client/connect.ts';
-import { EXIT, Problem } from '../client/problem.ts';
+import { Problem } from '../client/problem.ts';
 import { createApp } from './app.ts';
 import { loadAssets } from './assets.ts';
 import { Board } from './board.ts';
@@ -82,7 +82,7 @@ async function listenAt(port: number | undefined, handler: RequestListener) {
   } catch (error) {
     throw new Problem(
       `cannot listen on ${port === undefined ? 'any port' : `port ${port}`}: ${causeOf(error)}: choose a different one with --port`,
-      EXIT.failed,
+      'PageFailed',
     );
   }
 }

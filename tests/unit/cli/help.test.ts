@@ -43,20 +43,20 @@ suite('command lines of kubectl stoker', () => {
 
   test('exit with 64 and a reason if they are invalid', async () => {
     const cases: [string[], RegExp][] = [
-      [['statsu'], /unknown command statsu/],
-      [['status', '--namespaces=x'], /unknown option --namespaces/],
-      [['status', 'a', 'b'], /unexpected argument b/],
-      [['status', '--namespace'], /--namespace needs a value/],
-      [['status', '-o', 'xml', '--kubeconfig', '/nowhere'], /--output must be json or yaml, not xml/],
-      [['rollback'], /NAME is missing/],
-      [['pause', '..', '-y'], /"\.\." is not a valid name of a GatewaySync/],
-      [['status', '-n', 'Plant'], /"Plant" is not a valid name of a namespace/],
-      [['--context', 'a'], /specify a command/],
-      [['version', 'status'], /unexpected argument status/],
-      [['help', 'status', 'doctor'], /unexpected argument doctor/],
-      [['pause', 'a', '--yes=no'], /--yes must be true or false, not --yes=no/],
-      [['pause', 'a', '-y=false'], /unknown option -=/],
-      [['status', '-n='], /--namespace needs a value/],
+      [['statsu'], / statsu:/],
+      [['status', '--namespaces=x'], / --namespaces:/],
+      [['status', 'a', 'b'], / b:/],
+      [['status', '--namespace'], / --namespace /],
+      [['status', '-o', 'xml', '--kubeconfig', '/nowhere'], / --output .* xml\b/],
+      [['rollback'], / NAME /],
+      [['pause', '..', '-y'], / "\.\." .* GatewaySync:/],
+      [['status', '-n', 'Plant'], / "Plant" .* namespace:/],
+      [['--context', 'a'], / kubectl stoker --help$/m],
+      [['version', 'status'], / status:/],
+      [['help', 'status', 'doctor'], / doctor:/],
+      [['pause', 'a', '--yes=no'], / --yes .* --yes=no:/],
+      [['pause', 'a', '-y=false'], / -=:/],
+      [['status', '-n='], / --namespace /],
     ];
     for (const [line, words] of cases) {
       const { status, output, notes } = await runCli(line);

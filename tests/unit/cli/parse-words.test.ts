@@ -25,14 +25,14 @@ suite('the words of a command line', () => {
     test(`are read: ${line}`, () => assert.deepEqual(parseWords(args, line.split(' ')), parsed));
 
   for (const [line, message] of [
-    ['', /^NAME is missing$/],
-    ['plant --no-namespace', /^unknown option --no-namespace$/],
-    ['plant --name=x', /^unknown option --name$/],
-    ['plant --toString', /^unknown option --toString$/],
-    ['plant --wait=', /^--wait must be true or false, not --wait=$/],
-    ['plant --label', /^--label needs a value$/],
-    ['plant pump', /^unexpected argument pump$/],
+    ['', /^NAME /],
+    ['plant --no-namespace', / --no-namespace$/],
+    ['plant --name=x', / --name$/],
+    ['plant --toString', / --toString$/],
+    ['plant --wait=', /^--wait .* --wait=$/],
+    ['plant --label', /^--label /],
+    ['plant pump', / pump$/],
   ] as const)
     test(`are refused: ${line}`, () =>
-      assert.throws(() => parseWords(args, line.split(' ').filter(Boolean)), { message, status: 64 }));
+      assert.throws(() => parseWords(args, line.split(' ').filter(Boolean)), { code: 'InvalidArguments', message }));
 });

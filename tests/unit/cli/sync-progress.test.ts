@@ -51,27 +51,21 @@ suite('the progress of a request', () => {
   const unsuitable = { ...ready('False', 'from').conditions[0], type: 'WebhookSource' } as Condition;
   const synced = { ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } };
   const hub = hubOf();
-  const waiting = 'waiting for the controller';
-  const rows: [string, GatewaySync, kind: string, fact: RegExp | string, { by?: Asked; hub?: GatewaySync }?][] = [
+  const waiting = /^[^:]+$/;
+  const rows: [string, GatewaySync, kind: string, fact: RegExp, { by?: Asked; hub?: GatewaySync }?][] = [
     ["the controller hasn't seen it", gatewaySync(ready('True', 'from before')), 'waiting', waiting],
     ['its hub is unsuitable', follower({ conditions: [unsuitable] }), 'failed', /: from$/, { hub }],
     ['its hub has not moved yet', follower({}), 'waiting', waiting, { hub }],
-    [
-      'its hub is paused',
-      follower({}),
-      'failed',
-      /: hub is paused; run kubectl stoker resume hub /,
-      { hub: hubOf({ paused: true }) },
-    ],
+    ['its hub is paused', follower({}), 'failed', / kubectl stoker resume hub /, { hub: hubOf({ paused: true }) }],
     [
       'its hub ignores the request',
       follower({}),
       'failed',
-      /: hub does not follow it \(Ignored\): why$/,
+      /: hub .*\(Ignored\): why$/,
       { hub: hubOf(request('Ignored')) },
     ],
     ['its hub waits for the git server', follower({}), 'waiting', waiting, { hub: hubOf(request('Pending')) }],
-    ['it handles the request of its hub', follower(request('Pending')), 'waiting', /the git server/, { hub }],
+    ['it handles the request of its hub', follower(request('Pending')), 'waiting', /: why$/, { hub }],
     [
       'the ref of its hub was only refreshed',
       follower({}),
@@ -85,25 +79,25 @@ suite('the progress of a request', () => {
       "a ref that isn't allowed was only refreshed",
       gatewaySync({ ...request('Ignored'), ...synced }),
       'done',
-      /^v2 is c0ffee11/,
+      /^v2 .* c0ffee11: /,
       { by: { ...asked, isRefresh: true } },
     ],
-    ['another request for its hub replaced it', follower({}), 'failed', /newer .* v3/, { hub: hubOf({ id: '2' }) }],
-    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /newer .* v3/],
+    ['another request for its hub replaced it', follower({}), 'failed', / v3$/, { hub: hubOf({ id: '2' }) }],
+    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', / v3$/],
     ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /^paused/],
     ['gateways are syncing', gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }), 'waiting', /: 1\/2$/],
     [
       'all gateways have the commit',
       gatewaySync({ ...request('Applied'), ...ready('True', '') }),
       'done',
-      /no gateways/,
+      /^v2 .* c0ffee11: \D+$/,
     ],
   ];
   for (const [what, given, kind, fact, { by = asked, hub } = {}] of rows) {
     test(`is "${kind}" if ${what}`, () => {
       const progress = judgeProgress(given, by, hub);
       assert.equal(progress.kind, kind);
-      assert.match(progress.says, new RegExp(fact));
+      assert.match(progress.says, fact);
     });
   }
 
@@ -125,11 +119,12 @@ suite('the progress of a request', () => {
   });
 
   test('is "waiting" while the status is about another request or generation', () => {
-    const says = 'waiting for the controller';
     for (const other of [{ at: '2025-01-01T00:00:00.000Z' }, { ref: 'v1' }]) {
       const { lastRequest } = request('Applied');
       const status = { ...ready('True', ''), lastRequest: { ...lastRequest, ...other } };
-      assert.deepEqual(judgeProgress(gatewaySync(status), asked), { kind: 'waiting', says });
+      const { kind, says } = judgeProgress(gatewaySync(status), asked);
+      assert.equal(kind, 'waiting');
+      assert.match(says, /^[^:]+$/);
     }
     const earlier = { ...request('Applied'), ...ready('True', 'from before'), observedGeneration: 0 };
     assert.deepEqual(judgeProgress(gatewaySync(earlier), asked), {
@@ -200,9 +195,9 @@ suite('the gateways of a request', () => {
       ),
     );
     assert.deepEqual(missing, ['bad: full']);
-    assert.deepEqual(missingIn(resourceView(fleet(gatewayOf('late', 'Pending', { message: '' })), {})), [
-      'late: its agent has not reported yet: the pod may still be starting',
-    ]);
+    const [late = '', ...others] = missingIn(resourceView(fleet(gatewayOf('late', 'Pending', { message: '' })), {}));
+    assert.match(late, /^late: .* agent /);
+    assert.deepEqual(others, []);
   });
 
   test('are drawn as one bar for each wave', () => {

@@ -29,7 +29,7 @@ suite('the output of doctor about untrusted content', () => {
       namespace.events = seen([{ ...event, involvedObject: { kind: 'StatefulSet', name: 'x' } }]);
     });
     assert.equal(denied?.says.length, 2_000);
-    assert.match(denied?.says ?? '', /^pods of StatefulSet x are denied: long .*…$/);
+    assert.match(denied?.says ?? '', / StatefulSet x .*: long .*…$/);
   });
 
   test('is never cut within a character', () => {
@@ -47,10 +47,7 @@ suite('the output of doctor about untrusted content', () => {
       namespace.gatewaySyncs = seen(Array.from({ length: 500 }, (_, index) => named(index)));
       pod.metadata.annotations = { 'sync.io/inject': 'true' };
     });
-    assert.match(
-      pod?.todo ?? '',
-      /^specify one of line-0, .*, line-19 and 480 more in the annotation sync\.io\/cr-name$/,
-    );
+    assert.match(pod?.todo ?? '', / line-0, .*, line-19 \D*480 .* sync\.io\/cr-name$/);
   });
 
   test('has no terminal control characters', () => {
@@ -76,10 +73,8 @@ suite('the output of doctor about untrusted content', () => {
     const request = found('gatewaysync/request', ({ resource }) => {
       resource.status.lastRequest = { ref: 'v1', outcome: 'Deferred', message: 'until noon' };
     });
-    assert.deepEqual(
-      [request?.level, request?.says],
-      ['warning', 'the last request, for v1, has the outcome Deferred: until noon'],
-    );
+    assert.equal(request?.level, 'warning');
+    assert.match(request?.says ?? '', / v1, .* Deferred: until noon$/);
   });
 });
 
