@@ -35,12 +35,8 @@ suite('the image of the agent', () => {
     assert.equal(choose({ repository: 'team.test/tools/x/agent' }, allowed), 'team.test/tools/x/agent:1');
     assert.equal(choose({ tag: '7' }, allowed), 'reg.test:5000/agent:7');
     for (const repository of ['evil.test/agent', 'mirror.test/agent-x', 'team.test/toolsx/agent', 'team.test/tools'])
-      assert.match(choose({ repository }, allowed), /the operator allows only reg\.test:5000\/agent, mirror\.test/);
+      assert.match(choose({ repository }, allowed), / reg\.test:5000\/agent, mirror\.test/);
     const named = choose({ repository: 'evil.test/agent' }, ['reg.test:5000/agent']);
-    assert.match(
-      named,
-      /the operator allows only reg\.test:5000\/agent; use/,
-      'once, though the list repeats the default',
-    );
+    assert.match(named, / reg\.test:5000\/agent; /, 'once, though the list repeats the default');
   });
 });

@@ -52,7 +52,7 @@ suite('the data volume is', () => {
 
 suite('a pod without a data volume gets a message if', () => {
   const cases: [what: string, given: AdmittedPod, words: RegExp][] = [
-    ['none has a usual name', pod([{ name: 'x' }], [[]]), /no volume is named data, gateway-data, ignition-data/],
+    ['none has a usual name', pod([{ name: 'x' }], [[]]), / data, gateway-data, ignition-data\b/],
     ['two look like it', pod([data, other], [[{}, { name: 'gateway-data' }]]), /data and gateway-data both/],
     ['the named one is not there', pod([other, data], [[{}]], 'nope'), /names volume nope, .* has data, gateway-data$/],
     ['the pod has none at all', pod([], [[]], 'nope'), /the pod has no volumes$/],

