@@ -7,7 +7,7 @@ import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { CLONE_VOLUME } from '../../../../shared/io/volume-error.ts';
+import { CLONE_VOLUME } from '../../../../agent/disk/volume-error.ts';
 import { slow } from '../../../support/depth.ts';
 import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
