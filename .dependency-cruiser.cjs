@@ -17,8 +17,8 @@ const modules = {
   controller:
     'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
-    'main → run-agent → wire-sync → inspection · preview → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config · disk',
-  cli: 'main → program → commands → ui → orders → checks · checkout · migrate → fleet → terminal → client',
+    'main → run-agent → wire-sync → inspection · preview → sync → report → volume/moves → volume/trees → volume/scan → volume/manifest → volume/state → content → git · gateway → lfs · signatures → resource · metrics → disk → plan · config',
+  cli: 'main → program → commands → command-support · survey · views → ui → orders → checks · checkout · migrate → fleet → terminal → client',
 };
 
 /** What decides and does nothing else; biome.json keeps clock, chance and timers out of the same files. */

@@ -5,7 +5,7 @@ import {
   MAX_POINTER_BYTES,
   MIN_POINTER_BYTES,
   parseLfsPointer,
-} from '../lfs/lfs-pointer.ts';
+} from '../plan/lfs-pointer.ts';
 import type { Content } from '../lfs/lfs-store.ts';
 import { otherKind } from './find-fault.ts';
 import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } from './git-stream.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import type { LfsPointer } from '../lfs/lfs-pointer.ts';
+import type { LfsPointer } from '../plan/lfs-pointer.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { BlobReader, type BlobSurvey, listSizes, readPointers, surveyBlobs } from './blob-reader.ts';

@@ -6,7 +6,7 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { bytesOf } from '../../shared/io/http/bytes-of.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { errorOfStatus, lfsError } from './lfs-errors.ts';
-import type { LfsPointer } from './lfs-pointer.ts';
+import type { LfsPointer } from '../plan/lfs-pointer.ts';
 
 export interface LfsTransfer {
   repo: string;

@@ -2,7 +2,7 @@ import type { TemplateValues } from '../../shared/domain/files/render-template.t
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import { hasMode } from './file-mode.ts';
-import { linkHash } from './kept-link.ts';
+import { linkHash } from './links/kept-link.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
 import { inputsHash } from './template-values.ts';

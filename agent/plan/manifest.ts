@@ -1,4 +1,4 @@
-import type { linkHash } from './kept-link.ts';
+import type { linkHash } from './links/kept-link.ts';
 import type { VolumeTraits } from './volume-traits.ts';
 
 /** Identifies an unchanged file without reading it: size in bytes, time, and inode. */

@@ -1,4 +1,4 @@
-import { linkHash } from '../plan/kept-link.ts';
+import { linkHash } from '../plan/links/kept-link.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContents } from '../plan/plan-input.ts';
 import { treeRoots } from '../plan/trees.ts';

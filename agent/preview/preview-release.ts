@@ -13,7 +13,7 @@ import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { verifyCommit } from '../sync/verify-commit.ts';
 import { withRemedies } from '../sync/with-remedies.ts';
-import { hasJournal } from '../volume/journal.ts';
+import { hasJournal } from '../volume/manifest/journal.ts';
 import { manifestAfter } from './base-manifest.ts';
 
 /** Reasons of the release itself or of its conflicts with the volume, which a retry can't resolve. */

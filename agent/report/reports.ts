@@ -9,7 +9,7 @@ import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { isUnchanged } from '../plan/summarize-preview.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
-import type { ManifestFile } from '../volume/manifest-file.ts';
+import type { ManifestFile } from '../volume/manifest/manifest-file.ts';
 import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 
 type Reported = 'state' | 'generation' | 'message' | 'files' | 'changes' | 'rollout' | 'verification' | 'hasFailed';

@@ -9,7 +9,7 @@ import { describeFailure } from '../report/describe-failure.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import { STATE_ELSEWHERE } from '../volume/state-errors.ts';
+import { STATE_ELSEWHERE } from '../volume/state/state-errors.ts';
 import { Chores } from './chores.ts';
 import { CurrentSync } from './current-sync.ts';
 import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from './delays.ts';

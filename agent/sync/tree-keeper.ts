@@ -1,4 +1,4 @@
-import { type RetiredTree, removeRetired, retiredTrees } from '../volume/retired-trees.ts';
+import { type RetiredTree, removeRetired, retiredTrees } from '../volume/trees/retired-trees.ts';
 import type { Chore } from './chores.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 

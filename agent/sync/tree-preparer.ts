@@ -1,4 +1,4 @@
-import { prepareTrees } from '../volume/prepare-trees.ts';
+import { prepareTrees } from '../volume/trees/prepare-trees.ts';
 import type { Chore } from './chores.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 

@@ -7,9 +7,9 @@ import { numberOf } from '../fleet/plan-words.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
-import { makeCommand } from './command.ts';
-import { say } from './confirm.ts';
-import { readManifest } from './read-manifest.ts';
+import { makeCommand } from '../command-support/command.ts';
+import { say } from '../command-support/confirm.ts';
+import { readManifest } from '../command-support/read-manifest.ts';
 
 /** `kubectl stoker check`: runs a profile and its checks on a checkout. */
 export const check = makeCommand({

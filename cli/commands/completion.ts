@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { makeCommand } from './command.ts';
+import { makeCommand } from '../command-support/command.ts';
 
 /** Name of the file that kubectl runs from the PATH to complete a plugin's arguments. */
 const HELPER = 'kubectl_complete-stoker';

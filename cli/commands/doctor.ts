@@ -6,9 +6,9 @@ import { connect } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { drawData } from '../terminal/data.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
-import { drawDiagnosis } from './draw-doctor.ts';
-import { type Scope, takeSurvey } from './survey.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { drawDiagnosis } from '../views/draw-doctor.ts';
+import { type Scope, takeSurvey } from '../survey/take-survey.ts';
 
 /** `kubectl stoker doctor`: diagnoses problems, from the CRDs to the sidecar of each pod. */
 export const doctor = makeCommand({

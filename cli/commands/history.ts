@@ -7,7 +7,7 @@ import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { type Cell, drawTable } from '../terminal/table.ts';
 import { ageOf } from '../terminal/times.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 
 /** `kubectl stoker history`: lists the commits that all gateways had. */
 export const history = makeCommand({

@@ -6,9 +6,9 @@ import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { type Document, migrate as migrateDocuments } from '../migrate/migrate.ts';
 import { drawData } from '../terminal/data.ts';
 import { plain } from '../terminal/text.ts';
-import { makeCommand } from './command.ts';
-import { say } from './confirm.ts';
-import { readManifest } from './read-manifest.ts';
+import { makeCommand } from '../command-support/command.ts';
+import { say } from '../command-support/confirm.ts';
+import { readManifest } from '../command-support/read-manifest.ts';
 
 /** `kubectl stoker migrate`: converts git-sync, k8s-sidecar, or gitRepo volumes to a GatewaySync. */
 export const migrate = makeCommand({

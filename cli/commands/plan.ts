@@ -15,12 +15,12 @@ import type { PlanView } from '../fleet/plan-view.ts';
 import { verdictOf } from '../fleet/plan-words.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
-import { makeCommand } from './command.ts';
-import { say } from './confirm.ts';
+import { makeCommand } from '../command-support/command.ts';
+import { say } from '../command-support/confirm.ts';
 import { askedFor, checkRef } from './diff.ts';
-import { drawPlan } from './draw-plan.ts';
-import { inspect, inspectArgs, timeoutOf } from './inspect.ts';
-import { drawPlanMarkdown } from './plan-markdown.ts';
+import { drawPlan } from '../views/draw-plan.ts';
+import { inspect, inspectArgs, timeoutOf } from '../command-support/inspect.ts';
+import { drawPlanMarkdown } from '../views/plan-markdown.ts';
 
 const FORMATS = ['text', 'json', 'markdown'] as const;
 const LOOK_MS = 500;

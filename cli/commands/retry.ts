@@ -1,6 +1,6 @@
 import { effectOfRetry } from '../orders/retry.ts';
-import { makeCommand } from './command.ts';
-import { carryOut, orderArgs } from './order.ts';
+import { makeCommand } from '../command-support/command.ts';
+import { carryOut, orderArgs } from '../command-support/order.ts';
 
 /** `kubectl stoker retry`: retries a failed commit. */
 export const retry = makeCommand({

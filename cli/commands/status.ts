@@ -4,8 +4,8 @@ import { getGatewaySync, listGatewaySyncs, mayExist, readDetails } from '../clie
 import { type FleetView, fleetView } from '../fleet/fleet.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
-import { drawFleet, drawResource } from './draw-status.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { drawFleet, drawResource } from '../views/draw-status.ts';
 
 /** `kubectl stoker status`: shows the state of the fleet. */
 export const status = makeCommand({

@@ -15,9 +15,9 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { Screen } from '../terminal/screen.ts';
 import { cut, plain } from '../terminal/text.ts';
-import { accessArgs, makeCommand, parseTimeout } from './command.ts';
-import { say, yesArg } from './confirm.ts';
-import { requestSync } from './request-sync.ts';
+import { accessArgs, makeCommand, parseTimeout } from '../command-support/command.ts';
+import { say, yesArg } from '../command-support/confirm.ts';
+import { requestSync } from '../command-support/request-sync.ts';
 
 const POLL_MS = 300;
 /** Minimum time between reads of reports and pods (ms), which are read only after the resource has changed. */

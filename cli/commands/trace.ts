@@ -10,7 +10,7 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { linesOf } from '../terminal/text.ts';
 import { drawTimeline } from '../terminal/timeline.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs, parseTimeout } from './command.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs, parseTimeout } from '../command-support/command.ts';
 
 /** Maximum lines about gateways at the beginning, and at the end. */
 const SHOWN = 200;

@@ -3,7 +3,7 @@ import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { checkAccess } from '../client/read.ts';
 import { plain } from '../terminal/text.ts';
 import { servePage } from '../ui/serve.ts';
-import { accessArgs, makeCommand } from './command.ts';
+import { accessArgs, makeCommand } from '../command-support/command.ts';
 
 const MAX_PORT = 65_535;
 

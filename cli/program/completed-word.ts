@@ -1,4 +1,4 @@
-import type { Arg, ArgsDef } from '../commands/command.ts';
+import type { Arg, ArgsDef } from '../command-support/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { commonArgs, splitCommand, tokensOf } from './parse-words.ts';
 

@@ -1,4 +1,4 @@
-import type { Arg, Command, Example } from '../commands/command.ts';
+import type { Arg, Command, Example } from '../command-support/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { wrap } from '../terminal/text.ts';
 

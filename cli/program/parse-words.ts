@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { Problem } from '../client/problem.ts';
-import { type ArgsDef, accessArgs, outputArgs, type ParsedArgs } from '../commands/command.ts';
+import { type ArgsDef, accessArgs, outputArgs, type ParsedArgs } from '../command-support/command.ts';
 
 type Value = string | boolean | string[];
 type OptionToken = Extract<ReturnType<typeof tokensOf>[number], { kind: 'option' }>;

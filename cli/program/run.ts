@@ -4,7 +4,7 @@ import { isBug } from '../../shared/errors.ts';
 import { version } from '../../shared/version.ts';
 import { bugWords } from '../client/explain.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import type { Command } from '../commands/command.ts';
+import type { Command } from '../command-support/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import type { Host } from '../terminal/host.ts';
 import { plain } from '../terminal/text.ts';

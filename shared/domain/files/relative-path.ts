@@ -92,3 +92,9 @@ export function joinPath(directory: string, path: string): string {
   if (directory === '' || path === '') return directory + path;
   return `${directory}/${path}`;
 }
+
+/** Returns the directory and the name of a relative path. */
+export function splitPath(path: string): [directory: string, name: string] {
+  const at = path.lastIndexOf('/');
+  return at === -1 ? ['', path] : [path.slice(0, at), path.slice(at + 1)];
+}

@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/pr
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
+import { parseManifest } from '../../../agent/volume/manifest/parse-manifest.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
 import { byDepth, random } from '../../support/depth.ts';

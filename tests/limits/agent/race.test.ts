@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
+import { parseManifest } from '../../../agent/volume/manifest/parse-manifest.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawPlan } from '../../../cli/commands/draw-plan.ts';
-import { drawPlanMarkdown } from '../../../cli/commands/plan-markdown.ts';
+import { drawPlan } from '../../../cli/views/draw-plan.ts';
+import { drawPlanMarkdown } from '../../../cli/views/plan-markdown.ts';
 import type { ChangeView } from '../../../cli/fleet/inspection.ts';
 import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';

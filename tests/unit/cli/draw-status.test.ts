@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawFleet, drawResource } from '../../../cli/commands/draw-status.ts';
+import { drawFleet, drawResource } from '../../../cli/views/draw-status.ts';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import type { GatewayView } from '../../../cli/fleet/gateway.ts';
 import type { Look } from '../../../cli/terminal/bars.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawInspection } from '../../../cli/commands/draw-inspection.ts';
+import { drawInspection } from '../../../cli/views/draw-inspection.ts';
 import type { AgentPod } from '../../../cli/fleet/agent-state.ts';
 import {
   type Askable,

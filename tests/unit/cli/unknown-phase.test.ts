@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawResource } from '../../../cli/commands/draw-status.ts';
+import { drawResource } from '../../../cli/views/draw-status.ts';
 import { resourceView } from '../../../cli/fleet/fleet.ts';
 import { planOfPreview } from '../../../cli/fleet/plan.ts';
 import { isWaitOver, plannableCommit } from '../../../cli/fleet/plan-candidate.ts';

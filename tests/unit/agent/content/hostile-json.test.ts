@@ -47,8 +47,8 @@ suite('with the heap of a small container, the agent survives a megabyte of JSON
 
   test('with numbers, stored in a manifest', async () => {
     const said = await runInSmallHeap(`
-      import { MANIFEST_HEADER } from ${importable('agent/volume/manifest-text.ts')};
-      import { parseManifest } from ${importable('agent/volume/parse-manifest.ts')};
+      import { MANIFEST_HEADER } from ${importable('agent/volume/manifest/manifest-text.ts')};
+      import { parseManifest } from ${importable('agent/volume/manifest/parse-manifest.ts')};
       const line = '{"path":"a","inputs":{"hash":"","keys":[' + '0,'.repeat(520_000) + '0]}}\\n';
       const { kind, lines } = await parseManifest([Buffer.from(MANIFEST_HEADER + line)]);
       console.log(kind, lines);`);

@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { incompleteDirectory, objectPath } from '../../../../agent/lfs/fetch-lfs-objects.ts';
-import { type LfsPointer, parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
+import { type LfsPointer, parseLfsPointer } from '../../../../agent/plan/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
+import { parseLfsPointer } from '../../../../agent/plan/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import type { FileChange } from '../../../../scripts/testbed/fast-import.ts';
 import type { GitServerOptions } from '../../../../scripts/testbed/git-server.ts';

@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { excludePattern } from '../../../../agent/plan/describe-broken-links.ts';
+import { excludePattern } from '../../../../agent/plan/links/describe-broken-links.ts';
 import { directoriesOf } from '../../../../agent/plan/directories.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
-import { ABSOLUTE, EMPTY, NOT_UTF8, TOO_MUCH_TEXT } from '../../../../agent/plan/link-text.ts';
+import { ABSOLUTE, EMPTY, NOT_UTF8, TOO_MUCH_TEXT } from '../../../../agent/plan/links/link-text.ts';
 import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
 import {
   CYCLE,
@@ -25,7 +25,7 @@ import {
   TOO_DEEP,
   TOO_LONG,
   unfetched,
-} from '../../../../agent/plan/path-walk.ts';
+} from '../../../../agent/plan/links/path-walk.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { fc, runs } from '../../../support/property.ts';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { DataRoot } from '../../../../agent/volume/state/data-root.ts';
+import { VolumeLock } from '../../../../agent/volume/state/volume-lock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** The identity of a pod's agent. */

@@ -15,7 +15,7 @@ import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { DataRoot } from '../../../../agent/volume/state/data-root.ts';
 import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

@@ -1,5 +1,5 @@
 import { OwnFile } from '../../../../agent/gateway/own-file.ts';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { DataRoot } from '../../../../agent/volume/state/data-root.ts';
 
 /** A file of the agent in a data volume. */
 export async function ownFileIn(data: string, name: string, checkOwner = () => {}): Promise<OwnFile> {

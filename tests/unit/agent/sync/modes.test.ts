@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
-import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { VolumeLock } from '../../../../agent/volume/state/volume-lock.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { slow } from '../../../support/depth.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
+import { hasJournal, writeJournal } from '../../../../agent/volume/manifest/journal.ts';
 import { slow } from '../../../support/depth.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';

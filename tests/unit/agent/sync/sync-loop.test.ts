@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { stateElsewhere } from '../../../../agent/volume/state-errors.ts';
+import { stateElsewhere } from '../../../../agent/volume/state/state-errors.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/rollout/waves.ts';

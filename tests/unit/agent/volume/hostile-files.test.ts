@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
 import { emptyManifest } from '../../../../agent/plan/manifest.ts';
 import type { DesiredFile } from '../../../../agent/plan/plan-input.ts';
-import { scanTree } from '../../../../agent/volume/scan-tree.ts';
+import { scanTree } from '../../../../agent/volume/scan/scan-tree.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 

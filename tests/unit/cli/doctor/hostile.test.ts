@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { diagnose } from '../../../../cli/checks/diagnose.ts';
 import type { Finding } from '../../../../cli/checks/finding.ts';
-import { drawDiagnosis } from '../../../../cli/commands/draw-doctor.ts';
+import { drawDiagnosis } from '../../../../cli/views/draw-doctor.ts';
 import { wrap } from '../../../../cli/terminal/text.ts';
 import { slow } from '../../../support/depth.ts';
 import type { Change } from './changes.ts';

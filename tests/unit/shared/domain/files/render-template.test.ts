@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isLfsPointer } from '../../../../../agent/lfs/lfs-pointer.ts';
+import { isLfsPointer } from '../../../../../agent/plan/lfs-pointer.ts';
 import { renderContent } from '../../../../../agent/plan/render-content.ts';
 import { gatewayNameOf, type Identity, inputsHash, templateValues } from '../../../../../agent/plan/template-values.ts';
 import { BOUNDS } from '../../../../../shared/api/bounds.ts';
