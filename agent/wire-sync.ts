@@ -19,9 +19,9 @@ import type { Intent } from './resource/judge-resource.ts';
 import { Signatures } from './signatures/signatures.ts';
 import { Baseline } from './sync/baseline.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
-import { DataRoot } from './volume/state/data-root.ts';
 import { ManifestFile } from './volume/manifest/manifest-file.ts';
 import { touchFile } from './volume/moves/touch-file.ts';
+import { DataRoot } from './volume/state/data-root.ts';
 import { VolumeLock } from './volume/state/volume-lock.ts';
 
 interface Given {

@@ -1,8 +1,8 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
 import { MissingBlobError } from '../git/git-stream.ts';
-import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../plan/lfs-pointer.ts';
 import type { Content, LfsStore } from '../lfs/lfs-store.ts';
+import { isLfsPointer, MAX_POINTER_BYTES, parseLfsPointer } from '../plan/lfs-pointer.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 
 export interface ContentSources {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fstatSync, openSync, type PathLike, readSync, type Stats } from 'node:fs';
 import { codeOf } from '../../shared/errors.ts';
-import { READ_FLAGS } from './read-text.ts';
 import { isLfsPointer } from '../plan/lfs-pointer.ts';
+import { READ_FLAGS } from './read-text.ts';
 
 interface FileHashes {
   sha256: string;

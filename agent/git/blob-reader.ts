@@ -1,4 +1,5 @@
 import type { Git } from '../../shared/io/git/git.ts';
+import type { Content } from '../lfs/lfs-store.ts';
 import {
   isLfsPointer,
   type LfsPointer,
@@ -6,7 +7,6 @@ import {
   MIN_POINTER_BYTES,
   parseLfsPointer,
 } from '../plan/lfs-pointer.ts';
-import type { Content } from '../lfs/lfs-store.ts';
 import { otherKind } from './find-fault.ts';
 import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } from './git-stream.ts';
 

@@ -1,9 +1,9 @@
 import { INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
 import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
 import { isLfsPointer } from '../plan/lfs-pointer.ts';
-import { looksSecret, type Shown, shownText } from './shown-text.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { readSmall } from './read-small.ts';
+import { looksSecret, type Shown, shownText } from './shown-text.ts';
 
 /** Source of content: a blob in the repository, or a path of the data volume. */
 type Origin = { kind: 'blob'; blob: string; isInLfs: boolean } | { kind: 'disk'; path: string };

@@ -2,14 +2,14 @@ import { type Answer, INSPECTION, type LeftOut } from '../../shared/api/inspecti
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
-import { type DriftedFile, driftOf } from './drift-of.ts';
 import type { Applied, Manifest } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import type { DesiredTree } from '../plan/plan-input.ts';
-import type { DataRoot } from '../volume/state/data-root.ts';
 import { scanRoots } from '../volume/scan/scan-roots.ts';
 import { scanTree } from '../volume/scan/scan-tree.ts';
+import type { DataRoot } from '../volume/state/data-root.ts';
 import { addContents, type Candidate } from './contents.ts';
+import { type DriftedFile, driftOf } from './drift-of.ts';
 import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
 const NOTHING: DesiredTree = { files: new Map(), directories: new Set(), retained: new Set() };

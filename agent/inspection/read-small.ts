@@ -1,8 +1,8 @@
 import { fstatSync, readSync } from 'node:fs';
-import { READ_FLAGS } from '../disk/read-text.ts';
-import type { DataRoot } from '../volume/state/data-root.ts';
 import { isForbidden } from '../disk/hash-file.ts';
 import { OpenFile } from '../disk/open-file.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
+import type { DataRoot } from '../volume/state/data-root.ts';
 
 /** Result of reading a file: missing, not a file, too large, not permitted, or its content. */
 export type SmallFile = { kind: 'absent' | 'noFile' | 'large' | 'unreadable' } | { kind: 'content'; content: Buffer };

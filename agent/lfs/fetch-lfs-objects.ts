@@ -9,9 +9,9 @@ import type { Git } from '../../shared/io/git/git.ts';
 import { bytesOf } from '../../shared/io/http/bytes-of.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { CLONE_VOLUME, volumeError } from '../disk/volume-error.ts';
+import type { LfsPointer } from '../plan/lfs-pointer.ts';
 import { type LfsDownload, type LfsServer, type LfsTransfer, lfsServerOf, offersOf } from './lfs-api.ts';
 import { errorOfStatus, lfsError } from './lfs-errors.ts';
-import type { LfsPointer } from '../plan/lfs-pointer.ts';
 
 export interface LfsTools {
   git: Git;

@@ -5,8 +5,8 @@ import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { bytesOf } from '../../shared/io/http/bytes-of.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
-import { errorOfStatus, lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from '../plan/lfs-pointer.ts';
+import { errorOfStatus, lfsError } from './lfs-errors.ts';
 
 export interface LfsTransfer {
   repo: string;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { CLONE_VOLUME, onVolume } from '../disk/volume-error.ts';
+import type { LfsPointer } from '../plan/lfs-pointer.ts';
 import { fetchLfsObjects, incompleteDirectory, objectPath } from './fetch-lfs-objects.ts';
 import type { LfsTransfer } from './lfs-api.ts';
 import { lfsError } from './lfs-errors.ts';
-import type { LfsPointer } from '../plan/lfs-pointer.ts';
 
 /** The content of a file, from git or Git LFS. `chunks` must be read to the end before the next file is opened. */
 export interface Content {

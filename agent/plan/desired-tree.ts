@@ -1,9 +1,9 @@
 import { isAgentPath, isFilePath, isTooLong, isWithin } from '../../shared/domain/files/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/files/render-mappings.ts';
-import { unkeptLink } from './links/describe-broken-links.ts';
 import { allDirectories, directoriesOf } from './directories.ts';
-import { keptLinkProblem } from './links/kept-link.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
+import { unkeptLink } from './links/describe-broken-links.ts';
+import { keptLinkProblem } from './links/kept-link.ts';
 import type { LinkText } from './links/link-text.ts';
 import { mappedPathOf, type OwnedFile } from './manifest.ts';
 import type { DesiredTree, TreeEntry } from './plan-input.ts';

@@ -6,10 +6,10 @@ import { brokenLinkProblems, describeBrokenLinks } from '../plan/links/describe-
 import { type FollowInput, LinkFollower } from '../plan/links/link-follower.ts';
 import { LinkResolver } from '../plan/links/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../plan/links/link-text.ts';
-import { MemoryBudget } from '../plan/memory-budget.ts';
 import { MAX_LEVELS } from '../plan/links/path-walk.ts';
-import type { TreeEntry } from '../plan/plan-input.ts';
 import { leadTo, RepositoryTree } from '../plan/links/repository-tree.ts';
+import { MemoryBudget } from '../plan/memory-budget.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
 import { readBlobs } from './read-blobs.ts';
 import { type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';

@@ -6,8 +6,8 @@ import type { AccessFiles } from '../git/git-access.ts';
 import type { LfsStore } from '../lfs/lfs-store.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { Signatures } from '../signatures/signatures.ts';
-import type { DataRoot } from '../volume/state/data-root.ts';
 import type { ManifestFile } from '../volume/manifest/manifest-file.ts';
+import type { DataRoot } from '../volume/state/data-root.ts';
 import type { VolumeLock } from '../volume/state/volume-lock.ts';
 import type { Baseline } from './baseline.ts';
 

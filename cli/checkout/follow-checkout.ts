@@ -4,8 +4,8 @@ import { describeBrokenLinks } from '../../agent/plan/links/describe-broken-link
 import { LinkFollower } from '../../agent/plan/links/link-follower.ts';
 import { LinkResolver } from '../../agent/plan/links/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../agent/plan/links/link-text.ts';
-import type { TreeEntry } from '../../agent/plan/plan-input.ts';
 import { RepositoryTree } from '../../agent/plan/links/repository-tree.ts';
+import type { TreeEntry } from '../../agent/plan/plan-input.ts';
 import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import { causeOf } from '../../shared/domain/text/message-of.ts';
 import type { CheckoutListing } from './list-checkout.ts';

@@ -1,9 +1,9 @@
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { Problem } from '../client/problem.ts';
 import { readDetails } from '../client/read.ts';
-import { effectOfApproval } from '../orders/approve.ts';
 import { makeCommand } from '../command-support/command.ts';
 import { carryOut, orderArgs } from '../command-support/order.ts';
+import { effectOfApproval } from '../orders/approve.ts';
 
 /** `kubectl stoker approve`: approves a commit for the waves that require approval. */
 export const approve = makeCommand({

@@ -3,13 +3,13 @@ import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
 import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
 import { deliveredMode } from '../checkout/write-tree.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { makeCommand } from '../command-support/command.ts';
+import { say } from '../command-support/confirm.ts';
+import { readManifest } from '../command-support/read-manifest.ts';
 import { numberOf } from '../fleet/plan-words.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
-import { makeCommand } from '../command-support/command.ts';
-import { say } from '../command-support/confirm.ts';
-import { readManifest } from '../command-support/read-manifest.ts';
 
 /** `kubectl stoker check`: runs a profile and its checks on a checkout. */
 export const check = makeCommand({

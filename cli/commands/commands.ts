@@ -1,6 +1,6 @@
+import type { Command } from '../command-support/command.ts';
 import { approve } from './approve.ts';
 import { check } from './check.ts';
-import type { Command } from '../command-support/command.ts';
 import { completion } from './completion.ts';
 import { diff } from './diff.ts';
 import { doctor } from './doctor.ts';

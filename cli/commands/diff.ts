@@ -1,11 +1,11 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { type ExitStatus, Problem } from '../client/problem.ts';
+import { formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { type Asked, inspect, inspectArgs, inspectionStatus, nameSilent } from '../command-support/inspect.ts';
 import { addressOf } from '../fleet/names.ts';
 import { drawData } from '../terminal/data.ts';
-import { formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { drawInspection } from '../views/draw-inspection.ts';
-import { type Asked, inspect, inspectArgs, inspectionStatus, nameSilent } from '../command-support/inspect.ts';
 
 /** `kubectl stoker diff`: shows the changes of a ref on gateways. */
 export const diff = makeCommand({

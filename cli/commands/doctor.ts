@@ -5,10 +5,10 @@ import { type Diagnosis, diagnose, unreachable } from '../checks/diagnose.ts';
 import { connect } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { drawData } from '../terminal/data.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
-import { drawDiagnosis } from '../views/draw-doctor.ts';
 import { type Scope, takeSurvey } from '../survey/take-survey.ts';
+import { drawData } from '../terminal/data.ts';
+import { drawDiagnosis } from '../views/draw-doctor.ts';
 
 /** `kubectl stoker doctor`: diagnoses problems, from the CRDs to the sidecar of each pod. */
 export const doctor = makeCommand({

@@ -1,12 +1,12 @@
 import { type ExitStatus, Problem } from '../client/problem.ts';
+import { formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { say } from '../command-support/confirm.ts';
+import { type Inspected, inspect, inspectArgs, inspectionStatus, nameSilent } from '../command-support/inspect.ts';
 import { repositoryPatch } from '../fleet/inspection.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
-import { formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
-import { say } from '../command-support/confirm.ts';
 import { drawDiff, drawInspection } from '../views/draw-inspection.ts';
-import { type Inspected, inspect, inspectArgs, inspectionStatus, nameSilent } from '../command-support/inspect.ts';
 
 /** `kubectl stoker drift`: shows how files on gateways differ from the delivered ones. */
 export const drift = makeCommand({

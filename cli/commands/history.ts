@@ -1,13 +1,13 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { shortCommit } from '../fleet/messages.ts';
 import { type HistoryView, historyView, shortWay } from '../fleet/orders.ts';
 import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { type Cell, drawTable } from '../terminal/table.ts';
 import { ageOf } from '../terminal/times.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 
 /** `kubectl stoker history`: lists the commits that all gateways had. */
 export const history = makeCommand({

@@ -3,12 +3,12 @@ import { GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { docsOf } from '../../shared/docs-site.ts';
 import { version } from '../../shared/version.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { type Document, migrate as migrateDocuments } from '../migrate/migrate.ts';
-import { drawData } from '../terminal/data.ts';
-import { plain } from '../terminal/text.ts';
 import { makeCommand } from '../command-support/command.ts';
 import { say } from '../command-support/confirm.ts';
 import { readManifest } from '../command-support/read-manifest.ts';
+import { type Document, migrate as migrateDocuments } from '../migrate/migrate.ts';
+import { drawData } from '../terminal/data.ts';
+import { plain } from '../terminal/text.ts';
 
 /** `kubectl stoker migrate`: converts git-sync, k8s-sidecar, or gitRepo volumes to a GatewaySync. */
 export const migrate = makeCommand({

@@ -1,6 +1,6 @@
-import { effectOfPause, effectOfResume } from '../orders/pause.ts';
 import { makeCommand } from '../command-support/command.ts';
 import { carryOut, orderArgs } from '../command-support/order.ts';
+import { effectOfPause, effectOfResume } from '../orders/pause.ts';
 
 /** `kubectl stoker pause`: pauses a GatewaySync. */
 export const pause = makeCommand({

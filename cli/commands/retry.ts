@@ -1,6 +1,6 @@
-import { effectOfRetry } from '../orders/retry.ts';
 import { makeCommand } from '../command-support/command.ts';
 import { carryOut, orderArgs } from '../command-support/order.ts';
+import { effectOfRetry } from '../orders/retry.ts';
 
 /** `kubectl stoker retry`: retries a failed commit. */
 export const retry = makeCommand({

@@ -1,6 +1,6 @@
-import { effectOfRollback } from '../orders/rollback.ts';
 import { makeCommand } from '../command-support/command.ts';
 import { carryOut, orderArgs } from '../command-support/order.ts';
+import { effectOfRollback } from '../orders/rollback.ts';
 
 /** `kubectl stoker rollback`: rolls all gateways back to a commit of the history at once. */
 export const rollback = makeCommand({

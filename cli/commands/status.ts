@@ -1,10 +1,10 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, listGatewaySyncs, mayExist, readDetails } from '../client/read.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { type FleetView, fleetView } from '../fleet/fleet.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { drawFleet, drawResource } from '../views/draw-status.ts';
 
 /** `kubectl stoker status`: shows the state of the fleet. */

@@ -7,6 +7,9 @@ import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
+import { accessArgs, makeCommand, parseTimeout } from '../command-support/command.ts';
+import { say, yesArg } from '../command-support/confirm.ts';
+import { requestSync } from '../command-support/request-sync.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { resourceView } from '../fleet/fleet.ts';
 import { type Asked, barsIn, judgeProgress, missingIn, type Progress } from '../fleet/sync-progress.ts';
@@ -15,9 +18,6 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { Screen } from '../terminal/screen.ts';
 import { cut, plain } from '../terminal/text.ts';
-import { accessArgs, makeCommand, parseTimeout } from '../command-support/command.ts';
-import { say, yesArg } from '../command-support/confirm.ts';
-import { requestSync } from '../command-support/request-sync.ts';
 
 const POLL_MS = 300;
 /** Minimum time between reads of reports and pods (ms), which are read only after the resource has changed. */

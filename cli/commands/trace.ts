@@ -4,13 +4,13 @@ import { type Access, connect } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, listEvents, readDetails } from '../client/read.ts';
+import { accessArgs, formatOf, makeCommand, outputArgs, parseTimeout } from '../command-support/command.ts';
 import { lastDelivery, type TraceView, traceView } from '../fleet/trace.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { linesOf } from '../terminal/text.ts';
 import { drawTimeline } from '../terminal/timeline.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs, parseTimeout } from '../command-support/command.ts';
 
 /** Maximum lines about gateways at the beginning, and at the end. */
 const SHOWN = 200;

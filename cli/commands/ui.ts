@@ -1,9 +1,9 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { checkAccess } from '../client/read.ts';
+import { accessArgs, makeCommand } from '../command-support/command.ts';
 import { plain } from '../terminal/text.ts';
 import { servePage } from '../ui/serve.ts';
-import { accessArgs, makeCommand } from '../command-support/command.ts';
 
 const MAX_PORT = 65_535;
 

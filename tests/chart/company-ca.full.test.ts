@@ -23,7 +23,7 @@ test('the controller trusts a company CA in the values for all repositories', as
     'refused',
     (seen) => condition(seen, 'RefResolved')?.status === 'False',
   );
-  assert.match(condition(refused, 'RefResolved')?.message ?? '', /the git server's certificate isn't trusted/);
+  assert.equal(condition(refused, 'RefResolved')?.reason, 'CertificateNotTrusted');
   await before.stop();
 
   const environment = environmentOf(pick(await render(values), 'Deployment'));

@@ -1,10 +1,10 @@
 import { isWithin, joinPath } from '../../../shared/domain/files/relative-path.ts';
 import { MAX_PROBLEMS } from '../../../shared/errors.ts';
 import { directoriesAfter } from '../directories.ts';
-import { type LinkResolver, tooManyLinks } from './link-resolver.ts';
 import type { OnEntry } from '../memory-budget.ts';
-import { CYCLE, MAX_LEVELS, type Resolved, TOO_DEEP } from './path-walk.ts';
 import type { TreeEntry } from '../plan-input.ts';
+import { type LinkResolver, tooManyLinks } from './link-resolver.ts';
+import { CYCLE, MAX_LEVELS, type Resolved, TOO_DEEP } from './path-walk.ts';
 import type { EntryNode, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of files and directories that links add to a commit. */

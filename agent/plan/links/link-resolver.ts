@@ -1,8 +1,8 @@
 import { isWithin } from '../../../shared/domain/files/relative-path.ts';
 import { TerminalError } from '../../../shared/errors.ts';
+import type { TreeEntry } from '../plan-input.ts';
 import type { LinkText } from './link-text.ts';
 import { PathWalk, type Resolved, type WalkContext } from './path-walk.ts';
-import type { TreeEntry } from '../plan-input.ts';
 import type { RepositoryTree, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of names in the texts of links. Reading them takes about a second. */

@@ -1,6 +1,6 @@
 import { isTooLong, isWithin, joinPath } from '../../../shared/domain/files/relative-path.ts';
-import { type LinkText, MAX_LINK_BYTES } from './link-text.ts';
 import type { TreeEntry } from '../plan-input.ts';
+import { type LinkText, MAX_LINK_BYTES } from './link-text.ts';
 import type { RepositoryTree, TreeNode } from './repository-tree.ts';
 
 /** Maximum number of links on a path, as on Linux. */

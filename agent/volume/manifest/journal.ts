@@ -3,11 +3,11 @@ import { fstatSync, fsync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { READ_FLAGS } from '../../disk/read-text.ts';
-import { checkOf, keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked } from './checked-lines.ts';
-import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
-import type { Move } from './move.ts';
 import { OpenFile } from '../../disk/open-file.ts';
+import { READ_FLAGS } from '../../disk/read-text.ts';
+import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
+import { checkOf, keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked } from './checked-lines.ts';
+import type { Move } from './move.ts';
 
 const NAME = 'journal.jsonl';
 /** Bytes per read. */

@@ -15,6 +15,8 @@ import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { codeOf, TerminalError } from '../../../shared/errors.ts';
 import type { Logger } from '../../../shared/log.ts';
+import type { Directory } from '../../disk/directory.ts';
+import { OpenFile } from '../../disk/open-file.ts';
 import { READ_FLAGS } from '../../disk/read-text.ts';
 import {
   type Applied,
@@ -26,12 +28,10 @@ import {
 } from '../../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../../plan/memory-budget.ts';
 import { ownDirectoryError } from '../state/agent-directory.ts';
-import { writeText } from './checked-lines.ts';
 import type { DataRoot } from '../state/data-root.ts';
-import type { Directory } from '../../disk/directory.ts';
+import { writeText } from './checked-lines.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
-import { OpenFile } from '../../disk/open-file.ts';
 import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
 
 /** The file is rewritten if it exceeds the necessary number of lines by this share and number. */

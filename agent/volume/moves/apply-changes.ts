@@ -1,20 +1,20 @@
 import { WaitingError } from '../../../shared/errors.ts';
 import type { Logger } from '../../../shared/log.ts';
 import type { ContentReader } from '../../content/content-reader.ts';
+import { changed } from '../../disk/changed.ts';
 import type { Applied, OwnedFile } from '../../plan/manifest.ts';
 import { manifestUpdate } from '../../plan/next-manifest.ts';
 import type { Plan } from '../../plan/plan-changes.ts';
-import { buildTrees } from '../trees/build-trees.ts';
-import { changed } from '../../disk/changed.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import { writeJournal } from '../manifest/journal.ts';
-import { listMoves } from './list-moves.ts';
 import type { ManifestFile } from '../manifest/manifest-file.ts';
 import type { Move } from '../manifest/move.ts';
+import type { DataRoot } from '../state/data-root.ts';
+import type { VolumeLock } from '../state/volume-lock.ts';
+import { buildTrees } from '../trees/build-trees.ts';
+import { listMoves } from './list-moves.ts';
 import { moveFiles } from './move-files.ts';
 import { clearUp, settleVolume } from './settle.ts';
 import { stageFiles } from './stage-files.ts';
-import type { VolumeLock } from '../state/volume-lock.ts';
 
 export interface Target {
   root: DataRoot;

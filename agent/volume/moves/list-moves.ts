@@ -1,16 +1,16 @@
 import { lstatSync } from 'node:fs';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
+import type { Directory } from '../../disk/directory.ts';
+import { fingerprintOf } from '../../disk/fingerprint-of.ts';
+import { readHash, UNREAD } from '../../disk/hash-file.ts';
+import { seenEntry, seenFile, statOf } from '../../disk/seen-file.ts';
 import type { Manifest, OwnedFile } from '../../plan/manifest.ts';
 import type { Change, Plan } from '../../plan/plan-changes.ts';
 import type { LiveFile } from '../../plan/plan-input.ts';
 import { rootOf } from '../../plan/trees.ts';
-import type { DataRoot } from '../state/data-root.ts';
-import type { Directory } from '../../disk/directory.ts';
-import { fingerprintOf } from '../../disk/fingerprint-of.ts';
-import { readHash, UNREAD } from '../../disk/hash-file.ts';
 import type { FileMove, Move, PublishMove } from '../manifest/move.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { freeName } from '../state/put-aside.ts';
-import { seenEntry, seenFile, statOf } from '../../disk/seen-file.ts';
 
 /**
  * Lists the moves of a plan, in order: removals of obstacles, new files, removals of undesired files, then exchanges of

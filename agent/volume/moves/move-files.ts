@@ -1,15 +1,15 @@
 import { lstatSync, renameSync } from 'node:fs';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
 import { changed, orChanged } from '../../disk/changed.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import { fingerprintOf } from '../../disk/fingerprint-of.ts';
 import type { HeldDirectory } from '../../disk/held-directory.ts';
-import { type FileMove, type Move } from '../manifest/move.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
-import { TreePublisher } from '../trees/publish-trees.ts';
 import { putNew, tryLink } from '../../disk/put-new.ts';
 import { isSeen, isUnchanged, statOf } from '../../disk/seen-file.ts';
+import type { FileMove, Move } from '../manifest/move.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { type Stores, tryAt, withStores } from '../state/stores.ts';
+import { TreePublisher } from '../trees/publish-trees.ts';
 
 interface MoveOptions {
   root: DataRoot;

@@ -1,16 +1,16 @@
 import { unlinkSync } from 'node:fs';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
 import type { Logger } from '../../../shared/log.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import type { HeldDirectory } from '../../disk/held-directory.ts';
+import { isSameFile, isSeen, statOf } from '../../disk/seen-file.ts';
 import { hasJournal, Journal, removeJournal } from '../manifest/journal.ts';
 import type { ManifestFile } from '../manifest/manifest-file.ts';
-import { type FileMove, type Move } from '../manifest/move.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
+import type { FileMove, Move } from '../manifest/move.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { nameAside, putAside } from '../state/put-aside.ts';
-import { clearBuilding, completeUndone, dropRetired } from '../trees/retired-trees.ts';
-import { isSameFile, isSeen, statOf } from '../../disk/seen-file.ts';
 import { type Stores, tryAt, withStores } from '../state/stores.ts';
+import { clearBuilding, completeUndone, dropRetired } from '../trees/retired-trees.ts';
 import { undoMoves } from './undo-moves.ts';
 
 interface Volume {

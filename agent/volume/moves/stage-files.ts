@@ -18,19 +18,19 @@ import { codeOf, TerminalError } from '../../../shared/errors.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
 import type { ContentReader } from '../../content/content-reader.ts';
 import { type ContentSink, type ContentSource, contentAtHand, deliverContent } from '../../content/deliver-content.ts';
-import { READ_FLAGS } from '../../disk/read-text.ts';
-import { modeOf } from '../../plan/file-mode.ts';
-import { linkHash } from '../../plan/links/kept-link.ts';
-import type { OwnedFile } from '../../plan/manifest.ts';
-import type { DesiredFile, PreviewedContent } from '../../plan/plan-input.ts';
 import { changed } from '../../disk/changed.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { fingerprintOf } from '../../disk/fingerprint-of.ts';
 import { forEachLimited } from '../../disk/for-each.ts';
 import { contentOf } from '../../disk/hash-file.ts';
 import { OpenFile } from '../../disk/open-file.ts';
+import { READ_FLAGS } from '../../disk/read-text.ts';
 import { setMode } from '../../disk/set-mode.ts';
+import { modeOf } from '../../plan/file-mode.ts';
+import { linkHash } from '../../plan/links/kept-link.ts';
+import type { OwnedFile } from '../../plan/manifest.ts';
+import type { DesiredFile, PreviewedContent } from '../../plan/plan-input.ts';
+import type { DataRoot } from '../state/data-root.ts';
 
 export interface StagingOptions extends ContentSource {
   contents: Pick<ContentReader, 'announce' | 'open' | 'openNow'>;

@@ -9,13 +9,12 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { isAgentPath, isFilePath, isTooLong } from '../../../shared/domain/files/relative-path.ts';
+import { isAgentPath, isFilePath, isTooLong, splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { codeOf, isTyped, TerminalError } from '../../../shared/errors.ts';
-import type { DataRoot } from '../state/data-root.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { OpenFile } from '../../disk/open-file.ts';
 import { putNew } from '../../disk/put-new.ts';
 import { succeedsUnless, unlessCode } from '../../disk/unless-code.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import type { VolumeLock } from '../state/volume-lock.ts';
 
 /** Content of such a file from the agent: a commit and a time. */

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, renameSync, type Stats } from 'node:fs';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { codeOf } from '../../../shared/errors.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import type { Directory } from '../../disk/directory.ts';
-import type { Journal } from '../manifest/journal.ts';
-import { type FileMove, type Move, type PublishMove } from '../manifest/move.ts';
-import type { Seen } from '../../disk/seen-file.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
-import { TreePublisher } from '../trees/publish-trees.ts';
 import { putNew, tryLink } from '../../disk/put-new.ts';
+import type { Seen } from '../../disk/seen-file.ts';
 import { isSameFile, isSeen, statOf } from '../../disk/seen-file.ts';
+import type { Journal } from '../manifest/journal.ts';
+import type { FileMove, Move, PublishMove } from '../manifest/move.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { type Stores, tryAt, withStores } from '../state/stores.ts';
+import { TreePublisher } from '../trees/publish-trees.ts';
 
 /**
  * Undoes the moves of a failed or interrupted sync; the entries show which were made. Entries that are neither the

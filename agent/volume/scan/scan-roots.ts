@@ -1,10 +1,10 @@
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
+import { statOf } from '../../disk/seen-file.ts';
 import { allDirectories } from '../../plan/directories.ts';
 import type { Manifest } from '../../plan/manifest.ts';
 import type { LiveRoot } from '../../plan/plan-input.ts';
 import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { listBelow } from './scan-tree.ts';
-import { statOf } from '../../disk/seen-file.ts';
 import { linkedTree } from './tree-link.ts';
 
 /** Maximum number of entries of others that are listed: one more than a message names. */

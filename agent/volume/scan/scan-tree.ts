@@ -1,6 +1,12 @@
 import { opendirSync, readlinkSync, type Stats } from 'node:fs';
 import { isWithin, joinPath } from '../../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
+import { fingerprintOf } from '../../disk/fingerprint-of.ts';
+import { forEachLimited } from '../../disk/for-each.ts';
+import { hashOpen, isForbidden, openFile, UNREAD } from '../../disk/hash-file.ts';
+import { HeldDirectory } from '../../disk/held-directory.ts';
+import { statOf } from '../../disk/seen-file.ts';
+import { unlessCode } from '../../disk/unless-code.ts';
 import { allDirectories } from '../../plan/directories.ts';
 import { modeOf } from '../../plan/file-mode.ts';
 import { linkHash } from '../../plan/links/kept-link.ts';
@@ -8,13 +14,7 @@ import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree } from '../../plan/plan-input.ts';
 import type { VolumeTraits } from '../../plan/volume-traits.ts';
 import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
-import { fingerprintOf } from '../../disk/fingerprint-of.ts';
-import { forEachLimited } from '../../disk/for-each.ts';
-import { hashOpen, isForbidden, openFile, UNREAD } from '../../disk/hash-file.ts';
-import { HeldDirectory } from '../../disk/held-directory.ts';
-import { statOf } from '../../disk/seen-file.ts';
 import { linkedTree } from './tree-link.ts';
-import { unlessCode } from '../../disk/unless-code.ts';
 
 /** Number of files that are read at once. */
 const CONCURRENCY = 8;

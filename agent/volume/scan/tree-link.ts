@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
+import type { Directory } from '../../disk/directory.ts';
 import { keptName } from '../manifest/checked-lines.ts';
 import { type DataRoot, TREES, unlessAbsent } from '../state/data-root.ts';
-import type { Directory } from '../../disk/directory.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { linkText } from '../state/state-links.ts';
 
 /** Returns the target of a link at a path: relative, so that it leads to the tree wherever the volume is mounted. */

@@ -1,17 +1,16 @@
 import { lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { isWithin } from '../../../shared/domain/files/relative-path.ts';
+import { isWithin, splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { TransientError } from '../../../shared/errors.ts';
+import { Directory } from '../../disk/directory.ts';
+import { unlessCode } from '../../disk/unless-code.ts';
 import type { Manifest, TreeRecord } from '../../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../../plan/volume-traits.ts';
 import { openOwn } from './agent-directory.ts';
-import { Directory } from '../../disk/directory.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { openData } from './open-data.ts';
 import { PASSABLE, PRIVATE } from './protect-directory.ts';
 import { type Layout, StateDirectory } from './state-directory.ts';
-import { unlessCode } from '../../disk/unless-code.ts';
 
 /** The agent's directory with the trees that destinations link to. */
 export const TREES = 'trees';

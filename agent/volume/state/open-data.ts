@@ -1,7 +1,7 @@
 import { POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { codeOf, TerminalError } from '../../../shared/errors.ts';
-import { makeBelow } from './agent-directory.ts';
 import type { Directory } from '../../disk/directory.ts';
+import { makeBelow } from './agent-directory.ts';
 
 /**
  * Opens the directory that the gateway mounts, by its path in the volume. If necessary, creates it like the kubelet for a

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import * as v from 'valibot';
-import { readText } from '../../disk/read-text.ts';
 import type { Directory } from '../../disk/directory.ts';
+import { readText } from '../../disk/read-text.ts';
 
 const NAME = 'owner.json';
 const MAX_BYTES = 4096;

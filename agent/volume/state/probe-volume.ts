@@ -1,12 +1,12 @@
 import { closeSync, existsSync, lstatSync, openSync, symlinkSync } from 'node:fs';
 import { TerminalError } from '../../../shared/errors.ts';
-import type { VolumeTraits } from '../../plan/volume-traits.ts';
-import type { DataRoot } from './data-root.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { OpenFile } from '../../disk/open-file.ts';
 import { tryLink } from '../../disk/put-new.ts';
 import { setMode } from '../../disk/set-mode.ts';
 import { succeedsUnless } from '../../disk/unless-code.ts';
+import type { VolumeTraits } from '../../plan/volume-traits.ts';
+import type { DataRoot } from './data-root.ts';
 
 /** A name in ASCII: some file systems fold only the case of these letters. */
 const PLAIN = 'probe-a';

@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
-import { READ_FLAGS } from '../../disk/read-text.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { OpenFile } from '../../disk/open-file.ts';
+import { READ_FLAGS } from '../../disk/read-text.ts';
 import { setMode } from '../../disk/set-mode.ts';
 
 /** Permissions of `.sync-agent`: other users can open `reload-pending` by name, but can't list the directory. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { renameSync, unlinkSync } from 'node:fs';
-import { displacedName, KEPT_ENDING } from '../../plan/next-manifest.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { isSameFile, statOf } from '../../disk/seen-file.ts';
+import { displacedName, KEPT_ENDING } from '../../plan/next-manifest.ts';
 import type { Stores } from './stores.ts';
 
 /**

@@ -1,11 +1,10 @@
 import { posix } from 'node:path';
 import { AGENT_DIRECTORY } from '../../../shared/api/names.ts';
-import { isWithin, joinPath } from '../../../shared/domain/files/relative-path.ts';
-import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
+import { isWithin, joinPath, splitPath } from '../../../shared/domain/files/relative-path.ts';
 import type { Directory } from '../../disk/directory.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
-import { PASSABLE } from './protect-directory.ts';
 import { statOf } from '../../disk/seen-file.ts';
+import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
+import { PASSABLE } from './protect-directory.ts';
 import { foreign, replaced, stateElsewhere, stateInData } from './state-errors.ts';
 import { linkOwner, linkState, ownerOf, stateAt } from './state-links.ts';
 

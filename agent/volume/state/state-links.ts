@@ -2,8 +2,8 @@ import { readlinkSync, symlinkSync } from 'node:fs';
 import { POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { codeOf } from '../../../shared/errors.ts';
 import type { Directory } from '../../disk/directory.ts';
-import { noLinks } from './state-errors.ts';
 import { unlessCode } from '../../disk/unless-code.ts';
+import { noLinks } from './state-errors.ts';
 
 /** Start of the text of the link that takes the place of `.sync-agent`. The text isn't a path, so no program follows it. */
 const MARK = `${POD_ANNOTATIONS.stateDirectory}=`;

@@ -1,7 +1,7 @@
-import type { DataRoot } from './data-root.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { HeldDirectory } from '../../disk/held-directory.ts';
 import { unlessCode } from '../../disk/unless-code.ts';
+import type { DataRoot } from './data-root.ts';
 
 /** The agent's transit directories, held open. */
 export interface Stores {

@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { volumeInUse } from '../../../shared/domain/kubernetes/volume-in-use.ts';
 import { codeOf, TerminalError, WaitingError } from '../../../shared/errors.ts';
+import { type Directory, isOpenAt } from '../../disk/directory.ts';
 import type { Identity } from '../../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
-import { type Directory, isOpenAt } from '../../disk/directory.ts';
 import { flock } from './flock.ts';
 import { type Owner, readOwner, removeOwner, writeOwner } from './owner-file.ts';
 import { probeVolume } from './probe-volume.ts';

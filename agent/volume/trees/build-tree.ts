@@ -1,17 +1,17 @@
 import { linkSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { codeOf } from '../../../shared/errors.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
+import { changed } from '../../disk/changed.ts';
+import { HeldDirectory } from '../../disk/held-directory.ts';
+import { tryLink } from '../../disk/put-new.ts';
+import { statOf } from '../../disk/seen-file.ts';
 import { allDirectories } from '../../plan/directories.ts';
 import { isSameFingerprint, type OwnedFile } from '../../plan/manifest.ts';
 import type { Publication } from '../../plan/publication.ts';
 import { rootOf } from '../../plan/trees.ts';
-import { changed } from '../../disk/changed.ts';
-import type { DataRoot } from '../state/data-root.ts';
-import { HeldDirectory } from '../../disk/held-directory.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
-import { tryLink } from '../../disk/put-new.ts';
 import { hasRecordedMode, isSameKind } from '../scan/scan-tree.ts';
-import { statOf } from '../../disk/seen-file.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { takeSpare, trimTree } from './spare-tree.ts';
 
 /** Permissions of directories in a tree: otherwise, programs that write next to what they read would write into it. */

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { TransientError } from '../../../shared/errors.ts';
+import { seenFile } from '../../disk/seen-file.ts';
 import type { Manifest, OwnedFile, TreeRecord } from '../../plan/manifest.ts';
 import type { Plan } from '../../plan/plan-changes.ts';
 import type { Publication } from '../../plan/publication.ts';
 import { rootOf } from '../../plan/trees.ts';
-import { type BuildOptions, buildTree, directoriesIn, type NewTree } from './build-tree.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import type { PublishMove } from '../manifest/move.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { probeLinks } from '../state/probe-volume.ts';
 import { freeName } from '../state/put-aside.ts';
+import { type BuildOptions, buildTree, directoriesIn, type NewTree } from './build-tree.ts';
 import { isRetired, leftIn, writeRetired } from './retired-trees.ts';
-import { seenFile } from '../../disk/seen-file.ts';
 
 /** Files of the previous tree that aren't as the agent recorded them, so the next tree can't have them as well. */
 export class UnlinkableError extends TransientError {

@@ -1,12 +1,12 @@
+import { statOf } from '../../disk/seen-file.ts';
 import type { Manifest } from '../../plan/manifest.ts';
 import { rootOf } from '../../plan/trees.ts';
-import { BUILDING, buildTree } from './build-tree.ts';
-import type { DataRoot } from '../state/data-root.ts';
 import { hasJournal } from '../manifest/journal.ts';
-import { removeTree } from './remove-tree.ts';
-import { statOf } from '../../disk/seen-file.ts';
-import { isSpare, spareOf, trimTree } from './spare-tree.ts';
+import type { DataRoot } from '../state/data-root.ts';
 import { withStores } from '../state/stores.ts';
+import { BUILDING, buildTree } from './build-tree.ts';
+import { removeTree } from './remove-tree.ts';
+import { isSpare, spareOf, trimTree } from './spare-tree.ts';
 
 /**
  * Gives the files of the current trees second names in `building`, so that the next commit only needs to link its

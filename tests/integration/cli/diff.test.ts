@@ -4,7 +4,7 @@ import { readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { InspectionView } from '../../../cli/fleet/inspection.ts';
+import { type InspectionView, LEFT_OUT } from '../../../cli/fleet/inspection.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
@@ -54,9 +54,9 @@ suite('kubectl stoker diff', () => {
         ['add', 'etc/new.txt', 'New', undefined],
         ['delete', 'etc/gone.txt', 'NoLongerMapped', undefined],
         ['modify', 'etc/a.txt', 'ContentChanged', undefined],
-        ['modify', 'etc/own.txt', 'TakenOver', 'not written by the agent'],
-        ['modify', 'etc/server.key', 'ContentChanged', 'looks like a secret'],
-        ['modify', 'rendered/name.txt', 'ContentChanged', 'generated from a template'],
+        ['modify', 'etc/own.txt', 'TakenOver', LEFT_OUT.foreign],
+        ['modify', 'etc/server.key', 'ContentChanged', LEFT_OUT.secret],
+        ['modify', 'rendered/name.txt', 'ContentChanged', LEFT_OUT.template],
       ],
     );
     const modified = answer?.changes.find(({ path: file }) => file === 'etc/a.txt');

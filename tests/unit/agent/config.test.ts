@@ -105,9 +105,19 @@ suite('describeFailure', () => {
       { code: 'x.y', reason: 'NotComplete', isWaiting: true, retryAfterMs: 9, isFinal: false },
       /^m$/,
     ],
-    ['a mount in the way', failed('EBUSY'), { code: 'data.EBUSY', reason: 'VolumeUnusable', ...again }, /\(EBUSY, \/data\/x\)$/],
+    [
+      'a mount in the way',
+      failed('EBUSY'),
+      { code: 'data.EBUSY', reason: 'VolumeUnusable', ...again },
+      /\(EBUSY, \/data\/x\)$/,
+    ],
     ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', reason: 'VolumeFull', ...again }, /\(ENOSPC\b/],
-    ['a disk that fails', failed('EIO'), { code: 'data.EIO', reason: 'VolumeUnusable', ...again }, /\(EIO, \/data\/x\)$/],
+    [
+      'a disk that fails',
+      failed('EIO'),
+      { code: 'data.EIO', reason: 'VolumeUnusable', ...again },
+      /\(EIO, \/data\/x\)$/,
+    ],
     [
       'a volume of another user, which the agent sees through /proc',
       failed('EACCES', '/proc/1/fd/18/.sync-agent'),

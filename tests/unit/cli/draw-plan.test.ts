@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawPlan } from '../../../cli/views/draw-plan.ts';
-import { drawPlanMarkdown } from '../../../cli/views/plan-markdown.ts';
 import type { ChangeView } from '../../../cli/fleet/inspection.ts';
 import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
@@ -9,6 +7,8 @@ import { withoutValues } from '../../../cli/fleet/plan-paths.ts';
 import type { PlanView } from '../../../cli/fleet/plan-view.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
+import { drawPlan } from '../../../cli/views/draw-plan.ts';
+import { drawPlanMarkdown } from '../../../cli/views/plan-markdown.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { slow } from '../../support/depth.ts';
 import type { SpecInput } from '../../support/objects.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawFleet, drawResource } from '../../../cli/views/draw-status.ts';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import type { GatewayView } from '../../../cli/fleet/gateway.ts';
 import type { Look } from '../../../cli/terminal/bars.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { widthOf } from '../../../cli/terminal/text.ts';
+import { drawFleet, drawResource } from '../../../cli/views/draw-status.ts';
 import { hostOf as terminalOf } from './host-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);

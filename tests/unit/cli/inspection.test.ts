@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawInspection } from '../../../cli/views/draw-inspection.ts';
 import type { AgentPod } from '../../../cli/fleet/agent-state.ts';
 import {
   type Askable,
@@ -13,6 +12,7 @@ import {
   SharedAnswers,
   UNPATCHED,
 } from '../../../cli/fleet/inspection.ts';
+import { drawInspection } from '../../../cli/views/draw-inspection.ts';
 import type { Answer, InspectedChange } from '../../../shared/api/inspection.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawResource } from '../../../cli/views/draw-status.ts';
 import { resourceView } from '../../../cli/fleet/fleet.ts';
 import { planOfPreview } from '../../../cli/fleet/plan.ts';
 import { isWaitOver, plannableCommit } from '../../../cli/fleet/plan-candidate.ts';
 import { detailOf } from '../../../cli/ui/views.ts';
+import { drawResource } from '../../../cli/views/draw-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { changing, NEW, OLD, planned, unchanged } from '../../support/planned-fleet.ts';
 import { hostOf } from './host-of.ts';

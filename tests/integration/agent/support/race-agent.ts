@@ -6,16 +6,16 @@ import { pino } from 'pino';
 import { allDirectories } from '../../../../agent/plan/directories.ts';
 import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../../../../agent/plan/plan-input.ts';
-import { applyChanges } from '../../../../agent/volume/moves/apply-changes.ts';
-import { UnlinkableError } from '../../../../agent/volume/trees/build-trees.ts';
-import { DataRoot } from '../../../../agent/volume/state/data-root.ts';
 import { hasJournal } from '../../../../agent/volume/manifest/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest/manifest-file.ts';
-import { removeRetired, retiredTrees } from '../../../../agent/volume/trees/retired-trees.ts';
+import { applyChanges } from '../../../../agent/volume/moves/apply-changes.ts';
+import { settleVolume } from '../../../../agent/volume/moves/settle.ts';
 import { scanRoots } from '../../../../agent/volume/scan/scan-roots.ts';
 import { scanTree } from '../../../../agent/volume/scan/scan-tree.ts';
-import { settleVolume } from '../../../../agent/volume/moves/settle.ts';
+import { DataRoot } from '../../../../agent/volume/state/data-root.ts';
 import { VolumeLock } from '../../../../agent/volume/state/volume-lock.ts';
+import { UnlinkableError } from '../../../../agent/volume/trees/build-trees.ts';
+import { removeRetired, retiredTrees } from '../../../../agent/volume/trees/retired-trees.ts';
 import { ATOMIC, atomicTreeOf, treeOf } from './race-tree.ts';
 
 /** Given as JSON in the first argument. */

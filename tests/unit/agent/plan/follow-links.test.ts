@@ -12,11 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { excludePattern } from '../../../../agent/plan/links/describe-broken-links.ts';
 import { directoriesOf } from '../../../../agent/plan/directories.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { excludePattern } from '../../../../agent/plan/links/describe-broken-links.ts';
 import { ABSOLUTE, EMPTY, NOT_UTF8, TOO_MUCH_TEXT } from '../../../../agent/plan/links/link-text.ts';
-import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
 import {
   CYCLE,
   DANGLING,
@@ -26,6 +25,7 @@ import {
   TOO_LONG,
   unfetched,
 } from '../../../../agent/plan/links/path-walk.ts';
+import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
 import { slow } from '../../../support/depth.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { fc, runs } from '../../../support/property.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as v from 'valibot';
-import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import { driftOf } from '../../../../agent/inspection/drift-of.ts';
+import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import { emptyManifest } from '../../../../agent/plan/manifest.ts';
 import { displacedName } from '../../../../agent/plan/next-manifest.ts';
 import { type Change, filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';

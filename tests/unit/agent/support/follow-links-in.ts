@@ -1,10 +1,10 @@
-import { describeBrokenLinks } from '../../../../agent/plan/links/describe-broken-links.ts';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { describeBrokenLinks } from '../../../../agent/plan/links/describe-broken-links.ts';
 import { LinkFollower } from '../../../../agent/plan/links/link-follower.ts';
 import { LinkResolver } from '../../../../agent/plan/links/link-resolver.ts';
 import { type LinkText, linkText, MAX_LINK_BYTES } from '../../../../agent/plan/links/link-text.ts';
-import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import { RepositoryTree } from '../../../../agent/plan/links/repository-tree.ts';
+import type { TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import { isWithin } from '../../../../shared/domain/files/relative-path.ts';
 
 /** Entries of a commit by path: a link, a submodule that isn't fetched, or a file. */

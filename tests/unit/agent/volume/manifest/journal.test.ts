@@ -5,12 +5,12 @@ import { copyFile, mkdir, readdir, readFile, rename, symlink, writeFile } from '
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import { DataRoot } from '../../../../../agent/volume/state/data-root.ts';
+import type { SeenFile } from '../../../../../agent/disk/seen-file.ts';
 import { hasJournal, Journal, removeJournal, writeJournal } from '../../../../../agent/volume/manifest/journal.ts';
 import { ManifestFile } from '../../../../../agent/volume/manifest/manifest-file.ts';
 import type { Move } from '../../../../../agent/volume/manifest/move.ts';
-import type { SeenFile } from '../../../../../agent/disk/seen-file.ts';
 import { settleVolume } from '../../../../../agent/volume/moves/settle.ts';
+import { DataRoot } from '../../../../../agent/volume/state/data-root.ts';
 import { codedError } from '../../../../support/coded-error.ts';
 import { slow } from '../../../../support/depth.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';

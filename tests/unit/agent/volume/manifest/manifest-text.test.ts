@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../../agent/plan/manifest.ts';
+import {
+  emptyManifest,
+  type ManifestUpdate,
+  type OwnedFile,
+  updateManifest,
+} from '../../../../../agent/plan/manifest.ts';
 import { MANIFEST_HEADER, manifestText, updateText } from '../../../../../agent/volume/manifest/manifest-text.ts';
 import { parseManifest } from '../../../../../agent/volume/manifest/parse-manifest.ts';
 import { omit } from '../../../../../shared/domain/text/objects.ts';

@@ -5,9 +5,9 @@ import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import { applyChanges } from '../../../../../agent/volume/moves/apply-changes.ts';
 import { hasJournal, writeJournal } from '../../../../../agent/volume/manifest/journal.ts';
 import { ManifestFile } from '../../../../../agent/volume/manifest/manifest-file.ts';
+import { applyChanges } from '../../../../../agent/volume/moves/apply-changes.ts';
 import { VolumeLock } from '../../../../../agent/volume/state/volume-lock.ts';
 import type { Logger } from '../../../../../shared/log.ts';
 import { describeKill, everyStep, failAt, STRIDE } from '../../support/kill-at.ts';

@@ -4,8 +4,8 @@ import { chmod, chown, lstat, mkdir, readFile, rm, stat, symlink, truncate, utim
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { DataRoot } from '../../../../../agent/volume/state/data-root.ts';
 import { touchFile } from '../../../../../agent/volume/moves/touch-file.ts';
+import { DataRoot } from '../../../../../agent/volume/state/data-root.ts';
 import { VolumeLock } from '../../../../../agent/volume/state/volume-lock.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { identityOf } from '../../support/lock-agents.ts';
