@@ -15,7 +15,7 @@ import type { ControllerConfig } from './config.ts';
 import { Controller } from './controller.ts';
 import { createApp } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
-import { type InjectionSettings, injectionSettings } from './injection/injection-settings.ts';
+import { injectionSettings } from './injection/injection-settings.ts';
 import { type AdmissionOptions, serveAdmission } from './injection/serve-admission.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease, type LeaseOptions } from './leadership/lease.ts';

@@ -85,7 +85,7 @@ async function tryAll(mutants: Mutant[], onTried: (mutant: Mutant, by?: string) 
   const ended = new Set<string>();
   const survived = new Set<string>();
   const onProgress = ({ tried = '', by, isReached, isTooLate, skipped }: Progress) => {
-    // A module may remember what it computed before, so a survivor is tried again in a process of its own.
+    // A module may remember what it computed before, so a survivor is tried again in a new process.
     if (isReached && !by && !survived.has(tried)) return void survived.add(tried);
     if (skipped) console.log(`skipped, because it fails without a change: ${skipped}`);
     const mutant = rest.get(tried);

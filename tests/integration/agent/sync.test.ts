@@ -146,7 +146,7 @@ suite("a gateway's files stay unchanged", () => {
     const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
     assert.equal(status?.reason, 'ProfileInvalid');
     assert.match(status?.message ?? '', /\bnone\b/);
-    assert.deepEqual(await pod.files(), );
+    assert.deepEqual(await pod.files(), {});
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
   });
 });
