@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { omit } from '../../../shared/domain/text/objects.ts';
 import { edited, FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS, type Parts } from './parts.ts';
@@ -133,9 +132,9 @@ const broken: Broken[] = [
   [
     'an older tag is followed in place of one that vanished',
     {
-      decide: ({ gatewaySync, ...rest }, now) => {
-        const status = rest.query?.kind === 'refs' ? omit(gatewaySync.status, 'target') : gatewaySync.status;
-        return PARTS.decide({ ...rest, gatewaySync: { ...gatewaySync, status } }, now);
+      decide: ({ intents, ...rest }, now) => {
+        const range = rest.query?.kind === 'refs' && intents.range && { ...intents.range, keptTag: undefined };
+        return PARTS.decide({ ...rest, intents: range ? { ...intents, range } : intents }, now);
       },
     },
     {
