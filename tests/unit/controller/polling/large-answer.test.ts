@@ -17,7 +17,7 @@ async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, 
   const script = fileURLToPath(import.meta.resolve('./query-once.ts'));
   const slim = fileURLToPath(import.meta.resolve('../../../../scripts/test/slim-imports.ts'));
   const flags = ['--import', slim, '--max-semi-space-size=1', '--optimize-for-size', '--max-old-space-size=64'];
-  const { stdout } = await run(process.execPath, [...flags, script, repo], { timeout: 60_000 });
+  const { stdout } = await run(process.execPath, [...flags, script, repo], { timeout: 110_000 });
   return JSON.parse(stdout);
 }
 

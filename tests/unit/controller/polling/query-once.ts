@@ -5,7 +5,8 @@ import { queryClient, queryTools } from './query-world.ts';
 
 const [repo = ''] = process.argv.slice(2);
 const tools = queryTools();
-const client = queryClient(tools, { namespace: 'default', git: { repo } });
+// Its memory is tested, not its speed, and the machine may be busy.
+const client = queryClient(tools, { namespace: 'default', git: { repo } }, 100_000);
 const result = await client.query({ prefixes: ['refs/heads/main'] }).then(
   (refs) => ({ refs: Object.fromEntries(refs) }),
   (error: unknown) => ({ message: messageOf(error) }),
