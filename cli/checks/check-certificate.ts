@@ -1,28 +1,9 @@
-import { X509Certificate } from 'node:crypto';
-import { certificateBlocks } from '../../shared/domain/text/certificate-blocks.ts';
-import { componentsOf } from './check-operator.ts';
+import type { X509Certificate } from 'node:crypto';
+import { certificateSecretOf, certificatesOf, endOf } from './certificates.ts';
 import { type Advice, type Findings, failed, ok, unseen } from './finding.ts';
-import { type Deployment, releaseOf, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import { componentsOf } from './installation.ts';
+import { releaseOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorSurvey } from './survey.ts';
-
-/** Key of the serving certificate in its Secret. Certificates are public, so this value can be read. */
-export const CERTIFICATE_KEY = 'tls.crt';
-
-/** Returns the name of the Secret with the serving certificate: self-signed, or made by cert-manager. */
-export function certificateSecretOf(controller: Deployment): string | undefined {
-  const selfSigned = settingOf(controller, 'WEBHOOK_SELF_SIGNED');
-  if (selfSigned) return `${selfSigned}-certificate`;
-  return controller.spec.template.spec.volumes?.find(({ name }) => name === 'webhook-certs')?.secret?.secretName;
-}
-
-/** Parses a PEM bundle. Returns an empty list if one certificate is unreadable. */
-export function certificatesOf(pem: string): X509Certificate[] {
-  try {
-    return certificateBlocks(pem).map((block) => new X509Certificate(block));
-  } catch {
-    return [];
-  }
-}
 
 /** Trust of the API server in a webhook. */
 interface Trust {
@@ -69,9 +50,6 @@ function faultOf(shown: X509Certificate[], { configuration, service, ...trust }:
   const isTrusted = chain.some((each) => valid.some((authority) => vouchesFor(authority, each)));
   return isTrusted ? undefined : `is not signed by any CA in the caBundle of ${configuration.metadata.name}`;
 }
-
-/** Expiry of a certificate, in milliseconds since the epoch. */
-export const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
 
 const vouchesFor = (authority: X509Certificate, certificate: X509Certificate | undefined): boolean =>
   certificate?.verify(authority.publicKey) ?? false;

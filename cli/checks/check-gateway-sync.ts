@@ -5,9 +5,9 @@ import { isAcceptedRepository } from '../../shared/domain/git/delivered-reposito
 import { isObserved } from '../../shared/domain/kubernetes/is-observed.ts';
 import { requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { checkConditions } from './check-conditions.ts';
-import { componentsOf } from './check-operator.ts';
 import { checkSecrets } from './check-secrets.ts';
 import { type Findings, failed, ok, warning } from './finding.ts';
+import { componentsOf } from './installation.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** Maximum time for a running controller to reconcile a new resource (ms). */

@@ -1,9 +1,9 @@
 import type { V1NetworkPolicyPort } from '@kubernetes/client-node';
-import { certificatesOf, checkCertificate, endOf } from './check-certificate.ts';
-import { componentsOf } from './check-operator.ts';
-import { hasEndpoint } from './check-receiver.ts';
+import { certificatesOf, endOf } from './certificates.ts';
+import { checkCertificate } from './check-certificate.ts';
 import { type Finding, type Findings, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
-import { componentOf, fits, settingOf, type Webhook, type WebhookConfiguration } from './objects.ts';
+import { componentsOf, hasEndpoint, type Injector, injectorsOf, WEBHOOK_NAME } from './installation.ts';
+import { componentOf, fits, settingOf } from './objects.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
@@ -13,23 +13,6 @@ const LEFTOVERS = 'how-to/uninstalling.md#after-an-incomplete-uninstall';
 /** Effects on annotated pods while the controller can't be reached, by the webhook's failurePolicy. */
 const REFUSED = 'annotated pods are rejected (failurePolicy is Fail)';
 const BARE = 'annotated pods start without the sidecar (failurePolicy is Ignore)';
-
-/** Name of the webhook in the configuration of the chart. */
-const WEBHOOK_NAME = 'inject.sync.io';
-
-/** A webhook of the operator with its configuration. */
-export interface Injector {
-  webhook: Webhook;
-  configuration: WebhookConfiguration;
-}
-
-/** Returns the webhooks that inject the sidecar, if they can be read. */
-export const injectorsOf = ({ cluster }: Survey): Injector[] =>
-  seenOr(cluster.webhooks, []).flatMap((configuration) =>
-    (configuration.webhooks ?? [])
-      .filter(({ name }) => name === WEBHOOK_NAME)
-      .map((webhook) => ({ webhook, configuration })),
-  );
 
 /** Checks that the API server calls the controller for annotated pods, can reach it, and trusts it. */
 export function checkInjection(survey: Survey): Findings {

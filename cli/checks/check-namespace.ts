@@ -5,12 +5,10 @@ import {
   INJECTION_LABEL,
   POD_ANNOTATIONS,
 } from '../../shared/api/names.ts';
-import { injectorsOf } from './check-injection.ts';
-import { componentsOf, watchedBy } from './check-operator.ts';
-import { bindsAgents } from './check-permissions.ts';
-import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
 import { checkRefused } from './check-refused.ts';
 import { type Findings, failed, listed, ok, seenOr, unread, unseen, warning } from './finding.ts';
+import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './gateway-pods.ts';
+import { bindsAgents, componentsOf, injectorsOf, watchedBy } from './installation.ts';
 import { fits, type Pod, type RoleBinding } from './objects.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 

@@ -1,18 +1,11 @@
 import { checkAuthentication, checkService } from './check-receiver.ts';
 import { type Finding, type Findings, failed, flatten, ok, seenOr, unread, unseen, warning } from './finding.ts';
+import { componentsOf, watchedBy } from './installation.ts';
 import { componentOf, type Deployment, leaseNameOf, releaseOf, settingOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { OperatorPlace, OperatorSurvey, Survey } from './survey.ts';
 
 const INSTALLATION = 'how-to/installation.md';
-
-/** Deployments of one component of the chart. */
-export const componentsOf = (survey: OperatorSurvey, component: 'controller' | 'receiver'): Deployment[] =>
-  seenOr(survey.deployments, []).filter((each) => componentOf(each) === component);
-
-/** Namespaces that a controller watches. If empty, it watches all. */
-export const watchedBy = (controller: Deployment): string[] =>
-  (settingOf(controller, 'WATCH_NAMESPACES') ?? '').split(',').filter(Boolean);
 
 const isSameRelease = (one: Deployment, other: Deployment): boolean =>
   one.metadata.namespace === other.metadata.namespace && releaseOf(one) === releaseOf(other);

@@ -1,7 +1,7 @@
 import { AGENT_PERMISSIONS } from '../../shared/api/agent-permissions.ts';
 import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
-import { componentsOf } from './check-operator.ts';
 import { type Findings, failed, ok, unread, unseen, warning } from './finding.ts';
+import { componentsOf } from './installation.ts';
 import { type Role, settingOf } from './objects.ts';
 import type { ClusterSurvey, Survey } from './survey.ts';
 
@@ -88,7 +88,3 @@ function wantedPolicies({ operator }: Survey): string[] {
   });
   return [...controllers, ...componentsOf(operator, 'receiver').map(({ metadata }) => metadata.name)];
 }
-
-/** Checks whether all visible controllers create RoleBindings for agents. */
-export const bindsAgents = ({ operator }: Survey): boolean =>
-  componentsOf(operator, 'controller').every((controller) => settingOf(controller, 'AUTO_BIND_AGENT') !== 'false');

@@ -2,11 +2,11 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isWithin, relativePath } from '../../shared/domain/files/relative-path.ts';
 import { mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
-import { injectorsOf } from './check-injection.ts';
 import { checkMesh } from './check-mesh.ts';
-import { componentsOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Finding, type Findings, failed, listed, ok, seenOr, warning } from './finding.ts';
+import { hasSidecar, resourceOf, VOLUME_REASONS } from './gateway-pods.ts';
+import { componentsOf, injectorsOf } from './installation.ts';
 import {
   type Container,
   containerStatusesOf,
@@ -24,40 +24,6 @@ import type { NamespaceSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 const ANNOTATIONS = 'reference/annotations.md';
-
-export const hasSidecar = (pod: Pod): boolean => sidecarOf(pod) !== undefined;
-
-/** Checks whether a pod is a gateway, or should be one. */
-export function isGateway(pod: Pod): boolean {
-  const { annotations = {} } = pod.metadata;
-  return POD_ANNOTATIONS.inject in annotations || POD_ANNOTATIONS.crName in annotations || hasSidecar(pod);
-}
-
-/** Returns the gateway pods of a namespace; if a GatewaySync was specified, only its pods. */
-export function gatewayPodsOf(survey: NamespaceSurvey): Pod[] {
-  return allPodsOf(survey).filter(
-    ({ metadata, status }) =>
-      metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status?.phase ?? ''),
-  );
-}
-
-/** Returns evicted gateway pods, which Kubernetes keeps as failed pods. */
-export const evictedPodsOf = (survey: NamespaceSurvey): Pod[] =>
-  allPodsOf(survey).filter(({ status }) => status?.phase === 'Failed' && status.reason === 'Evicted');
-
-const allPodsOf = (survey: NamespaceSurvey): Pod[] =>
-  seenOr(survey.pods, []).filter((pod) => {
-    const resource = resourceOf(pod, survey);
-    return isGateway(pod) && (!survey.asked || resource === undefined || resource === survey.asked);
-  });
-
-/** Returns the name of the GatewaySync of a pod, or undefined if it is ambiguous. */
-export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey): string | undefined {
-  const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
-  if (named !== undefined) return named;
-  const all = seenOr(gatewaySyncs, []);
-  return all.length === 1 ? all[0]?.metadata.name : undefined;
-}
 
 interface About {
   survey: NamespaceSurvey;
@@ -212,9 +178,6 @@ function mayMeet(destination: string, path: string): boolean {
   const found = relativePath(destination);
   return found.kind === 'path' && (isWithin(path, found.path) || isWithin(found.path, path));
 }
-
-/** Reasons of events about missing volumes, which the pod's status doesn't contain. */
-export const VOLUME_REASONS: readonly string[] = ['FailedMount', 'FailedAttachVolume'];
 
 function checkContainers(pod: Pod, events: readonly Event[]): Findings {
   const troubles = troublesOf(pod);

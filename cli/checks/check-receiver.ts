@@ -1,4 +1,5 @@
-import { type Findings, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
+import { type Findings, failed, listed, ok, unseen, warning } from './finding.ts';
+import { hasEndpoint } from './installation.ts';
 import { type Deployment, type SecretKeys, settingOf } from './objects.ts';
 import type { OperatorPlace } from './survey.ts';
 
@@ -68,13 +69,3 @@ export function checkService(receiver: Deployment, { services, endpoints }: Oper
     page,
   });
 }
-
-/** Checks whether a Service has a ready endpoint. */
-export const hasEndpoint = (slices: ReturnType<typeof endpointsOf>, service: string): boolean =>
-  slices.some(
-    ({ metadata, endpoints }) =>
-      metadata.labels?.['kubernetes.io/service-name'] === service &&
-      (endpoints ?? []).some(({ conditions }) => conditions?.ready !== false),
-  );
-
-const endpointsOf = ({ endpoints }: OperatorPlace) => seenOr(endpoints, []);

@@ -5,7 +5,7 @@ import { checkInjection } from './check-injection.ts';
 import { checkNamespace } from './check-namespace.ts';
 import { checkOperator } from './check-operator.ts';
 import { checkPermissions } from './check-permissions.ts';
-import { checkPod, gatewayPodsOf } from './check-pod.ts';
+import { checkPod } from './check-pod.ts';
 import {
   bugFinding,
   type Finding,
@@ -18,6 +18,7 @@ import {
   seenOr,
   unseen,
 } from './finding.ts';
+import { gatewayPodsOf } from './gateway-pods.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
 /** Result of the checks. `--output json` prints it. */

@@ -4,10 +4,10 @@ import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
 import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { version } from '../../shared/version.ts';
-import { certificateSecretOf } from '../checks/check-certificate.ts';
-import { isGateway, VOLUME_REASONS } from '../checks/check-pod.ts';
+import { certificateSecretOf } from '../checks/certificates.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
 import { type ReadResult, seenOr } from '../checks/finding.ts';
+import { isGateway, VOLUME_REASONS } from '../checks/gateway-pods.ts';
 import {
   componentOf,
   type Deployment,

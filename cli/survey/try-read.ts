@@ -1,7 +1,7 @@
 import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
-import { CERTIFICATE_KEY } from '../checks/check-certificate.ts';
+import { CERTIFICATE_KEY } from '../checks/certificates.ts';
 import type { Hidden, ReadResult } from '../checks/finding.ts';
 import type { SecretKeys } from '../checks/objects.ts';
 import type { Access } from '../client/connect.ts';
