@@ -95,7 +95,7 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     const odd = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
     const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
     for (const error of await failuresOf(t, url, { key: odd, knownHosts: server.knownHosts }))
-      assert.equal(error.message, unreadableKey);
+      assert.ok(error.message.startsWith(unreadableKey));
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
       assert.ok(error.message.startsWith(rejected('sshKey', undefined)));
   });
