@@ -80,7 +80,7 @@ function policyOf({ spec }: ObservedGatewaySync, { edit, kept }: Intents, refs: 
     allowedRefs: spec.webhook.allowedRefs,
     specRef: qualify(edit, refs),
     keptRef: qualify(kept, refs),
-    requestedRef: kept?.target.source === 'Request' ? kept.target.ref : undefined,
+    requested: kept?.target.source === 'Request' ? kept.target : undefined,
     editedAt: edit.at,
   };
 }

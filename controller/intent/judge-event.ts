@@ -5,7 +5,7 @@ import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/gi
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { AdvertisedRefs } from '../polling/query-result.ts';
 import { TAGS } from '../polling/version-tags.ts';
-import type { Intent, OpenIntent } from './intents.ts';
+import type { FollowedRef, Intent, OpenIntent } from './intents.ts';
 import type { Outcome } from './resolution.ts';
 import { noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
@@ -27,8 +27,8 @@ export interface RefPolicy {
   editedAt: number;
   /** Full name of the ref that an earlier request or push selected. */
   keptRef: string | undefined;
-  /** The ref as it was requested, if a request selected it. */
-  requestedRef: string | undefined;
+  /** The followed ref, if a request selected it. */
+  requested: FollowedRef | undefined;
 }
 
 /** Judges a request. Without `allowedRefs`, it can name any tag, and the refs that are followed anyway. */
@@ -47,9 +47,9 @@ export function judgeRequest(request: OpenIntent, policy: RefPolicy, refs: Adver
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyRefs);
   if (isAllowed === 'no') return ignored(notAllowed(first));
-  // Otherwise, the hub of other resources would no longer show the request that selected the ref.
-  if (request.by === REFRESHED_BY && ref === policy.requestedRef) return applied;
-  const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
+  // A refresh changes only the time. Otherwise, the hub of other resources would no longer show the request of the ref.
+  const refreshed = request.by === REFRESHED_BY && ref === policy.requested?.ref ? policy.requested : undefined;
+  const target = refreshed ?? withoutUndefined({ ref, source: 'Request' as const, requestId: id });
   return { kind: 'accepted', intent: { target, at: madeAt } };
 }
 

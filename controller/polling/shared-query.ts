@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { earliest, timerMs } from '../../shared/domain/text/duration.ts';
 import { isTyped } from '../../shared/errors.ts';
@@ -147,7 +148,9 @@ export class SharedQuery implements HostCall {
     this.#result = after;
     this.#schedulePoll();
     const tags = [before, after].flatMap((result) => [...(foundIn(result)?.refs.keys() ?? [])]);
-    const haveTagsChanged = hasChanged(before, after, tags);
+    // Messages show the number of tags, and a range can be too large for them.
+    const isOtherList = !isDeepStrictEqual(foundIn(before)?.tags, foundIn(after)?.tags);
+    const haveTagsChanged = isOtherList || hasChanged(before, after, tags);
     for (const [key, { waitingSince, intervalMs, prefixes, range }] of this.#subscribers) {
       const isAffected = hasChanged(before, after, prefixes) || (range !== undefined && haveTagsChanged);
       const hears = intervalMs !== undefined || range !== undefined;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { REFRESHED_BY } from '../../../../shared/api/names.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 import { type Asked, at, decideFor, refs, resourceOf, second } from '../support/requested-resource.ts';
 
@@ -22,6 +23,14 @@ const dev = { allowedRefs: ['dev', 'v*'] };
 
 const edited = { ref: 'next', edits: 1, editSeen: 20 };
 const moved = { repo: 'https://git.test/other.git', edits: 1, editSeen: 20 };
+
+const branches = { allowedRefs: ['dev', 'other'] };
+const followsDev: GatewaySyncStatus = {
+  ...followsV1,
+  target: { ref: 'dev', source: 'Request', requestId: '1' },
+  lastRequest: { ref: 'dev', id: '1', at: at(10), outcome: 'Applied' },
+};
+const refresh = { ref: 'dev', id: '2', by: REFRESHED_BY, at: at(25) };
 
 /** The followed ref, and the outcomes. */
 const cases: [says: string, given: Asked, expected: string][] = [
@@ -48,6 +57,21 @@ const cases: [says: string, given: Asked, expected: string][] = [
       status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) },
     },
     'v2, request Applied',
+  ],
+  [
+    'a refresh, and an older push to another branch that arrives with it',
+    { ...branches, request: refresh, push: { ref: 'refs/heads/other', at: at(20) }, status: followsDev },
+    'dev, request Applied, push Superseded',
+  ],
+  [
+    'an older push to another branch that arrives after a refresh',
+    {
+      ...branches,
+      request: refresh,
+      push: { ref: 'refs/heads/other', at: at(20) },
+      status: decideFor(resourceOf({ ...branches, request: refresh, status: followsDev })).status,
+    },
+    'dev, request Applied, push Superseded',
   ],
   ['a request whose annotations are gone', { status: followsV1 }, 'v1, request Applied'],
   ['an edit and an older request', { ...edited, request: first, status: followsMain }, 'next, request Superseded'],

@@ -130,6 +130,21 @@ suite('a resource with spec.webhook.from', () => {
     assert.deepEqual(followed({ ...edited, status }, pushed), status);
   });
 
+  test("isn't moved by such a push after another request for the hub", () => {
+    const allowed = { allowedRefs: ['dev'] };
+    const hub = { ...allowed, request: request(10, 'dev') };
+    const edited = { ...allowed, ref: 'next', edits: 1, editSeen: 20 };
+    const status = followed({ ...edited, status: followed(allowed, hubWith(hub)) }, hubWith(hub));
+    assert.deepEqual(endIn(status), ['next', 'Superseded']);
+    for (const other of [{ ...request(25, 'dev'), by: REFRESHED_BY }, request(25, 'other')]) {
+      const asked = hubWith({ ...allowed, request: other, status: hubWith(hub).status });
+      assert.deepEqual(followed({ ...edited, status }, asked), status);
+      const pushed = hubWith({ ...allowed, request: other, push: { at: at(30) }, status: asked.status });
+      assert.equal(pushed.status.lastPush?.outcome, 'Applied');
+      assert.deepEqual(followed({ ...edited, status }, pushed), status);
+    }
+  });
+
   test('accepts the repositories that the hub accepts', () => {
     const mirrored = { ...request(10), repo: 'acme/site' };
     const hub = (repositories: string[]) => hubWith({ repositories, request: mirrored });
