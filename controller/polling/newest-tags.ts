@@ -16,7 +16,8 @@ import {
 
 /**
  * Maximum steps in one query: reading a tag, and comparing it with another one, a prefix, or a part of a range. They take
- * about half a second. Each range and each prefix has the same share of them, and is skipped if it needs more.
+ * about half a second. Beyond it, ranges that have used more than their share are skipped, and the others have the rest of
+ * theirs.
  */
 const MAX_STEPS = 2_000_000;
 /** Maximum ranges of one query, because reading a long one takes half a millisecond. Further ones are skipped. */
@@ -50,6 +51,7 @@ export class NewestTags {
   readonly #share: number;
   /** The keys of ranges that are no longer compared. */
   readonly #skipped: string[];
+  #steps = 0;
   #tags = 0;
   #last = '';
 
@@ -71,7 +73,7 @@ export class NewestTags {
     }
     this.#groups = [...groups.values()];
     this.#skipped = keys.slice(MAX_RANGES);
-    this.#share = MAX_STEPS / ranges.size;
+    this.#share = MAX_STEPS / (ranges.size + groups.size);
   }
 
   /** Yields to other work while it reads the ranges. */
@@ -93,24 +95,23 @@ export class NewestTags {
       if (isAgain) peel(group, name, commit);
       else this.#addTo(group, name, commit);
     }
+    if (this.#steps > MAX_STEPS) this.#skipLarge();
   }
 
   #addTo(group: PrefixedTags, name: string, commit: string): void {
-    const { prefix } = group;
-    group.steps += 1;
-    if (prefix !== '' && group.steps > this.#share) this.#skip(group, group.ranges);
+    this.#count(group, 1);
+    const { prefix, ranges } = group;
     if (!name.startsWith(prefix)) return;
     group.tags += 1;
     const tag = readVersionTag(name, prefix);
-    if (tag) this.#compare(group, tag, commit);
+    if (tag) this.#compare(ranges, tag, commit);
     else noteUnreadable(group, name, commit);
   }
 
-  #compare(group: PrefixedTags, tag: VersionTag, commit: string): void {
-    for (const newest of group.ranges) {
+  #compare(ranges: Newest[], tag: VersionTag, commit: string): void {
+    for (const newest of ranges) {
       const isCandidate = !newest.tag || isAfter(tag, newest.tag);
-      newest.steps += isCandidate ? 1 + newest.comparators : 1;
-      if (newest.range && newest.steps > this.#share) this.#skip(group, [newest]);
+      this.#count(newest, isCandidate ? 1 + newest.comparators : 1);
       if (!isCandidate || newest.range?.test(tag.version) === false) continue;
       newest.tag = tag;
       newest.commit = commit;
@@ -129,12 +130,22 @@ export class NewestTags {
     return { refs, tags: { counts, skipped: new Set(this.#skipped) } };
   }
 
-  /** Compares some ranges with no more tags, and a prefix with none if no range is left. */
-  #skip(group: PrefixedTags, ranges: readonly Newest[]): void {
-    this.#skipped.push(...ranges.flatMap(({ keys }) => keys));
-    group.ranges = group.ranges.filter((each) => !ranges.includes(each));
-    const isUnused = group.prefix !== '' && !group.ranges.some(({ range }) => range);
-    if (isUnused) this.#groups = this.#groups.filter((each) => each !== group);
+  #count(part: { steps: number }, steps: number): void {
+    part.steps += steps;
+    this.#steps += steps;
+  }
+
+  /** Skips the ranges that have used more than their share, and prefixes with which no range is left. */
+  #skipLarge(): void {
+    const isLarge = ({ range, steps }: Newest) => range !== undefined && steps > this.#share;
+    for (const group of this.#groups) {
+      const isSkipped = group.prefix !== '' && group.steps > this.#share ? () => true : isLarge;
+      const large = group.ranges.filter(isSkipped);
+      if (large.length === 0) continue;
+      this.#skipped.push(...large.flatMap(({ keys }) => keys));
+      group.ranges = group.ranges.filter((each) => !large.includes(each));
+    }
+    this.#groups = this.#groups.filter(({ prefix, ranges }) => prefix === '' || ranges.some(({ range }) => range));
   }
 }
 
