@@ -125,15 +125,19 @@ export class MissingGateways {
     }
   }
 
-  /** A missing permission for one kind of workload hides neither the others nor pods without the sidecar. */
+  /**
+   * A missing permission for one kind of workload hides neither the others nor pods without the sidecar. Before the first
+   * result, any other error doesn't either, because reconciles wait for that.
+   */
   async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadePods[]> {
     const { client, log } = this.#options;
+    const isFirst = ![...this.#found.keys()].some((key) => key.startsWith(`${namespace}/`));
     const found: UnmadePods[] = [];
     for (const kind of WORKLOAD_KINDS) {
       try {
         found.push(...(await listUnmadePods(client, kind, { namespace, signal })));
       } catch (error) {
-        if (!isApiError(error, 403)) throw error;
+        if (signal.aborted || !(isFirst || isApiError(error, 403))) throw error;
         log.warn({ err: error, namespace, kind: kind.name }, 'workloads without pods not listed');
       }
     }

@@ -111,11 +111,15 @@ suite('workloads that lack pods', () => {
     await running;
   });
 
-  for (const forbidden of ['replicasets', 'jobs'])
-    test(`are known even if ${forbidden} can't be listed`, async () => {
+  for (const [forbidden, status] of [
+    ['replicasets', 403],
+    ['jobs', 403],
+    ['jobs', 500],
+  ] as const)
+    test(`are known even if ${forbidden} can't be listed at first (${status})`, async () => {
       const stopping = new AbortController();
       const chunks = async function* ({ path }: ApiRequest) {
-        if (path.endsWith(`/${forbidden}`)) throw new ApiError(403, '');
+        if (path.endsWith(`/${forbidden}`)) throw new ApiError(status, '');
         const wanted = forbidden === 'jobs' ? 'replicasets' : 'jobs';
         yield Buffer.from(
           JSON.stringify({ metadata: { resourceVersion: '1' }, items: path.endsWith(`/${wanted}`) ? items : [] }),
