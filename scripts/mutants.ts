@@ -138,7 +138,7 @@ try {
     const [changes, killed, left] = [all, noticed, survivors].map((mutants) => ofProgram(program, mutants).length);
     console.log(`${program}: ${changes} changes, ${killed} noticed, ${left} not`);
   }
-  let isWorse = !(noticed.length > ENOUGH * (noticed.length + survivors.length));
+  let isWorse = noticed.length < ENOUGH * (noticed.length + survivors.length);
   if (values.before) {
     await git('rm', '-r', '--quiet', 'tests');
     await git('checkout', '--quiet', values.before, '--', 'tests');

@@ -14,7 +14,7 @@ export function volumeError(volume: string, error: unknown): unknown {
   const say = error instanceof Error ? words[code] : undefined;
   if (!say) return error;
   const message = `${say(volume)} (${code}${path ? `, ${path}` : ''})`;
-  return new TransientError(message, { code: `volume.${code}`, reason: 'VolumeUnusable', cause: error });
+  return new TransientError(message, { code: `volume.${code}`, reason: 'CloneUnusable', cause: error });
 }
 
 /** Runs a function on a volume, and adds the volume's name to its errors. */

@@ -9,7 +9,7 @@ import { describeFailure } from '../report/describe-failure.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import { STATE_ELSEWHERE } from '../volume/state/state-errors.ts';
+import { STATE_IN_DATA } from '../volume/state/state-errors.ts';
 import { Chores } from './chores.ts';
 import { CurrentSync } from './current-sync.ts';
 import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from './delays.ts';
@@ -256,8 +256,8 @@ export class SyncLoop {
     if (!failure.isWaiting && !intent.profile.dryRun) this.#failedSyncs += 1;
     const { announcer, verifier } = this.#options;
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
-    // Then the agent leaves the volume as the last sync left it.
-    if (codeOf(error) === STATE_ELSEWHERE) this.#mayStart = true;
+    // The agent leaves the volume as the last complete sync left it.
+    if (codeOf(error) === STATE_IN_DATA) this.#mayStart = true;
     await this.#startOnLastGood(intent.profile.startPolicy);
     const pauseMs = spreadPause(failure.retryAfterMs, Math.random());
     return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, RETRY_BACKOFF, Math.random()));

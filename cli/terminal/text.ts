@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 
-/** Characters that control a terminal or disguise text: control characters and changes of direction. */
-const OBEYED = /\p{Cc}|\p{Bidi_Control}|\p{Surrogate}|[\u2028\u2029]/gu;
+/** Characters that control a terminal or disguise text: control characters, changes of direction, and wide fillers. */
+const OBEYED = /\p{Cc}|\p{Bidi_Control}|\p{Surrogate}|[\u2028\u2029\u115f\u1160\u3164\uffa0]/gu;
 
 /** Returns an untrusted text in one line without control characters. */
 export function plain(text: string): string {
@@ -69,10 +69,14 @@ export const linesOf = (text: string, columns: number | undefined): string[] =>
 
 function piecesOf(word: string, width: number): string[] {
   const pieces: string[] = [''];
+  let used = 0;
   for (const character of charactersOf(word)) {
     const last = pieces.at(-1) ?? '';
-    if (last && widthOf(last) + widthOf(character) > width) pieces.push(character);
+    const more = widthOf(character);
+    const isFull = last !== '' && used + more > width;
+    if (isFull) pieces.push(character);
     else pieces[pieces.length - 1] = last + character;
+    used = isFull ? more : used + more;
   }
   return pieces;
 }

@@ -60,7 +60,8 @@ async function survey(): Promise<SurveyedTest[]> {
     stryker.currentTestId = undefined;
     const hits = Object.entries(stryker.mutantCoverage?.perTest[name] ?? {}).filter(([id]) => ids.includes(id));
     if (failure) report({ skipped: `${name} (${failure.message})` });
-    else surveyed.push({ name, ms: performance.now() - started, reached: Object.fromEntries(hits) });
+    else report({});
+    if (!failure) surveyed.push({ name, ms: performance.now() - started, reached: Object.fromEntries(hits) });
   }
   return surveyed.sort((a, b) => a.ms - b.ms);
 }
@@ -71,6 +72,8 @@ async function whoNotices(id: string, reaching: SurveyedTest[]): Promise<string 
     const test = tests.get(name);
     if (!test) continue;
     const timeout = 5_000 + 5 * ms;
+    // Shows that the process isn't stuck: a survivor needs the time of all tests that reach it.
+    report({ trying: id });
     // Ends loops that would run forever.
     Object.assign(stryker, { activeMutant: id, hitCount: 0, hitLimit: (reached[id] ?? 0) * 100 + 10_000 });
     const failure = await failureOf(test, timeout);

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
@@ -10,10 +10,11 @@ export async function copyCheckout() {
   const temporary = await makeTemporaryDirectory('checkout-');
   const directory = path.join(temporary.path, 'project');
   await runCommand('git', ['clone', '--quiet', '--shared', root, directory]);
-  const packages = path.join(root, 'node_modules');
+  const packages = await realpath(path.join(root, 'node_modules'));
+  const copied = path.join(directory, 'node_modules');
   // Links don't reach another file system.
-  await runCommand('cp', ['-al', packages, directory]).catch(() => runCommand('cp', ['-a', packages, directory]));
+  await runCommand('cp', ['-al', packages, copied]).catch(() => runCommand('cp', ['-a', packages, copied]));
   // Links to the files of this checkout, which the copy would overwrite.
-  await rm(path.join(directory, 'node_modules/.cache'), { recursive: true, force: true });
+  await rm(path.join(copied, '.cache'), { recursive: true, force: true });
   return { directory, remove: () => temporary.remove() };
 }

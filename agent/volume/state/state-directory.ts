@@ -44,8 +44,11 @@ export class StateDirectory {
   get path(): string {
     const stats = statOf(this.#mark);
     const isUsual = this.#place === this.#usual;
-    if (stats?.isDirectory() && !isUsual)
-      throw stateInData({ data: this.#data, usual: this.#usual, place: this.#place });
+    if (stats?.isDirectory() && !isUsual) {
+      const [hasManifest, hasJournal] = ['manifest', 'journal'].map((name) => statOf(`${this.#mark}/${name}.jsonl`));
+      const isComplete = hasManifest !== undefined && hasJournal === undefined;
+      throw stateInData({ data: this.#data, usual: this.#usual, place: this.#place, isComplete });
+    }
     const state = stateAt(this.#mark);
     if (state !== undefined && state !== this.#place) throw stateElsewhere(state, this.#usual);
     if (stats && state === undefined && !isUsual) throw noAgentDirectory(this.#usual);

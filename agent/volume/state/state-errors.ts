@@ -1,4 +1,5 @@
 import { POD_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { shellWord } from '../../../shared/domain/text/shell-quote.ts';
 import { TerminalError, WaitingError } from '../../../shared/errors.ts';
 
@@ -19,43 +20,59 @@ const quoted = (text: string): string =>
     ? text
     : JSON.stringify(text.slice(0, MAX_QUOTED).replace(/\p{C}/gu, '?'));
 
-/** The code of a volume whose files aren't where the pod's annotation says. */
-export const STATE_ELSEWHERE = 'data.stateElsewhere';
+/** The code of a complete record that is still in the data, although the pod's annotation names another place. */
+export const STATE_IN_DATA = 'data.stateInData';
 
 /** Where the directory is, and where the pod's annotation wants it. */
 interface StatePlaces {
   data: string;
   usual: string;
   place: string;
+  /** Whether a sync has completed there, and none was interrupted: otherwise, the gateway must wait. */
+  isComplete: boolean;
 }
 
 export const stateInData = (places: StatePlaces) =>
   stateError(
-    STATE_ELSEWHERE,
-    `the agent's files are already in ${places.usual}: remove ${ANNOTATION}, or move them while no pod uses the volume, with these commands in its root: ${movingCommands(places)}`,
+    places.isComplete ? STATE_IN_DATA : 'data.stateElsewhere',
+    `the agent's files are already in ${places.usual}: remove ${ANNOTATION}, or move them while no pod uses the volume, ${howToMove(places)}`,
   );
 
+/** Reports are cut off, and a part of a command could do harm. */
+const MAX_COMMANDS = 800;
+
+function howToMove(places: StatePlaces): string {
+  const commands = movingCommands(places);
+  return commands.length > MAX_COMMANDS
+    ? `as the page about volumes describes under "Move the state directory"`
+    : `with these commands in its root: ${commands}`;
+}
+
 /**
- * Shell commands that move the directory out of the data, and lead the links at atomic destinations to its new place. An
- * agent continues after any of them.
+ * Shell commands that move the directory out of the data, and lead the links at atomic destinations to its new place. If
+ * they are interrupted, an agent reports the same error or continues, and only such links need the last command.
  */
 function movingCommands({ data, usual, place }: StatePlaces): string {
-  const [at, from, to] = [data || '.', usual, place].map(pathWord);
+  const [at, from, to, above] = [data || '.', usual, place, splitPath(place)[0] || '.'].map(pathWord);
   const moved = [
-    `ln -sfn ${shellWord(`data-root=${data || '.'}`)} ${from}/data-root`,
+    // The gateway can put links there until it ends.
+    `test "$(realpath -m ${from} ${to})" = "$(realpath -ms ${from} ${to})"`,
+    `mkdir -p ${above}`,
+    `ln -sfnT ${shellWord(`data-root=${data || '.'}`)} ${from}/data-root`,
     `mv -T ${from} ${to}`,
-    `ln -sfn ${shellWord(`${POD_ANNOTATIONS.stateDirectory}=${place}`)} ${from}`,
+    `ln -sfnT ${shellWord(`${POD_ANNOTATIONS.stateDirectory}=${place}`)} ${from}`,
   ];
-  const relinked = `find ${at} -type l -lname '*.sync-agent/trees/*' -exec sh -c 'ln -sfnr "$0/trees/$(basename "$(readlink "$1")")" "$1"' ${to} {} ';'`;
+  // Other data in it has other trees.
+  const relinked = `find ${at} -type l -lname '*.sync-agent/trees/*' -exec sh -c 't="$0/trees/$(basename "$(readlink "$1")")"; [ ! -d "$t" ] || ln -sfnrT "$t" "$1"' ${to} {} ';'`;
   return [...moved, relinked].join(' && ');
 }
 
 /** Quotes a path for a shell, which doesn't take it for an option. */
-const pathWord = (path: string): string => shellWord(path.startsWith('-') ? `./${path}` : path);
+const pathWord = (path: string): string => shellWord(/^[-!(]/.test(path) ? `./${path}` : path);
 
 export const stateElsewhere = (state: string, usual: string) =>
   stateError(
-    STATE_ELSEWHERE,
+    'data.stateElsewhere',
     `the agent's files are in another directory of the volume: set ${ANNOTATION} to ${quoted(state)}, or remove ${usual} and that directory to start without a record of the delivered files, but move your files out of its subdirectory taken-over and remove the links at atomic destinations before`,
   );
 

@@ -115,15 +115,17 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, desired
     .join('; ')
     .slice(0, BOUNDS.message)
     .toWellFormed();
+  const syncStatus = status ? stateOf(status, pod.profile, desired) : ('Pending' as const);
   return withoutUndefined({
     ...gatewayIdentity(pod),
-    syncStatus: status ? stateOf(status, pod.profile, desired) : ('Pending' as const),
+    syncStatus,
     syncedCommit: status?.commit || undefined,
     syncedRef: status?.ref || undefined,
     lastSyncTime: status?.time,
     lastSyncDuration: status?.duration || undefined,
     agentVersion: status?.agentVersion || undefined,
-    reason: status?.reason || undefined,
+    // Of this state, not of an earlier one.
+    reason: (syncStatus === status?.state && status.reason) || undefined,
     message: message || undefined,
     clockSkew: clockSkew || undefined,
     filesChanged: status?.files && changedIn(status.files),

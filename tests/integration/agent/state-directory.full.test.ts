@@ -32,7 +32,7 @@ test('an agent whose annotation was added lets the gateway start, and reports th
   assert.equal((await fetch(`${refused.healthUrl}/readyz`)).status, 200);
   await refused.stop();
   const { message = '' } = status ?? {};
-  execFileSync('sh', ['-ec', message.slice(message.indexOf(': ln ') + 2)], { cwd: pod.data });
+  execFileSync('sh', ['-ec', message.slice(message.indexOf(': test ') + 2)], { cwd: pod.data });
   const second = await pod.start(elsewhere);
   const next = await repository.commit({ files: { 'site/old.html': null } });
   await pod.settle(next);

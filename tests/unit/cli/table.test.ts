@@ -55,6 +55,7 @@ suite('a table', () => {
 suite('terminal text', () => {
   test("from a tenant can't control the terminal", () => {
     assert.equal(plain('a\u001b[2Jb\nc\u009bd\u202ee'), 'a\ufffd[2Jb c\ufffdd\ufffde');
+    assert.equal(plain('a\u3164\u115fb'), 'a\ufffd\ufffdb', 'some terminals draw them two columns wide');
   });
 
   test('is measured by its display width', () => {

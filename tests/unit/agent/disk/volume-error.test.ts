@@ -14,6 +14,7 @@ suite('an error of a volume', () => {
       {
         name: 'TransientError',
         code: 'volume.ENOSPC',
+        reason: 'CloneUnusable',
         message: /^the clone volume \(REPO_PATH\) is full \(ENOSPC/,
       },
     );

@@ -60,8 +60,8 @@ async function moveByHand(agent: Sandbox, target: Parameters<Sandbox['sync']>[0]
     () => assert.fail('it synced'),
     (cause: Error & { code?: string }) => cause,
   );
-  assert.equal(error.code, 'data.stateElsewhere');
-  execFileSync('sh', ['-ec', error.message.slice(error.message.indexOf(': ln ') + 2)], { cwd: volume });
+  assert.equal(error.code, 'data.stateInData');
+  execFileSync('sh', ['-ec', error.message.slice(error.message.indexOf(': test ') + 2)], { cwd: volume });
 }
 
 /** Names in the data, without what leads nowhere. */
@@ -122,7 +122,6 @@ suite("the agent's directory elsewhere in the volume", () => {
       const later = await targetOf({ 'site/index.html': '2', 'site/own': null });
       fs.writeFileSync(at('www/own'), 'theirs');
       await deliverAndExit(usual(), target);
-      fs.mkdirSync(path.dirname(at(state)), { recursive: true });
       const after = await annotated(state, { podUid: 'uid-2' });
       await moveByHand(after, target, volume);
       await after.sync(later);
@@ -139,7 +138,7 @@ suite("the agent's directory elsewhere in the volume", () => {
     const before = below(volume);
     const after = await annotated('state', { podUid: 'uid-2' });
     for (const dryRun of [false, true]) {
-      await assert.rejects(after.sync({ ...later, profile: { ...SITE, dryRun } }), { code: 'data.stateElsewhere' });
+      await assert.rejects(after.sync({ ...later, profile: { ...SITE, dryRun } }), { code: 'data.stateInData' });
     }
     assert.deepEqual(below(volume), before);
     assert.ok(fs.statSync(at('www/.sync-agent')).isDirectory());
@@ -239,7 +238,7 @@ suite('two agents with different directories for the same data', () => {
     const before = await usual();
     await before.sync(target);
     const after = await annotated('state', { podUid: 'uid-2' });
-    await assert.rejects(after.sync(target), { code: 'data.stateElsewhere' });
+    await assert.rejects(after.sync(target), { code: 'data.stateInData' });
     await before.release();
     await moveByHand(after, target, volume);
     await after.sync(target);
@@ -266,7 +265,7 @@ suite('two agents with different directories for the same data', () => {
     fs.unlinkSync(at('www/.sync-agent'));
     const two = await usual('uid-2');
     await two.sync(target);
-    await assert.rejects(one.sync(target), { code: 'data.stateElsewhere' });
+    await assert.rejects(one.sync(target), { code: 'data.stateInData' });
   });
 });
 

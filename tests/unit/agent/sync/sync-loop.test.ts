@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { stateElsewhere } from '../../../../agent/volume/state/state-errors.ts';
+import { stateInData } from '../../../../agent/volume/state/state-errors.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/rollout/waves.ts';
@@ -153,16 +153,17 @@ suite('a sync that the git server refused', () => {
   });
 });
 
-test('a gateway starts with its files if they have the record of another directory', async (t) => {
-  const { loop, stop, run } = await loopOf(t, {
-    sync: async () => {
-      throw stateElsewhere('state', '.sync-agent');
-    },
-    report: () => stop(),
+for (const isComplete of [true, false])
+  test(`a gateway ${isComplete ? 'starts' : "doesn't start"} if a ${isComplete ? 'complete' : 'partial'} record is elsewhere`, async (t) => {
+    const { loop, stop, run } = await loopOf(t, {
+      sync: async () => {
+        throw stateInData({ data: '', usual: '.sync-agent', place: 'state', isComplete });
+      },
+      report: () => stop(),
+    });
+    await run({ ...resourceOf(), commit: FIRST });
+    assert.equal(loop.mayStart, isComplete);
   });
-  await run({ ...resourceOf(), commit: FIRST });
-  assert.ok(loop.mayStart);
-});
 
 test('an inspection of the files runs only between syncs, and a sync interrupts it', async (t) => {
   const story: string[] = [];

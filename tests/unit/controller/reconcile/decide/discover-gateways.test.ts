@@ -143,6 +143,8 @@ suite('the list of gateways', () => {
     assert.deepEqual(gateway, { ...shown, podName: 'gateway-0', syncStatus: 'Pending' });
     const failed = discover({ state: 'Error', reason: 'PathConflict' }).gateways[0];
     assert.deepEqual([failed?.syncStatus, failed?.reason], ['Error', 'PathConflict']);
+    const resumed = discover({ state: 'Paused', reason: 'Paused' }).gateways[0];
+    assert.deepEqual([resumed?.syncStatus, resumed?.reason], ['Pending', undefined]);
     assert.equal(discover({ ...reported, files: {} as typeof files }).gateways[0]?.filesChanged, 0);
   });
 
