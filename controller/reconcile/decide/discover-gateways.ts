@@ -124,7 +124,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, desired
     lastSyncTime: status?.time,
     lastSyncDuration: status?.duration || undefined,
     agentVersion: status?.agentVersion || undefined,
-    // Of this state, not of an earlier one.
+    // The reason belongs to the state in the report.
     reason: (syncStatus === status?.state && status.reason) || undefined,
     message: message || undefined,
     clockSkew: clockSkew || undefined,
