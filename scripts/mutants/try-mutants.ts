@@ -25,11 +25,15 @@ export interface Progress {
 }
 
 /** What the instrumented programs read and write. */
-const stryker: {
+interface Instrumentation {
   currentTestId?: string | undefined;
   mutantCoverage?: { static: Record<string, number>; perTest: Record<string, Record<string, number>> };
-} = {};
-Object.assign(globalThis, { __stryker__: stryker });
+}
+
+/** The scripts that were loaded first can use instrumented programs, which keep the object that they found or made. */
+const programs = globalThis as { __stryker__?: Instrumentation };
+programs.__stryker__ ??= {};
+const stryker = programs.__stryker__;
 const collected = import.meta.resolve('./collected-tests.ts');
 registerHooks({
   resolve: (specifier, context, next) => next(specifier === 'node:test' ? collected : specifier, context),
