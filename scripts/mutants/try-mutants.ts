@@ -25,15 +25,11 @@ export interface Progress {
 }
 
 /** What the instrumented programs read and write. */
-interface Instrumentation {
+const stryker: {
   currentTestId?: string | undefined;
   mutantCoverage?: { static: Record<string, number>; perTest: Record<string, Record<string, number>> };
-}
-
-/** The scripts that were loaded first can use instrumented programs, which keep the object that they found or made. */
-const programs = globalThis as { __stryker__?: Instrumentation };
-programs.__stryker__ ??= {};
-const stryker = programs.__stryker__;
+} = {};
+Object.assign(globalThis, { __stryker__: stryker });
 const collected = import.meta.resolve('./collected-tests.ts');
 registerHooks({
   resolve: (specifier, context, next) => next(specifier === 'node:test' ? collected : specifier, context),
